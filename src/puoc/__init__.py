@@ -1,0 +1,3 @@
+"""Benchmark of one-class (OC), positive-unlabelled (PU) and PU-OC classifiers. See README.md."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,162 @@
+"""The records everything else is keyed by: what a fit is trained on, what was asked, what came out.
+
+A question is identified by its content: ``Record.id`` hashes the record's canonical JSON, so two tables that ask the
+same ask for one fit. No record names a table or a scenario.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Classes = tuple[int, ...]
+Status = Literal["ok", "failed", "skipped"]
+
+
+def canonical_json(value: Any) -> str:
+    """One text for equal content: sorted keys, no blanks, shortest floats, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def content_id(value: Any) -> str:
+    """24 hexadecimal digits that name the content of a JSON value."""
+    return blake2b(canonical_json(value).encode(), digest_size=12).hexdigest()
+
+
+class Record(BaseModel):
+    """Frozen, compared by content. An absent optional field is left out of the JSON, so adding one keeps old ids."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def canonical(self) -> dict[str, Any]:
+        """The record as plain JSON types, without absent fields."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    @property
+    def id(self) -> str:
+        """Hash of the canonical JSON."""
+        return content_id(self.canonical())
+
+
+class Sample(Record):
+    """What a fit is trained on: how many rows of which classes. The rows follow from this and the fit's seed.
+
+    An OC fit carries no unlabelled rows (``neg``, ``n_pos_unl`` and ``n_neg_unl`` are absent), so that one OC fit serves
+    every table with the same labelled positives.
+    """
+
+    dataset: str
+    data_digest: str  # of the prepared arrays
+    pos: Classes  # classes that are positive, sorted
+    n_pos_lab: int = Field(gt=0)  # labelled positives drawn
+    holdout: float = Field(0.0, ge=0, lt=1)  # share of the rows of P and of U that is withheld after drawing
+    neg: Classes | None = None  # classes of the negatives in U, sorted
+    n_pos_unl: int | None = Field(None, ge=0)
+    n_neg_unl: int | None = Field(None, ge=0)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        unlabelled = (self.neg, self.n_pos_unl, self.n_neg_unl)
+        if any(part is None for part in unlabelled) and not all(part is None for part in unlabelled):
+            raise ValueError(f"neg, n_pos_unl and n_neg_unl stand together or not at all, got {unlabelled}")
+        return self
+
+    @property
+    def alpha(self) -> float | None:
+        """Share of positives in U, p(y=1 | s=0); absent where there is no U."""
+        if self.n_pos_unl is None or self.n_neg_unl is None or self.n_pos_unl + self.n_neg_unl == 0:
+            return None
+        return self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
+
+    def labelled_only(self) -> Sample:
+        """The same sample as an OC method sees it."""
+        return self.model_copy(update={"neg": None, "n_pos_unl": None, "n_neg_unl": None})
+
+
+class Prior(Record):
+    """How a method learns the class prior alpha: ``true`` (from the draw) or ``fixed`` (a given number)."""
+
+    kind: str
+    value: float | None = Field(None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _value_where_fixed(self) -> Self:
+        if (self.kind == "fixed") != (self.value is not None):
+            raise ValueError(f"a fixed prior needs a value and no other kind takes one, got {self.kind}, {self.value}")
+        return self
+
+
+class Fit(Record):
+    """One question put to one method. ``code_digest`` covers the method's code, ``draw_digest`` that of the draw."""
+
+    method: str
+    params: dict[str, Any]  # validated by the method's class, so 1 and 1.0 do not differ where a float is meant
+    sample: Sample
+    seed: int
+    prior: Prior | None = None  # absent for OC methods
+    encoder: str | None = None  # absent: the method sees the raw rows
+    numerics: Literal["fp32", "bf16"] = "fp32"
+    labels: Literal["pu", "oracle"] = "pu"  # oracle: the true classes of U, for the PN reference alone
+    code_digest: str
+    draw_digest: str
+
+    @property
+    def lane_key(self) -> str:
+        """Fits with equal keys have equal shapes and hyperparameters and can be trained as lanes of one batch."""
+        asked = self.canonical()
+        del asked["seed"]
+        asked["sample"] = {key: asked["sample"].get(key) for key in ("dataset", "n_pos_lab", "n_pos_unl", "n_neg_unl", "holdout")}
+        return content_id(asked)
+
+
+class TestSet(Record):
+    """Which test rows a fit is scored on: every test row of these classes."""
+
+    __test__ = False  # no test case, whatever pytest makes of the name
+
+    pos: Classes
+    neg: Classes
+
+
+class Trial(Record):
+    """A fit on a test set. One fit may have many: 1->2 and 1->8 are one model."""
+
+    fit: Fit
+    test: TestSet
+
+
+class FitResult(Record):
+    """What training gave; one per fit in the ledger."""
+
+    fit: Fit
+    status: Status
+    reason: str | None = None  # why it failed or was skipped
+    attempts: int = Field(1, ge=1)
+    auc_val_pu: float | None = None  # AUC of withheld labelled positives against withheld unlabelled rows
+    alpha: float | None = None  # class prior the method was given
+    alpha_hat: float | None = None  # class prior the method itself estimated
+    curve: dict[str, tuple[float, ...]] = {}  # objective by epoch, or before and after an exact solution
+    fit_seconds: float | None = None  # wall time of the batch of lanes / n_lanes
+    peak_memory: int | None = None  # of the worker, bytes
+    n_lanes: int | None = None
+    lane_map: str | None = None
+    device: str | None = None
+    model: str | None = None  # sha256 of the model file beside the record
+    versions: dict[str, str] = {}
+    git: dict[str, Any] = {}
+
+
+class TrialResult(Record):
+    """What scoring a fit on one test set gave. The scores lie beside the record."""
+
+    trial_id: str
+    fit_id: str
+    test: TestSet
+    auc: float = Field(ge=0, le=1)  # held-out test rows
+    auc_train_pool: float | None = None  # the same model as seven of the released scripts score it: training rows
+    n_pos: int
+    n_neg: int
+    scoring_digest: str

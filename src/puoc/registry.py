@@ -1,0 +1,33 @@
+"""Methods and datasets by the name used in params.yaml. A file registers itself; there is no list to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+METHODS: dict[str, Any] = {}
+DATASETS: dict[str, Any] = {}
+
+C = TypeVar("C", bound=type)
+
+
+def _registrar(kind: str, table: dict[str, Any], name: str) -> Callable[[C], C]:
+    def register(cls: C) -> C:
+        known = table.get(name)
+        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ValueError(f"{kind} {name!r} is defined twice: in {known.__module__} and {cls.__module__}")
+        cls.name = name  # type: ignore[attr-defined]
+        table[name] = cls
+        return cls
+
+    return register
+
+
+def method(name: str) -> Callable[[C], C]:
+    """Register a method class under the id that params.yaml uses."""
+    return _registrar("method", METHODS, name)
+
+
+def dataset(name: str) -> Callable[[C], C]:
+    """Register a dataset class under the id that params.yaml uses."""
+    return _registrar("dataset", DATASETS, name)
