@@ -144,7 +144,7 @@ class FitResult(Record):
     n_lanes: int | None = None
     lane_map: str | None = None
     device: str | None = None
-    model: str | None = None  # sha256 of the model file beside the record
+    model: str | None = None  # file beside the record
     versions: dict[str, str] = {}
     git: dict[str, Any] = {}
 
@@ -160,3 +160,4 @@ class TrialResult(Record):
     n_pos: int
     n_neg: int
     scoring_digest: str
+    scores: str | None = None  # file beside the record: scores of the test rows, positives first
