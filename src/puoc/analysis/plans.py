@@ -1,0 +1,100 @@
+"""What was asked, as far as the comparison needs it: the plan files of tables and tuning entries."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class EntryPlan:
+    """One row of a table."""
+
+    entry: str
+    method: str
+    kind: str  # oc, pu, pu_oc
+    twin: str | None  # of a PU-OC method: the OC method it extends
+    labels: str  # pu, oracle
+    configs: str  # published, selected
+
+    @property
+    def oracle(self) -> bool:
+        """A reference that sees true labels: outside ranks, pairs and selection."""
+        return self.labels == "oracle"
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """One table: entries x cells x seeds."""
+
+    table: str
+    scenario: str
+    dataset: str
+    title: str
+    cells: tuple[str, ...]
+    entries: tuple[EntryPlan, ...]
+    seeds: tuple[int, ...]
+
+    def twin_pairs(self) -> list[tuple[EntryPlan, EntryPlan]]:
+        """Each PU-OC entry with each entry of the OC method it extends; oracles have no twin."""
+        honest = [entry for entry in self.entries if not entry.oracle]
+        return [
+            (hybrid, parent)
+            for hybrid in honest
+            for parent in honest
+            if hybrid.kind == "pu_oc" and parent.method == hybrid.twin
+        ]
+
+
+def planned_tables(root: Path) -> list[TablePlan]:
+    """The tables named by ``work/plan/tables``, by name.
+
+    Raises
+    ------
+    FileNotFoundError : there is no plan.
+    ValueError : a plan file lacks a key.
+    """
+    folder = root / "work" / "plan" / "tables"
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no plan at {folder}; `puoc plan` or `dvc repro` writes it")
+    return [_table_plan(path) for path in sorted(folder.glob("*.json"))]
+
+
+def planned_tuning(root: Path) -> list[str]:
+    """Names of the tuning entries planned by ``work/plan/tune``; none where nothing is tuned."""
+    return sorted(path.stem for path in (root / "work" / "plan" / "tune").glob("*.json"))
+
+
+def _table_plan(path: Path) -> TablePlan:
+    asked: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        plan = TablePlan(
+            table=str(asked["table"]),
+            scenario=str(asked["scenario"]),
+            dataset=str(asked["dataset"]),
+            title=str(asked.get("title") or asked["table"]),
+            cells=tuple(str(cell["name"]) for cell in asked["cells"]),
+            entries=tuple(_entry_plan(name, entry) for name, entry in asked["entries"].items()),
+            seeds=tuple(int(seed) for seed in asked["seeds"]),
+        )
+    except KeyError as error:
+        raise ValueError(f"{path}: no key {error}; plan the tables again") from error
+    if plan.table != path.stem:
+        raise ValueError(f"{path}: the file plans table {plan.table!r}, {path.stem!r} expected from its name")
+    for what, names in (("cell", plan.cells), ("seed", plan.seeds)):
+        if len(set(names)) < len(names):
+            raise ValueError(f"{path}: a {what} is planned twice, each once expected: {list(names)}")
+    return plan
+
+
+def _entry_plan(name: str, entry: dict[str, Any]) -> EntryPlan:
+    return EntryPlan(
+        entry=name,
+        method=entry["method"],
+        kind=entry["kind"],
+        twin=entry.get("twin"),
+        labels=entry.get("labels") or "pu",
+        configs=entry.get("configs") or "published",
+    )

@@ -1,0 +1,77 @@
+"""The rows of a table as recorded, checked before anything is computed from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from puoc.analysis.plans import TablePlan
+
+#: Every answer a planned trial may have; ``missing`` says that a run stopped before it.
+STATUSES = ("ok", "failed", "skipped", "missing")
+_KEY = ["entry", "cell", "seed"]
+_NEEDED = [*_KEY, "status", "reason", "attempts", "auc", "auc_train_pool", "fit_id", "trial_id"]
+_NEEDED += ["device", "torch_version", "numerics"]
+_AUCS = ("auc", "auc_train_pool")
+
+
+def read_results(root: Path, plan: TablePlan) -> pd.DataFrame | None:
+    """The recorded rows of one table, None where it was not run; see ``planned_rows``."""
+    path = root / "results" / "tables" / f"{plan.table}.parquet"
+    return planned_rows(pd.read_parquet(path), plan, str(path)) if path.is_file() else None
+
+
+def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFrame:
+    """The rows the plan asks for, one per (entry, cell, seed) at most, in the plan's order.
+
+    Raises
+    ------
+    ValueError : a column is missing or holds text for numbers, a status is unknown, an AUC lies outside [0, 1], or two
+        rows answer the same (entry, cell, seed).
+    """
+    _check(rows, source)
+    rows = rows.assign(entry=rows["entry"].astype(str), cell=rows["cell"].astype(str))
+    order: dict[str, list[Any]] = {
+        "entry": [entry.entry for entry in plan.entries],
+        "cell": list(plan.cells),
+        "seed": list(plan.seeds),
+    }
+    asked = pd.DataFrame({key: rows[key].isin(names) for key, names in order.items()}).all(axis=1)
+    kept = rows[asked].reset_index(drop=True)
+    twice = kept[kept.duplicated(_KEY, keep=False)]
+    if len(twice):
+        first = {key: twice.iloc[0][key] for key in _KEY}
+        raise ValueError(f"{source}: {len(twice)} rows share a key, each key once expected; the first is {first}")
+    place = {key: kept[key].map({name: at for at, name in enumerate(names)}) for key, names in order.items()}
+    return kept.loc[pd.DataFrame(place).sort_values(_KEY, kind="stable").index].reset_index(drop=True)
+
+
+def _check(rows: pd.DataFrame, source: str) -> None:
+    lacking = [name for name in _NEEDED if name not in rows.columns]
+    if lacking:
+        raise ValueError(f"{source}: no column {', '.join(lacking)}; write the table again with `dvc repro`")
+    unknown = sorted({str(status) for status in rows["status"]} - set(STATUSES))
+    if unknown:
+        raise ValueError(f"{source}: status {unknown[0]!r} is unknown, one of {', '.join(STATUSES)} expected")
+    for name in _AUCS:
+        if rows[name].isna().all():
+            continue
+        if not pd.api.types.is_numeric_dtype(rows[name]):
+            raise ValueError(f"{source}: column {name} holds {rows[name].dtype}, numbers expected")
+        outside = rows[name].notna() & ~rows[name].between(0, 1)
+        if outside.any():
+            raise ValueError(f"{source}: {name} is {rows.loc[outside, name].iloc[0]}, a number in [0, 1] expected")
+
+
+def scored(rows: pd.DataFrame, entry: str, column: str = "auc") -> pd.DataFrame:
+    """The rows of an entry that came out well and carry this AUC: the only ones a mean may be taken over."""
+    return rows[(rows["entry"] == entry) & (rows["status"] == "ok") & rows[column].notna()]
+
+
+def class_averages(rows: pd.DataFrame, plan: TablePlan, entry: str, column: str = "auc") -> pd.Series[float]:
+    """AUC averaged over the cells, by seed; only seeds that have every cell, so that all average the same cells."""
+    grid = scored(rows, entry, column).pivot(index="seed", columns="cell", values=column)
+    complete = grid.reindex(columns=list(plan.cells)).dropna(axis=0, how="any").astype(float)
+    return complete.mean(axis=1)

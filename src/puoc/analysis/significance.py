@@ -1,0 +1,186 @@
+"""Is a PU-OC method better than the OC method it extends? Paired tests by cell, adjusted over the table.
+
+As the paper does it (paired Wilcoxon over repetitions), with what the paper leaves out: Holm's adjustment and the
+smallest p that the number of seeds can reach.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from puoc.analysis.frames import frame, present
+from puoc.analysis.plans import EntryPlan, TablePlan
+from puoc.analysis.results import class_averages, scored
+from puoc.analysis.signed_rank import holm, shift_with_interval, signed_rank_test, smallest_p
+from puoc.analysis.summary import AVERAGE
+
+#: What is repeated, and what that does not show.
+UNIT = "seed"
+UNIT_NOTE = "seeds redraw rows of one dataset: they stand for that dataset, not for others"
+
+SIGNIFICANCE = {
+    "table": "text",
+    "scenario": "text",
+    "entry": "text",  # PU-OC
+    "twin_entry": "text",  # its OC twin
+    "cell": "text",
+    "cell_index": "int",
+    "is_average": "bool",
+    "n": "int",
+    "n_planned": "int",
+    "n_zero": "int",
+    "n_ties": "int",
+    "mean_difference": "float",  # entry - twin_entry, in AUC
+    "shift": "float",  # Hodges-Lehmann
+    "shift_low": "float",  # 95 % interval
+    "shift_high": "float",
+    "statistic": "float",
+    "p": "float",  # two-sided
+    "p_greater": "float",  # one-sided: entry better
+    "p_adjusted": "float",  # Holm, two-sided
+    "min_p": "float",  # smallest p that n pairs can reach
+    "min_p_adjusted": "float",
+    "method": "text",  # exact, normal, none, not tested
+    "family": "text",
+    "family_size": "int",
+    "unit": "text",
+    "unit_note": "text",
+    "note": "text",
+    "warning": "text",
+}
+
+
+def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
+    """One row per twin pair and column of a table: cells, then the average.
+
+    Two families are adjusted apart: all cells of all pairs, and the averages of all pairs. A family is fixed by the
+    plan, so a planned test that could not be made counts as p = 1; only what is not applicable (skipped throughout)
+    stays out.
+    """
+    tests = []
+    for hybrid, parent in plan.twin_pairs():
+        for index, cell in enumerate(plan.cells):
+            tests.append(_test_row(plan, (hybrid, parent), (cell, index), rows))
+        tests.append(_test_row(plan, (hybrid, parent), (None, len(plan.cells)), rows))
+    for is_average in (False, True):
+        _adjust([test for test in tests if test["is_average"] == is_average])
+    return frame([{name: test.get(name) for name in SIGNIFICANCE} for test in tests], SIGNIFICANCE)
+
+
+def _test_row(
+    plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], column: tuple[str | None, int], rows: pd.DataFrame | None
+) -> dict[str, Any]:
+    cell, index = column
+    row: dict[str, Any] = {
+        "table": plan.table,
+        "scenario": plan.scenario,
+        "entry": pair[0].entry,
+        "twin_entry": pair[1].entry,
+        "cell": AVERAGE if cell is None else cell,
+        "cell_index": index,
+        "is_average": cell is None,
+        "family": f"twin pairs of {plan.table}, {'average' if cell is None else 'cells'}",
+        "n_planned": len(plan.seeds),
+        "unit": UNIT,
+        "unit_note": UNIT_NOTE,
+    }
+    if rows is None:
+        return row | _untested("the table was not run")
+    of_column = rows if cell is None else rows[rows["cell"] == cell]
+    sides = [_scores(plan, entry, of_column, average=cell is None) for entry in pair]
+    joined = pd.concat(sides, axis=1, join="inner", keys=["entry", "twin"])
+    row["applicable"] = not any(_skipped_throughout(of_column, entry.entry) for entry in pair)
+    holes = _holes(pair, sides, of_column, (len(joined), len(plan.seeds)))
+    if joined.empty:
+        return row | _untested(holes)
+    row |= _tested((joined["entry"] - joined["twin"]).to_numpy())
+    row["note"] = "; ".join(part for part in (holes, row["note"]) if part)
+    return row | {"warning": _unlike(of_column, pair, joined.index)}
+
+
+def _scores(plan: TablePlan, entry: EntryPlan, rows: pd.DataFrame, *, average: bool) -> pd.Series[float]:
+    """AUC of an entry by seed: in a cell, or averaged over all cells."""
+    if average:
+        return class_averages(rows, plan, entry.entry)
+    return scored(rows, entry.entry).set_index("seed")["auc"].astype(float)
+
+
+def _tested(differences: Any) -> dict[str, Any]:
+    test = signed_rank_test(differences)
+    shift, low, high = shift_with_interval(differences)
+    return asdict(test) | {
+        "p_greater": signed_rank_test(differences, "greater").p,
+        "min_p": smallest_p(test.n),
+        "mean_difference": float(differences.mean()),
+        "shift": shift,
+        "shift_low": low,
+        "shift_high": high,
+    }
+
+
+def _untested(why: str) -> dict[str, Any]:
+    return {"n": 0, "n_zero": 0, "n_ties": 0, "method": "not tested", "note": why, "warning": ""}
+
+
+def _adjust(family: list[dict[str, Any]]) -> None:
+    """Fill the adjusted values of one family in place."""
+    counted = [test for test in family if test.get("applicable", True)]
+    for test in family:
+        test["family_size"] = len(counted)
+    if not counted:
+        return
+    adjusted = holm([test.get("p", 1.0) for test in counted])
+    for test, p_adjusted in zip(counted, adjusted, strict=True):
+        if "p" in test:
+            test["p_adjusted"] = float(p_adjusted)
+            test["min_p_adjusted"] = min(1.0, len(counted) * test["min_p"])
+
+
+def _skipped_throughout(rows: pd.DataFrame, entry: str) -> bool:
+    statuses = rows.loc[rows["entry"] == entry, "status"]
+    return len(statuses) > 0 and bool((statuses == "skipped").all())
+
+
+def _holes(
+    pair: tuple[EntryPlan, EntryPlan], sides: list[pd.Series[float]], rows: pd.DataFrame, counts: tuple[int, int]
+) -> str:
+    """In words: which pairs are absent and why."""
+    n, planned = counts
+    if n == planned:
+        return ""
+    said = [f"{n} of {planned} planned pairs" if n else "no pair"]
+    for entry, side in zip(pair, sides, strict=True):
+        if len(side) == planned:
+            continue
+        of_entry = rows[rows["entry"] == entry.entry]
+        why = [
+            f"{count} {status}"
+            for status in ("failed", "skipped", "missing")
+            if (count := (of_entry["status"] == status).sum())
+        ]
+        unscored = int(((of_entry["status"] == "ok") & of_entry["auc"].isna()).sum())
+        why += [f"{unscored} ok without an AUC"] if unscored else []
+        said.append(f"{entry.entry} has {len(side)}" + (f" ({', '.join(why)})" if why else ""))
+    return "; ".join(said)
+
+
+def _unlike(rows: pd.DataFrame, pair: tuple[EntryPlan, EntryPlan], seeds: pd.Index[Any]) -> str:
+    """In words: in how many pairs the two sides were computed differently."""
+    sides = [scored(rows, entry.entry).set_index(["cell", "seed"]) for entry in pair]
+    both = sides[0].index.intersection(sides[1].index)
+    both = both[both.get_level_values("seed").isin(seeds)]
+    said = []
+    for column, words in (("device", "device"), ("torch_version", "torch version"), ("numerics", "numerics")):
+        left, right = (side.loc[both, column].map(_name) for side in sides)
+        differ = left != right
+        if differ.any():
+            kinds = sorted({f"{a} / {b}" for a, b in zip(left[differ], right[differ], strict=True)})
+            said.append(f"{words} differs in {int(differ.sum())} of {len(both)} pairs ({', '.join(kinds)})")
+    return "; ".join(said)
+
+
+def _name(value: Any) -> str:
+    return str(value) if present(value) else "not recorded"
