@@ -8,7 +8,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as pydantic_dataclass
@@ -72,7 +71,7 @@ class Estimator(ABC):
         return self
 
     @abstractmethod
-    def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
+    def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:
         """Fit one independent copy per sample of equal shapes; a copy must not depend on its companions."""
 
     @abstractmethod
@@ -95,7 +94,7 @@ class LaneLoop(Estimator):
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
         """Fit this copy."""
 
-    def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
+    def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:
         """Fit one copy per sample, one after the other."""
         fitted = []
         for sample in samples:

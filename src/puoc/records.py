@@ -44,8 +44,8 @@ class Record(BaseModel):
 class Sample(Record):
     """What a fit is trained on: how many rows of which classes. The rows follow from this and the fit's seed.
 
-    An OC fit carries no unlabelled rows (``neg``, ``n_pos_unl`` and ``n_neg_unl`` are absent), so that one OC fit serves
-    every table with the same labelled positives.
+    An OC fit carries no unlabelled rows (``neg``, ``n_pos_unl`` and ``n_neg_unl`` are absent), so that one OC fit
+    serves every table with the same labelled positives.
     """
 
     dataset: str
@@ -108,7 +108,9 @@ class Fit(Record):
         """Fits with equal keys have equal shapes and hyperparameters and can be trained as lanes of one batch."""
         asked = self.canonical()
         del asked["seed"]
-        asked["sample"] = {key: asked["sample"].get(key) for key in ("dataset", "n_pos_lab", "n_pos_unl", "n_neg_unl", "holdout")}
+        asked["sample"] = {
+            key: asked["sample"].get(key) for key in ("dataset", "n_pos_lab", "n_pos_unl", "n_neg_unl", "holdout")
+        }
         return content_id(asked)
 
 

@@ -1,0 +1,5 @@
+"""``python -m puoc``."""
+
+from puoc.cli import main
+
+main()

@@ -1,0 +1,267 @@
+"""The command line. Exit codes: 0 done, 2 asked wrongly (nothing was started), 3 failed rows stand, 130 interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from puoc import cli_ledger
+from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, say
+
+# One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+ROOT = Path()
+
+app = typer.Typer(
+    name="puoc",
+    help="Benchmark one-class, positive-unlabelled and hybrid classifiers, and track every result.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(cli_ledger.app, name="ledger")
+
+Table = Annotated[str, typer.Argument(help="A table of params.yaml.")]
+Entry = Annotated[str, typer.Argument(help="An entry of the section tune of params.yaml.")]
+
+
+def main() -> None:
+    """Run the command line; bad input becomes one message and exit code 2."""
+    from puoc.executors.lifeline import die_with_dvc
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    die_with_dvc()
+    try:
+        app()
+    except KeyboardInterrupt:
+        say("interrupted; the same command goes on from here")
+        sys.exit(INTERRUPTED)
+
+
+@app.command()
+def plan(
+    check: Annotated[bool, typer.Option("--check", help="Check params.yaml and write nothing.")] = False,
+    params: Annotated[Path, typer.Option(help="The params file.")] = ROOT / "params.yaml",
+) -> None:
+    """Check params.yaml and write what it asks to work/plan."""
+    with asked_wrongly():
+        from puoc.params import read_params
+        from puoc.plan import make_plan
+
+        made = make_plan(read_params(params))
+    if not check:
+        made.write(ROOT)
+    say(f"{params}: {_count(made.files, 'tables')} tables, {_count(made.files, 'tune')} sweeps, no fault")
+
+
+@app.command()
+def fetch(
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A folder with the raw files (else PUOC_MIRROR).")
+    ] = None,
+    replace: Annotated[bool, typer.Option(help="Fetch again what lies in data/ but is not what it should be.")] = False,
+) -> None:
+    """Bring the raw data that the plan needs into data/."""
+    with asked_wrongly():
+        from puoc.fetch import compare_with_dvc, write_fetched
+        from puoc.files import read_json
+
+        asked = list(read_json(ROOT / "work" / "plan" / "data.json"))
+        mirror = source or _mirror()
+        write_fetched(asked, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
+        differs = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
+    if differs:
+        say(differs)
+    say(f"raw data of {', '.join(asked)} present and verified")
+
+
+@app.command()
+def prepare() -> None:
+    """Turn raw data into arrays with a digest, below work/prepared."""
+    with asked_wrongly():
+        from puoc.fetch import ensure
+        from puoc.files import read_json, write_json
+        from puoc.pipeline import names
+        from puoc.prepare import prepare as prepare_dataset
+
+        prepared = ROOT / "work" / "prepared"
+        digests = {}
+        for name in read_json(ROOT / "work" / "plan" / "data.json"):
+            ensure(name, ROOT / "data", mirror=_mirror())
+            digests[name] = prepare_dataset(name, ROOT / "data", prepared)
+        asked = {(part, name) for part in ("tables", "tune") for name in names(ROOT, part)}  # type: ignore[arg-type]
+        for part, name in sorted(asked):
+            dataset = read_json(ROOT / "work" / "plan" / part / f"{name}.json")["dataset"]
+            write_json(prepared / part / f"{name}.json", {"dataset": dataset, "digest": digests[dataset]})
+        for part in ("tables", "tune"):
+            for path in (prepared / part).glob("*.json"):
+                if (part, path.stem) not in asked:
+                    path.unlink()
+    say(", ".join(f"{name} {digest[:12]}" for name, digest in digests.items()))
+
+
+@app.command()
+def pending() -> None:
+    """Write which failed fits are due for another attempt, so that DVC runs their stages."""
+    with asked_wrongly():
+        from puoc.pipeline import pending as write_pending
+
+        found = write_pending(ROOT)
+    due = sum(len(value) for value in found.values())
+    say(f"{due} fits were or will be tried again" if due else "nothing to try again")
+
+
+@app.command()
+def tune(entry: Entry) -> None:
+    """Compute every configuration of a sweep that the ledger lacks."""
+    _answer("tune", entry)
+
+
+@app.command()
+def select() -> None:
+    """Choose configurations by held-out positives and unlabelled rows: no negative label, no test row."""
+    with asked_wrongly():
+        from puoc.select import select as write_selected
+
+        written = write_selected(ROOT)
+    say(f"configurations selected for {len(written)} tables")
+
+
+@app.command()
+def run(table: Table) -> None:
+    """Compute the fits of a table that the ledger lacks, and write its rows to results/tables."""
+    _answer("tables", table)
+
+
+@app.command()
+def compare() -> None:
+    """Means, significance and choices from results/, written to results/compare."""
+    with asked_wrongly():
+        from puoc.analysis import compare as write_comparison
+
+        write_comparison(ROOT)
+    say("results/compare written")
+
+
+@app.command()
+def report(
+    tracked: Annotated[bool, typer.Option("--track/--no-track", help="Bring MLflow into line as well.")] = True,
+) -> None:
+    """Write reports/index.html."""
+    with asked_wrongly():
+        from puoc.report import build
+
+        page = build(ROOT)
+    if tracked:
+        track()
+    say(f"report: {page}")
+
+
+@app.command()
+def track() -> None:
+    """Bring the MLflow store into line with the results; it can be deleted and made again at any time."""
+    with asked_wrongly():
+        from puoc.tracking import track as bring_into_line
+
+        counts = bring_into_line(ROOT)
+    say("MLflow: " + ", ".join(f"{name} {number}" for name, number in counts.items()))
+
+
+@app.command()
+def status() -> None:
+    """Failed and missing rows; exit code 3 when failed rows stand."""
+    with asked_wrongly():
+        from puoc.pipeline import unanswered
+
+        rows = unanswered(ROOT)
+    failed = [row for row in rows if row["status"] == "failed"]
+    missing = len(rows) - len(failed)
+    for row in failed:
+        place = f"{row['table']}, {row['entry']}, {row['cell']}, seed {row['seed']}"
+        say(f"failed ({row['attempts']} attempts): {place}: {row['reason']}  [{row['fit_id']}]")
+    say(f"{len(failed)} failed rows, {missing} missing rows")
+    if failed:
+        say("the next dvc repro tries a fit once more, then it is quarantined; puoc retry lifts that")
+        raise typer.Exit(FAILED_ROWS)
+
+
+@app.command()
+def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fits, or: all")]) -> None:
+    """Allow quarantined fits one more attempt, made by the next dvc repro."""
+    with asked_wrongly():
+        from puoc.ledger import Ledger
+        from puoc.pipeline import unanswered
+
+        ledger = Ledger(ROOT / "ledger")
+        failed = {row["fit_id"] for row in unanswered(ROOT) if row["status"] == "failed"}
+        chosen = sorted(failed) if fits == ["all"] else fits
+        strange = [fit for fit in chosen if fit not in failed]
+        if strange:
+            raise ValueError(f"no failed fit {', '.join(strange)}; failed: {', '.join(sorted(failed)) or 'none'}")
+        for fit in chosen:
+            if not ledger.may_try(fit):
+                ledger.allow_retry(fit)
+    say(f"{len(chosen)} fits will be tried once more by the next dvc repro")
+
+
+@app.command()
+def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) -> None:
+    """Serve the MLflow UI on this machine alone (127.0.0.1)."""
+    with asked_wrongly():
+        from puoc.tracking import server_command
+
+        command = server_command(ROOT, port)
+    say(f"MLflow UI: http://127.0.0.1:{port} (Ctrl-C ends it)")
+    os.execvp(command[0], command)
+
+
+def _answer(part: Any, name: str) -> None:
+    with asked_wrongly():
+        from puoc.pipeline import answer, questions
+
+        questions(ROOT, part, name)
+    from puoc.progress import Reporter
+
+    with _tracker() as on_rows, Reporter(name, console()) as reporter:
+        counts = answer(ROOT, part, name, on_rows=on_rows, on_progress=reporter.update)
+    say(f"{name}: {counts['ok']} fits computed, {counts['failed']} failed")
+
+
+@contextmanager
+def _tracker() -> Iterator[Any]:
+    """Track while fits are computed. Without mlflow the results are the same and are tracked later."""
+    from importlib.util import find_spec
+
+    if find_spec("mlflow") is None:
+        yield lambda _: None
+        return
+    from puoc.tracking import Tracker
+
+    with Tracker(ROOT) as tracker:
+        yield tracker.add
+
+
+def _mirror() -> Path | None:
+    value = os.environ.get("PUOC_MIRROR")
+    return Path(value) if value else None
+
+
+def _count(files: dict[Path, Any], part: str) -> int:
+    return sum(path.parent.name == part and path.parent.parent.name == "plan" for path in files)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

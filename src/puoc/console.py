@@ -1,0 +1,40 @@
+"""What every command says and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ASKED_WRONGLY, FAILED_ROWS, INTERRUPTED = 2, 3, 130
+
+
+@contextmanager
+def asked_wrongly() -> Iterator[None]:
+    """Turn a ValueError of the block into its message and exit code 2."""
+    try:
+        yield
+    except ValueError as error:
+        _fail(str(error))
+
+
+def _fail(message: str) -> NoReturn:
+    console(stderr=True).print(message, style="red", highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(ASKED_WRONGLY)
+
+
+def say(message: str) -> None:
+    """Print a line as it stands."""
+    console().print(message, highlight=False, markup=False, soft_wrap=True)
+
+
+def console(stderr: bool = False) -> Console:
+    """The terminal, loaded when something is said."""
+    from rich.console import Console
+
+    return Console(stderr=stderr)

@@ -1,0 +1,1 @@
+"""Where fits are computed: in worker processes of this machine."""

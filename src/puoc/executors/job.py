@@ -1,0 +1,222 @@
+"""What a worker does with a job: claim its fits, draw, train as lanes, score, record. Any executor calls this."""
+
+from __future__ import annotations
+
+import resource
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from puoc import modelfile, scenarios
+from puoc.claims import Claim, Heartbeat
+from puoc.encoders import encode
+from puoc.estimator import Array, Compute, Estimator, PUSample
+from puoc.ledger import Ledger, Scored
+from puoc.prepare import Prepared
+from puoc.provenance import versions
+from puoc.records import Fit, FitResult, TestSet, Trial, TrialResult
+from puoc.scoring import auc
+
+_CHUNK = 4096  # rows encoded and scored at once
+
+
+class Job(NamedTuple):
+    """Fits with equal lane keys, each with the test sets it is asked for."""
+
+    fits: tuple[Fit, ...]
+    tests: tuple[tuple[TestSet, ...], ...]
+    compute: Compute
+    keep_models: bool
+    ledger: Path
+    prepared: Path
+    git: dict[str, Any]
+    scoring_digest: str
+
+
+class Done(NamedTuple):
+    """What became of one fit of a job; ``busy``: somebody else is computing it."""
+
+    fit_id: str
+    status: Literal["ok", "failed", "busy"]
+    reason: str | None = None
+
+
+def compute(job: Job) -> list[Done]:
+    """Compute what this process can claim of a job. A fit that raises is recorded as failed, with its reason."""
+    ledger = Ledger(job.ledger)
+    claims: dict[int, Claim] = {}
+    done: dict[int, Done] = {}
+    for i, fit in enumerate(job.fits):
+        held = ledger.claim(fit.id)
+        if held is None:
+            done[i] = Done(fit.id, "busy")
+        else:
+            claims[i] = held
+    with Heartbeat(list(claims.values())):
+        ready = [i for i in claims if not _is_answered(job, i, ledger)]
+        done |= {i: Done(job.fits[i].id, "ok") for i in claims if i not in ready}
+        known = [i for i in ready if ledger.is_final(job.fits[i].id)]
+        for group in [*([i] for i in known), [i for i in ready if i not in known]]:
+            done |= _attempt(job, group, ledger)
+    return [done[i] for i in range(len(job.fits))]
+
+
+def _is_answered(job: Job, i: int, ledger: Ledger) -> bool:
+    """True where another process recorded everything between the question and the claim."""
+    fit = job.fits[i]
+    return all(ledger.has(fit.id, Trial(fit=fit, test=test).id) for test in job.tests[i])
+
+
+def _attempt(job: Job, lanes: list[int], ledger: Ledger) -> dict[int, Done]:
+    if not lanes:
+        return {}
+    try:
+        _answer(job, lanes, ledger)
+    except Exception as error:  # noqa: BLE001 - the one boundary: whatever a method raises becomes a row with a reason
+        if len(lanes) > 1:  # one lane must not take its companions along
+            apart = [_attempt(job, [i], ledger) for i in lanes]
+            return {i: found for part in apart for i, found in part.items()}
+        fit, reason = job.fits[lanes[0]], f"{type(error).__name__}: {error}"
+        ledger.put(_result(job, fit, "failed", reason=reason))
+        return {lanes[0]: Done(fit.id, "failed", reason)}
+    return {i: Done(job.fits[i].id, "ok") for i in lanes}
+
+
+def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
+    """Train the lanes, or load the one that is trained already, then score and record them."""
+    data = _open(job.prepared, job.fits[lanes[0]].sample)
+    draws = [scenarios.draw(data, job.fits[i].sample, job.fits[i].seed) for i in lanes]
+    known = ledger.get(job.fits[lanes[0]].id) if len(lanes) == 1 else None
+    if known is not None and known.result.status == "ok":
+        fit = job.fits[lanes[0]]
+        path = ledger.model_path(known.result)
+        estimator = modelfile.load(path)[0] if path else _train(job, lanes, data, draws)[0]
+        for one in _score(job, lanes[0], data, draws[0], estimator):
+            if one.result.trial_id not in known.trials:
+                ledger.add_trial(one)
+        return
+    started = time.perf_counter()
+    fitted = _train(job, lanes, data, draws)
+    seconds = (time.perf_counter() - started) / len(lanes)
+    answers = []
+    for i, draw, estimator in zip(lanes, draws, fitted, strict=True):
+        fit = job.fits[i]
+        scored = _score(job, i, data, draw, estimator)
+        result = _result(
+            job,
+            fit,
+            "ok",
+            auc_val_pu=_validate(fit, data, draw, estimator),
+            alpha=_alpha(fit),
+            alpha_hat=estimator.alpha_hat_,
+            curve={name: tuple(float(v) for v in values) for name, values in estimator.curve_.items()},
+            fit_seconds=seconds,
+            n_lanes=len(lanes),
+            lane_map=estimator.lane_map_,
+        )
+        model = modelfile.dump(estimator, _meta(fit, data)) if job.keep_models else None
+        answers.append((result, scored, model))
+    for result, scored, model in answers:
+        ledger.put(result, scored, model)
+
+
+def _train(job: Job, lanes: list[int], data: Prepared, draws: list[scenarios.Draw]) -> list[Estimator]:
+    from puoc.methods import make
+
+    first = job.fits[lanes[0]]
+    samples = [_sample(job.fits[i], data, draw) for i, draw in zip(lanes, draws, strict=True)]
+    return make(first.method, first.params).fit_lanes(samples, job.compute)
+
+
+def _sample(fit: Fit, data: Prepared, draw: scenarios.Draw) -> PUSample:
+    """What the method sees. Under ``labels: oracle`` the true classes of U: the PN reference, no method."""
+
+    def rows(numbers: Array) -> Array:
+        return encode(fit.encoder, data.take(numbers))
+
+    if draw.u is None or not len(draw.u):
+        return PUSample(rows(draw.p), None, _alpha(fit), fit.seed)
+    if fit.labels == "oracle":
+        return PUSample(rows(np.concatenate([draw.p, draw.u[draw.y_u]])), rows(draw.u[~draw.y_u]), None, fit.seed)
+    return PUSample(rows(draw.p), rows(draw.u), _alpha(fit), fit.seed)
+
+
+def _alpha(fit: Fit) -> float | None:
+    if fit.prior is None:
+        return None
+    return fit.sample.alpha if fit.prior.kind == "true" else fit.prior.value
+
+
+def _score(job: Job, i: int, data: Prepared, draw: scenarios.Draw, estimator: Estimator) -> list[Scored]:
+    fit, found = job.fits[i], []
+    for test in job.tests[i]:
+        rows, y = scenarios.test_rows(data, test, fit.seed)
+        scenarios.check_disjoint(data, draw, rows)
+        positive, negative = (_decide(fit, data, estimator, rows[y == side]) for side in (True, False))
+        pool, pool_y = scenarios.train_pool_rows(data, fit.sample, test, fit.seed)
+        pool_scores = _decide(fit, data, estimator, pool)
+        trial = Trial(fit=fit, test=test)
+        result = TrialResult(
+            trial_id=trial.id,
+            fit_id=fit.id,
+            test=test,
+            auc=auc(positive, negative, "test rows"),
+            auc_train_pool=auc(pool_scores[pool_y], pool_scores[~pool_y], "training pool"),
+            n_pos=len(positive),
+            n_neg=len(negative),
+            scoring_digest=job.scoring_digest,
+        )
+        found.append(Scored(result, np.concatenate([positive, negative])))
+    return found
+
+
+def _validate(fit: Fit, data: Prepared, draw: scenarios.Draw, estimator: Estimator) -> float | None:
+    """AUC of withheld labelled positives against withheld unlabelled rows: needs no negative label."""
+    if not fit.sample.holdout or draw.u_held is None:
+        return None
+    positive, unlabelled = (_decide(fit, data, estimator, rows) for rows in (draw.p_held, draw.u_held))
+    return auc(positive, unlabelled, "withheld rows")
+
+
+def _decide(fit: Fit, data: Prepared, estimator: Estimator, rows: Array) -> Array:
+    parts = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
+    return np.concatenate([estimator.decision_function(encode(fit.encoder, data.take(part))) for part in parts])
+
+
+@cache
+def _open_folder(folder: Path) -> Prepared:
+    return Prepared.open(folder)
+
+
+def _open(prepared: Path, sample: Any) -> Prepared:
+    data = _open_folder(prepared / sample.dataset)
+    if data.digest != sample.data_digest:
+        raise ValueError(f"{prepared / sample.dataset} holds {data.digest}, the fit asks {sample.data_digest}")
+    return data
+
+
+def _meta(fit: Fit, data: Prepared) -> dict[str, Any]:
+    return {
+        "method": fit.method,
+        "params": fit.params,
+        "encoder": fit.encoder,
+        "numerics": fit.numerics,
+        "shape": list(data.shape),
+        "scale": data.scale,
+        "fit_id": fit.id,
+    }
+
+
+def _result(job: Job, fit: Fit, status: Literal["ok", "failed"], **found: Any) -> FitResult:
+    return FitResult(
+        fit=fit,
+        status=status,
+        device=job.compute.device,
+        versions=versions(),
+        git=job.git,
+        peak_memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        **found,
+    )

@@ -1,0 +1,111 @@
+"""Worker processes on this machine, one thread each. A worker that dies is replaced and its job reported."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import NamedTuple, TypeVar
+
+from puoc.executors.lifeline import die_with_parent
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+class Died(NamedTuple):
+    """A worker ended in the middle of a job: killed, out of memory, a crash in native code."""
+
+    exit_code: int | None
+
+    def __str__(self) -> str:
+        code = self.exit_code
+        if code is not None and code < 0:
+            return f"the worker was killed by signal {-code} ({signal.Signals(-code).name})"
+        return f"the worker ended with exit code {code}"
+
+
+class _Worker:
+    def __init__(self, call: Callable[[J], R]):
+        # fork, not spawn: the parent has loaded torch once for all of them
+        context = multiprocessing.get_context("fork")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, self.connection, call, os.getpid()), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.job: object = None
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class LocalExecutor:
+    """Runs jobs in ``n_workers`` processes. Use as a context manager: leaving it ends every worker at once."""
+
+    def __init__(self, n_workers: int, call: Callable[[J], R]):
+        self.call = call
+        self.n_workers = n_workers
+        self.workers: list[_Worker] = []
+
+    def __enter__(self) -> LocalExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self.workers:
+            worker.end()
+        self.workers.clear()
+
+    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | Died]]:
+        """Yield each job with its outcome, as they come. ``tick`` is called at least every half second."""
+        queue = list(reversed(jobs))
+        while queue or any(worker.job is not None for worker in self.workers):
+            self._feed(queue)
+            busy = {worker.connection: worker for worker in self.workers if worker.job is not None}
+            for ready in wait(list(busy), timeout=0.5):
+                yield self._receive(busy[ready])  # type: ignore[index,misc]
+                self._feed(queue)
+            tick()
+
+    def _feed(self, queue: list[J]) -> None:
+        while queue and len(self.workers) < self.n_workers:
+            self.workers.append(_Worker(self.call))
+            self._send(self.workers[-1], queue)
+        for worker in self.workers:
+            if queue and worker.job is None:
+                self._send(worker, queue)
+
+    def _send(self, worker: _Worker, queue: list[J]) -> None:
+        worker.job = queue.pop()
+        with suppress(BrokenPipeError):  # it died idle; _receive finds the closed pipe and reports the job
+            worker.connection.send(worker.job)
+
+    def _receive(self, worker: _Worker) -> tuple[object, object]:
+        job, worker.job = worker.job, None
+        try:
+            return job, worker.connection.recv()
+        except (EOFError, ConnectionResetError):
+            worker.process.join()
+            self.workers.remove(worker)
+            worker.connection.close()
+            return job, Died(worker.process.exitcode)
+
+
+def _serve(connection: Connection, parents: Connection, call: Callable[[J], R], parent: int) -> None:
+    die_with_parent(parent)
+    parents.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    import torch
+
+    torch.set_num_threads(1)
+    while True:
+        try:
+            job = connection.recv()
+        except EOFError:
+            return
+        connection.send(call(job))

@@ -1,0 +1,132 @@
+"""What the stages of dvc.yaml do, a function each. All of them may be run again at any time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from puoc.bind import Asked, bind
+from puoc.files import read_json, write_json
+from puoc.ledger import Ledger
+from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
+from puoc.runner import Progress, Runner
+
+Part = Literal["tables", "tune"]
+OnRows = Callable[[Sequence[Row]], None]
+
+
+def names(root: Path, part: Part) -> list[str]:
+    """What the plan asks: names of tables, or of tuned entries."""
+    return sorted(path.stem for path in (root / "work" / "plan" / part).glob("*.json"))
+
+
+def read_plan(root: Path, part: Part, name: str) -> dict[str, Any]:
+    """The plan of a table or a sweep.
+
+    Raises
+    ------
+    ValueError : the plan does not have it; what there is, is named.
+    """
+    path = root / "work" / "plan" / part / f"{name}.json"
+    if not path.exists():
+        known = ", ".join(names(root, part)) or "none (run puoc plan first)"
+        raise ValueError(f"no plan of {name!r} in {part}; planned: {known}")
+    return read_json(path)  # type: ignore[no-any-return]
+
+
+def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked]]:
+    """A plan and every trial it asks, with configurations filled in.
+
+    Raises
+    ------
+    ValueError : the configurations have not been selected yet.
+    """
+    plan = read_plan(root, part, name)
+    if part == "tune":
+        return plan, list(bind(plan))
+    path = root / "work" / "configs" / plan["configs"] / f"{name}.json"
+    if not path.exists():
+        raise ValueError(
+            f"{path.relative_to(root)} does not exist; the stage select writes it: run dvc repro run@{name}"
+        )
+    return plan, list(bind(plan, read_json(path)))
+
+
+def answer(
+    root: Path,
+    part: Part,
+    name: str,
+    on_rows: OnRows = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> Counter[str]:
+    """Compute what a table or a sweep asks and the ledger lacks, then write its rows.
+
+    ``on_rows`` gets the rows of every fit as soon as it has its record.
+    """
+    plan, asked = questions(root, part, name)
+    by_fit: dict[str, list[Asked]] = {}
+    for one in asked:
+        by_fit.setdefault(one.trial.fit.id, []).append(one)
+
+    def report(fit_ids: Sequence[str]) -> None:
+        on_rows([row(plan, one, runner.ledger.get(fit_id)) for fit_id in fit_ids for one in by_fit[fit_id]])
+
+    settings = read_json(root / "work" / "plan" / "compute.json")
+    runner = Runner(root, settings, on_done=report, on_progress=on_progress)
+    counts = runner.run(plan, asked)
+    _write(root, part, name, collect(plan, asked, runner.ledger))
+    return counts
+
+
+def _write(root: Path, part: Part, name: str, rows: list[Row]) -> None:
+    results = root / "results"
+    if part == "tables":
+        write_rows(results / "tables" / f"{name}.parquet", rows)
+        return
+    hidden = [column for column in COLUMNS if column not in TEST_COLUMNS]
+    write_rows(results / "tune" / "val" / f"{name}.parquet", rows, hidden)
+    write_rows(results / "tune" / "test" / f"{name}.parquet", rows, (*TEST_KEYS, *TEST_COLUMNS))
+
+
+def result_path(root: Path, part: Part, name: str) -> Path:
+    """Where a table's or a sweep's rows (without test columns) lie."""
+    return root / "results" / (f"tables/{name}.parquet" if part == "tables" else f"tune/val/{name}.parquet")
+
+
+def pending(root: Path) -> dict[str, dict[str, int]]:
+    """Write which failed fits are due for another attempt, for DVC to see; stages depend on the file of their table.
+
+    A file names the number of the attempt beyond the first. It changes when an attempt falls due and not when it is
+    made, so the next ``dvc repro`` retries what is due and the one after that runs nothing.
+    """
+    ledger = Ledger(root / "ledger")
+    found: dict[str, dict[str, int]] = {}
+    parts: tuple[Part, ...] = ("tables", "tune")
+    for part in parts:
+        for name in names(root, part):
+            path = result_path(root, part, name)
+            rows = read_rows(path) if path.exists() else []
+            again = {r["fit_id"] for r in rows if r["status"] == "failed" or r["attempts"] > 1}
+            due = {fit_id: ledger.retries(fit_id) for fit_id in sorted(again)}
+            found[f"{part}/{name}"] = {fit_id: number for fit_id, number in due.items() if number}
+    folder = root / "work" / "pending"
+    for key, value in found.items():
+        write_json(folder / f"{key}.json", value)
+    for path in folder.rglob("*.json"):
+        if str(path.relative_to(folder).with_suffix("")) not in found:
+            path.unlink()
+    return found
+
+
+def unanswered(root: Path) -> list[Row]:
+    """Rows of the planned tables and sweeps that failed or are missing."""
+    parts: tuple[Part, ...] = ("tables", "tune")
+    found = []
+    for part in parts:
+        for name in names(root, part):
+            path = result_path(root, part, name)
+            if path.exists():
+                found += [r for r in read_rows(path) if r["status"] in ("failed", "missing")]
+    return found

@@ -1,0 +1,169 @@
+"""Results as one long table: a row per asked trial, whether it was answered or not."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from puoc.bind import Asked
+from puoc.ledger import Entry, Ledger
+
+Row = dict[str, Any]
+
+#: Columns of a table's rows, in their order, with the Arrow type of each.
+COLUMNS = {
+    "table": "string",
+    "scenario": "string",
+    "dataset": "string",
+    "entry": "string",
+    "method": "string",
+    "kind": "string",
+    "twin": "string",
+    "labels": "string",
+    "configs": "string",
+    "config_source": "string",
+    "config_id": "string",
+    "is_published": "bool",
+    "params": "string",
+    "numerics": "string",
+    "encoder": "string",
+    "cell": "string",
+    "cell_index": "int64",
+    "seed": "int64",
+    "pos": "string",
+    "neg": "string",
+    "neg_test": "string",
+    "n_pos_lab": "int64",
+    "n_pos_unl": "int64",
+    "n_neg_unl": "int64",
+    "alpha": "double",
+    "prior_alpha": "double",
+    "alpha_hat": "double",
+    "status": "string",
+    "reason": "string",
+    "attempts": "int64",
+    "auc": "double",
+    "auc_train_pool": "double",
+    "auc_val_pu": "double",
+    "fit_seconds": "double",
+    "peak_memory": "int64",
+    "n_lanes": "int64",
+    "lane_map": "string",
+    "device": "string",
+    "torch_version": "string",
+    "fit_id": "string",
+    "trial_id": "string",
+    "code_digest": "string",
+    "draw_digest": "string",
+    "scoring_digest": "string",
+}
+
+#: A sweep's validation rows lack what test labels decided, so that choosing cannot see it.
+TEST_COLUMNS = ("auc", "auc_train_pool")
+TEST_KEYS = ("entry", "config_id", "cell", "seed", "fit_id", "trial_id")
+
+
+def collect(plan: dict[str, Any], asked: Iterable[Asked], ledger: Ledger) -> list[Row]:
+    """One row per asked trial; a trial without a record has the status ``missing``."""
+    entries: dict[str, Entry | None] = {}
+    rows = []
+    for one in asked:
+        fit_id = one.trial.fit.id
+        if fit_id not in entries:
+            entries[fit_id] = ledger.get(fit_id)
+        rows.append(row(plan, one, entries[fit_id]))
+    return rows
+
+
+def row(plan: dict[str, Any], asked: Asked, entry: Entry | None) -> Row:
+    """The row of one trial, from its question and what the ledger holds of its fit."""
+    trial, fit, member = asked.trial, asked.trial.fit, plan["entries"][asked.entry]
+    config = asked.config
+    sample, _ = asked.cell.at(
+        asked.seed, plan["dataset"], plan["data_digest"]
+    )  # with U, which an OC fit does not carry
+    found: Row = dict.fromkeys(COLUMNS)
+    found |= {
+        "table": plan["table"],
+        "scenario": plan["scenario"],
+        "dataset": plan["dataset"],
+        "entry": asked.entry,
+        **{key: member[key] for key in ("method", "kind", "twin", "labels", "numerics", "encoder", "code_digest")},
+        "configs": plan["configs"] if isinstance(plan["configs"], str) else "sweep",
+        "config_source": config.get("source"),
+        "config_id": config.get("config_id"),
+        "is_published": config.get("is_published"),
+        "params": json.dumps(fit.params, sort_keys=True),
+        "cell": asked.cell.name,
+        "cell_index": asked.cell_index,
+        "seed": asked.seed,
+        "pos": json.dumps(sample.pos),
+        "neg": json.dumps(sample.neg),
+        "neg_test": json.dumps(trial.test.neg),
+        **{key: getattr(sample, key) for key in ("n_pos_lab", "n_pos_unl", "n_neg_unl", "alpha")},
+        "status": "missing",
+        "attempts": 0,
+        "fit_id": fit.id,
+        "trial_id": trial.id,
+        "draw_digest": plan["draw_digest"],
+        "scoring_digest": plan["scoring_digest"],
+    }
+    return found if entry is None else found | _answered(trial.id, entry)
+
+
+def _answered(trial_id: str, entry: Entry) -> Row:
+    result, scored = entry.result, entry.trials.get(trial_id)
+    found: Row = {
+        "status": result.status if scored or result.status != "ok" else "missing",
+        "prior_alpha": result.alpha,
+        "torch_version": result.versions.get("torch"),
+        **{
+            key: getattr(result, key)
+            for key in (
+                "reason",
+                "attempts",
+                "auc_val_pu",
+                "alpha_hat",
+                "fit_seconds",
+                "peak_memory",
+                "n_lanes",
+                "lane_map",
+                "device",
+            )
+        },
+    }
+    if scored:
+        found |= {key: getattr(scored, key) for key in ("auc", "auc_train_pool", "scoring_digest")}
+    return found
+
+
+def write_rows(path: Path, rows: Sequence[Row], columns: Iterable[str] = COLUMNS) -> None:
+    """Write rows as parquet, whole or not at all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(name, _arrow(COLUMNS[name])) for name in columns])
+    table = pa.Table.from_pylist([{name: r[name] for name in schema.names} for r in rows], schema=schema)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}"
+    try:
+        pq.write_table(table, temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Rows of a parquet file written by ``write_rows``."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(path).to_pylist()  # type: ignore[no-any-return]
+
+
+def _arrow(name: str) -> Any:
+    import pyarrow as pa
+
+    return pa.bool_() if name == "bool" else pa.float64() if name == "double" else pa.type_for_alias(name)

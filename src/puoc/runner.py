@@ -1,0 +1,169 @@
+"""Fits in, results out: what is missing in the ledger is computed, once, whoever else asks for it at the same time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import ceil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from puoc.bind import Asked
+from puoc.estimator import Compute
+from puoc.executors.job import Done, Job, compute
+from puoc.executors.local import Died, LocalExecutor
+from puoc.ledger import Ledger
+from puoc.provenance import git_state
+from puoc.records import Fit, FitResult, TestSet
+
+_WAIT = 0.5  # seconds between two looks at a fit that somebody else computes
+
+
+class Progress(NamedTuple):
+    """Where a run stands; ``waiting`` counts fits that another process computes."""
+
+    wanted: int  # fits to compute in this run
+    ok: int
+    failed: int
+    waiting: int
+    waiting_for: str | None = None
+
+    @property
+    def remaining(self) -> int:
+        """Fits without an outcome."""
+        return self.wanted - self.ok - self.failed
+
+
+class Runner:
+    """Answers questions from the ledger, computing what it lacks.
+
+    Parameters
+    ----------
+    root : the project's folder; ``ledger`` and ``work/prepared`` lie below it.
+    settings : the section ``compute`` of params.yaml (``work/plan/compute.json``).
+    on_done : called with the ids of fits that have just got a record.
+    on_progress : called often with the state of the run.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        settings: dict[str, Any],
+        on_done: Callable[[Sequence[str]], None] = lambda _: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+    ):
+        self.root, self.settings = root, settings
+        self.ledger = Ledger(root / "ledger")
+        self.on_done, self.on_progress = on_done, on_progress
+
+    def run(self, plan: dict[str, Any], asked: Iterable[Asked]) -> Counter[str]:
+        """Compute what is missing; counts of fits computed here as ``ok`` and ``failed``."""
+        wanted: dict[str, Fit] = {}
+        tests: dict[str, dict[str, TestSet]] = defaultdict(dict)
+        for one in asked:
+            fit = one.trial.fit
+            if one.skip is not None:
+                self._skip(fit, one.skip)
+                continue
+            wanted[fit.id] = fit
+            tests[fit.id][one.trial.id] = one.trial.test
+        missing = {
+            fit_id: fit
+            for fit_id, fit in wanted.items()
+            if not all(self.ledger.has(fit_id, trial_id) for trial_id in tests[fit_id])
+            and (self.ledger.is_final(fit_id) or self.ledger.may_try(fit_id))
+        }
+        counts: Counter[str] = Counter(ok=0, failed=0)
+        if not missing:
+            return counts
+        self._load_libraries()
+        jobs = self._jobs(plan, missing, {fit_id: tuple(found.values()) for fit_id, found in tests.items()})
+        with LocalExecutor(self._n_workers(), compute) as executor:
+            for done in self._drive(executor, jobs, counts, len(missing)):
+                counts[done.status] += 1
+                self.on_done([done.fit_id])
+        return counts
+
+    def _drive(self, executor: LocalExecutor, jobs: list[Job], counts: Counter[str], wanted: int) -> Iterator[Done]:
+        """Run jobs until every fit has an outcome; one held elsewhere is looked at again, a dead worker's once more."""
+        died: Counter[str] = Counter()
+        while jobs:
+            waiting: list[Job] = []
+
+            def tick(waiting: list[Job] = waiting) -> None:
+                whom = self.ledger.holder(waiting[0].fits[0].id) if waiting else None
+                self.on_progress(Progress(wanted, counts["ok"], counts["failed"], len(waiting), whom))
+
+            for job, outcome in executor.run(jobs, tick):
+                if isinstance(outcome, Died):
+                    for part in _apart(job):
+                        fit = part.fits[0]
+                        died[fit.id] += 1
+                        if died[fit.id] < 2:
+                            waiting.append(part)
+                        else:
+                            reason = str(outcome)
+                            self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=job.git))
+                            yield Done(fit.id, "failed", reason)
+                    continue
+                for part, done in zip(_apart(job), outcome, strict=True):
+                    if done.status == "busy":
+                        waiting.append(part)
+                    else:
+                        yield done
+                tick()
+            jobs = self._after_waiting(waiting, tick)
+
+    def _after_waiting(self, waiting: list[Job], tick: Callable[[], None]) -> list[Job]:
+        """Fits to try again. A record that came meanwhile is found by the worker, which then computes nothing."""
+        if waiting:
+            tick()
+            time.sleep(_WAIT)
+        return waiting
+
+    def _jobs(self, plan: dict[str, Any], fits: dict[str, Fit], tests: dict[str, tuple[TestSet, ...]]) -> list[Job]:
+        groups: dict[tuple[str, int], list[Fit]] = defaultdict(list)
+        for fit in fits.values():
+            groups[fit.lane_key, len(tests[fit.id])].append(fit)
+        how = Compute(device=self.settings["device"], lane_map=self.settings["lane_map"])
+        git = git_state(self.root)
+        jobs = []
+        for members in groups.values():
+            size = min(self.settings["max_lanes"], ceil(len(members) / self._n_workers()))
+            if how.lane_map == "loop":  # a batch would gain nothing, and a killed one would lose more
+                size = 1
+            jobs += [
+                Job(
+                    fits=tuple(batch),
+                    tests=tuple(tests[fit.id] for fit in batch),
+                    compute=how,
+                    keep_models=self.settings["models"] == "all",
+                    ledger=self.root / "ledger",
+                    prepared=self.root / "work" / "prepared",
+                    git=git,
+                    scoring_digest=plan["scoring_digest"],
+                )
+                for batch in (members[start : start + size] for start in range(0, len(members), size))
+            ]
+        return jobs
+
+    def _n_workers(self) -> int:
+        asked = self.settings["workers"]
+        return len(os.sched_getaffinity(0)) if asked == "auto" else int(asked)
+
+    def _skip(self, fit: Fit, reason: str) -> None:
+        if not self.ledger.is_final(fit.id):
+            self.ledger.put(FitResult(fit=fit, status="skipped", reason=reason))
+
+    @staticmethod
+    def _load_libraries() -> None:
+        """Load what workers need before they are forked, once instead of once each."""
+        import torch  # noqa: F401
+
+        import puoc.methods  # noqa: F401
+
+
+def _apart(job: Job) -> list[Job]:
+    return [job._replace(fits=(fit,), tests=(tests,)) for fit, tests in zip(job.fits, job.tests, strict=True)]

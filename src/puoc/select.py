@@ -1,0 +1,110 @@
+"""Which configuration a table uses, chosen without a single negative label.
+
+The criterion is the AUC between withheld labelled positives and withheld unlabelled rows. In expectation it is
+``alpha / 2 + (1 - alpha) AUC``, so it ranks configurations as the true AUC does, where it can see: its standard error
+is printed, and where no configuration beats the published one by a standard error, the published one stays.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from puoc.files import read_json, write_json
+from puoc.rows import Row, read_rows
+
+
+class Choice(NamedTuple):
+    """The chosen configuration of a sweep, and how it compares with the published one."""
+
+    config_id: str
+    params: str  # JSON text
+    is_published: bool
+    val: float
+    val_se: float | None  # standard error of the gain over the published configuration, paired by cell and seed
+    published_val: float
+    source: str
+
+
+def choose(rows: list[Row]) -> Choice:
+    """Choose among the configurations of one sweep by its validation rows.
+
+    Raises
+    ------
+    ValueError : the published configuration has no complete set of validation values.
+    """
+    values: dict[str, dict[tuple[str, int], float]] = defaultdict(dict)
+    configs: dict[str, Row] = {}
+    asked = {(r["cell"], r["seed"]) for r in rows}
+    for r in rows:
+        configs[r["config_id"]] = r
+        if r["auc_val_pu"] is not None and r["status"] == "ok":
+            values[r["config_id"]][r["cell"], r["seed"]] = r["auc_val_pu"]
+    complete = {config: found for config, found in values.items() if set(found) == asked}
+    entry = rows[0]["entry"]
+    published = next(config for config, r in configs.items() if r["is_published"])
+    if published not in complete:
+        raise ValueError(
+            f"sweep of {entry}: the published configuration {published} has {len(values[published])} of {len(asked)} "
+            "validation values, all expected; see puoc status for what failed"
+        )
+    means = {config: fmean(found.values()) for config, found in complete.items()}
+    best = max(means, key=lambda config: (means[config], config == published, config))
+    gains = [complete[best][key] - complete[published][key] for key in sorted(asked)]
+    error = stdev(gains) / sqrt(len(gains)) if len(gains) > 1 else None
+    beats = best != published and error is not None and fmean(gains) > error
+    chosen = best if beats else published
+    return Choice(
+        config_id=chosen,
+        params=configs[chosen]["params"],
+        is_published=chosen == published,
+        val=means[chosen],
+        val_se=error,
+        published_val=means[published],
+        source=_words(beats, len(complete), len(configs), means[best], means[published], error, configs[published]),
+    )
+
+
+def _words(beats: bool, complete: int, asked: int, best: float, published: float, se: float | None, row: Row) -> str:
+    how = "selected_with_unlabelled" if row["kind"] == "oc" else "selected"
+    gain = (
+        f"{best - published:+.4f} (standard error {se:.4f})" if se is not None else f"{best - published:+.4f} (n = 1)"
+    )
+    among = f"{complete} of {asked} configurations"
+    if beats:
+        found = f"{best:.4f}, published {published:.4f}, gain {gain}"
+        return f"{how} among {among} by AUC of withheld P against withheld U: {found}"
+    return f"published: none of {among} beat its {published:.4f} by a standard error (best gain {gain})"
+
+
+def select(root: Path) -> list[Path]:
+    """Write ``work/configs/selected/<table>.json`` for every table that asks for selected configurations."""
+    import json
+
+    choices = {
+        path.stem: choose(read_rows(root / "results" / "tune" / "val" / f"{path.stem}.parquet"))
+        for path in sorted((root / "work" / "plan" / "tune").glob("*.json"))
+    }
+    written: list[Path] = []
+    folder = root / "work" / "configs" / "selected"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted((root / "work" / "plan" / "tables").glob("*.json")):
+        plan = read_json(path)
+        if plan["configs"] != "selected":
+            continue
+        configs: dict[str, Any] = read_json(root / "work" / "configs" / "published" / path.name)
+        for entry in configs:
+            choice = choices.get(entry)
+            if choice is None:
+                configs[entry]["source"] += " (published; not tuned)"
+            else:
+                configs[entry] = choice._asdict() | {"params": json.loads(choice.params)}
+        write_json(folder / path.name, configs)
+        written.append(folder / path.name)
+    for path in folder.glob("*.json"):
+        if path not in written:
+            path.unlink()
+    return written
