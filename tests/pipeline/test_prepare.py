@@ -1,0 +1,104 @@
+"""Preparing: done once, whole or not at all, and never other arrays than declared."""
+
+import json
+
+import numpy as np
+import pytest
+
+from puoc.datasets import DATASETS
+from puoc.datasets.dataset import Arrays
+from puoc.prepare import Prepared, prepare
+
+
+@pytest.fixture
+def folder(tmp_path):
+    prepare("digits", tmp_path / "data", tmp_path / "prepared")
+    return tmp_path / "prepared" / "digits"
+
+
+def again(folder):
+    return prepare("digits", folder.parent.parent / "data", folder.parent)
+
+
+def test_what_is_prepared_is_not_touched(folder):
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert set(before) == {"X.npy", "y.npy", "group.npy", "meta.json"}
+    (folder.parent.parent / "data" / "digits" / "digits.csv.gz").unlink()
+    again(folder)
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+    assert not (folder.parent.parent / "data" / "digits" / "digits.csv.gz").exists()
+
+
+@pytest.mark.parametrize("part", ["X.npy", "y.npy", "group.npy", "meta.json"])
+@pytest.mark.parametrize("damage", ["absent", "truncated"])
+def test_a_damaged_folder_is_refused_and_prepared_anew(folder, part, damage):
+    whole = (folder / part).read_bytes()
+    (folder / part).unlink()
+    if damage == "truncated":
+        (folder / part).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="run `puoc prepare`"):
+        Prepared.open(folder)
+    again(folder)
+    assert (folder / part).read_bytes() == whole
+
+
+def test_arrays_of_another_version_are_prepared_anew(folder):
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | {"digest": "0" * 32}))
+    again(folder)
+    assert Prepared.open(folder).digest == DATASETS["digits"].digest
+
+
+def test_arrays_that_are_not_those_declared_are_an_error_with_both_digests(tmp_path, monkeypatch):
+    actual = DATASETS["digits"].digest
+    monkeypatch.setattr(DATASETS["digits"], "digest", "0" * 32)
+    with pytest.raises(ValueError, match=f"digits: the prepared arrays have digest {actual}, {'0' * 32} declared"):
+        prepare("digits", tmp_path / "data", tmp_path / "prepared")
+    assert not (tmp_path / "prepared" / "digits" / "meta.json").exists()
+
+
+def test_pickled_arrays_are_refused(folder):
+    np.save(folder / "y.npy", np.array([{"a": 1}] * 1797, dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        Prepared.open(folder)
+
+
+def test_an_unknown_dataset_is_named_with_those_known(tmp_path):
+    with pytest.raises(ValueError, match=r"unknown dataset 'mnist'; params\.yaml may name: digits, mnist5k"):
+        prepare("mnist", tmp_path / "data", tmp_path / "prepared")
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    X, y = np.zeros((3, 2), dtype=np.uint8), np.array([0, 1, 2])
+    asked = {"name": "own", "inputs": "vector"}
+    with pytest.raises(ValueError, match="own: X, y and split have"):
+        Prepared.of(Arrays(X[:2], y), classes=("a", "b", "c"), **asked)
+    with pytest.raises(ValueError, match="own: y has classes 0 to 2, 0 to 1 expected"):
+        Prepared.of(Arrays(X, y), classes=("a", "b"), **asked)
+
+
+def test_a_standard_split_survives_the_disk(tmp_path, monkeypatch):
+    """Every third row as test, by a dataset registered for the purpose."""
+    plain = DATASETS["digits"]
+    split = (np.arange(1797) % 3 == 0).astype(np.uint8)
+
+    class Halved(plain):
+        @classmethod
+        def load(cls, folder):
+            return plain.load(folder)._replace(split=split)
+
+    wanted = Prepared.of(
+        Arrays(*_raw(tmp_path, plain), split), name="thirds", inputs="vector", classes=plain.classes, scale=16.0
+    )
+    Halved.name, Halved.digest, Halved.counts = "thirds", wanted.digest, wanted.meta.counts
+    monkeypatch.setitem(DATASETS, "thirds", Halved)
+    prepare("thirds", tmp_path / "data", tmp_path / "prepared")
+    opened = Prepared.open(tmp_path / "prepared" / "thirds")
+    assert opened.split.tolist() == split.tolist()
+    assert set(opened.meta.counts) == {"train", "test"}
+
+
+def _raw(tmp_path, dataset):
+    prepare("digits", tmp_path / "data", tmp_path / "prepared")
+    arrays = dataset.load(tmp_path / "data" / "digits")
+    return arrays.X, arrays.y
