@@ -1,0 +1,138 @@
+"""Cells: the columns of tables. A cell and a seed are a sample and a test set; what they draw is in ``puoc.draws``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from puoc.draws import count_of, stream, train_count
+from puoc.records import Classes, Record, Sample, TestSet
+
+
+class Choice(Record):
+    """Classes chosen anew by each seed: positions ``start`` to ``stop`` of a random order of ``of``.
+
+    The order depends on the dataset, on ``of`` and on the seed alone, so choices of disjoint positions are disjoint and
+    a smaller choice is part of a larger one.
+    """
+
+    of: Classes
+    start: int = Field(default=0, ge=0)
+    stop: int
+
+    @model_validator(mode="after")
+    def _within(self) -> Self:
+        if not self.start < self.stop <= len(self.of):
+            raise ValueError(f"positions {self.start} to {self.stop} wanted of {len(self.of)} classes {self.of}")
+        return self
+
+    def at(self, seed: int, dataset: str) -> Classes:
+        """The classes that this seed chooses, sorted."""
+        order = stream("classes", dataset, self.of, seed).permutation(len(self.of))
+        return tuple(sorted(self.of[position] for position in order[self.start : self.stop]))
+
+
+class Cell(Record):
+    """One column of a table: which classes, fixed or chosen by the seed, and how many rows."""
+
+    scenario: str
+    name: str
+    pos: Classes | Choice
+    neg: Classes | Choice  # of the negatives in U
+    neg_test: Classes | Choice | None = None  # of the negatives at test; absent: as in U, no shift
+    n_pos_lab: int = Field(gt=0)
+    n_pos_unl: int = Field(gt=0)
+    n_neg_unl: int = Field(gt=0)
+
+    @model_validator(mode="after")
+    def _disjoint(self) -> Self:
+        both = set(_pool(self.pos)) & (set(_pool(self.neg)) | set(_pool(self.neg_test or self.neg)))
+        if both:
+            raise ValueError(f"{self.scenario}, cell {self.name}: classes {sorted(both)} are positive and negative")
+        return self
+
+    @property
+    def alpha(self) -> float:
+        """Share of positives in U, p(y=1 | s=0), of the whole counts."""
+        return self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
+
+    def at(self, seed: int, dataset: str, data_digest: str, holdout: float = 0.0) -> tuple[Sample, TestSet]:
+        """The sample and the test set of one repetition. What is chosen depends on nothing but these and the cell."""
+        pos, neg, neg_test = (
+            part.at(seed, dataset) if isinstance(part, Choice) else tuple(sorted(part))
+            for part in (self.pos, self.neg, self.neg_test or self.neg)
+        )
+        counts = {"n_pos_lab": self.n_pos_lab, "n_pos_unl": self.n_pos_unl, "n_neg_unl": self.n_neg_unl}
+        sample = Sample(dataset=dataset, data_digest=data_digest, pos=pos, neg=neg, holdout=holdout, **counts)
+        return sample, TestSet(pos=pos, neg=neg_test)
+
+
+class Demand(NamedTuple):
+    """``n`` rows wanted of any ``k`` classes out of ``pool``, on one side of the split."""
+
+    what: str
+    part: str
+    pool: Classes
+    k: int
+    n: int
+
+
+def required(cell: Cell) -> list[Demand]:
+    """The rows that a cell needs, whatever classes a seed chooses."""
+    demands = [
+        ("labelled positives", "train", cell.pos, cell.n_pos_lab),
+        ("labelled and unlabelled positives", "train", cell.pos, cell.n_pos_lab + cell.n_pos_unl),
+        ("unlabelled negatives", "train", cell.neg, cell.n_neg_unl),
+        ("test positives", "test", cell.pos, 1),
+        ("test negatives", "test", cell.neg_test or cell.neg, 1),
+    ]
+    return [Demand(what, part, _pool(classes), _size(classes), n) for what, part, classes, n in demands]
+
+
+def check_counts(
+    cell: Cell,
+    counts: Mapping[str, Sequence[int]],
+    holdout: float = 0.0,
+    *,
+    where: str | None = None,
+    dataset: str = "the dataset",
+) -> None:
+    """Raise where a cell wants more rows than a dataset's declared class counts can give.
+
+    Parameters
+    ----------
+    counts : rows per class, ``{"all": ...}`` or ``{"train": ..., "test": ...}``, as ``Dataset.counts``.
+    holdout : withholds part of what is drawn, so it needs no rows more, but must leave at least one on each side.
+    where : what the message begins with; default: the scenario and the cell.
+
+    Raises
+    ------
+    ValueError : names the scenario, the cell, what is wanted and what is there.
+    """
+    where = where or f"{cell.scenario}, cell {cell.name}"
+    if "all" in counts:
+        train = [train_count(n) for n in counts["all"]]
+        sides = {"train": train, "test": [n - kept for n, kept in zip(counts["all"], train, strict=True)]}
+    else:
+        sides = {part: list(counts[part]) for part in ("train", "test")}
+    for what, part, pool, k, n in required(cell):
+        available = sum(sorted(sides[part][number] for number in pool)[:k])
+        if n > available:
+            choice = "" if k == len(pool) else f" for the smallest choice of {k} from classes {list(pool)}"
+            raise ValueError(f"{where}: {n} {what} wanted, {available} available in {dataset}/{part}{choice}")
+    in_u = (cell.n_pos_unl, cell.n_neg_unl)
+    withheld = {"P": (count_of(holdout, cell.n_pos_lab), cell.n_pos_lab)}
+    withheld["U"] = (sum(count_of(holdout, n) for n in in_u), sum(in_u))
+    for of, (held, n) in withheld.items():
+        if holdout and not 0 < held < n:
+            raise ValueError(f"{where}: holdout {holdout} of {n} rows of {of} withholds {held}, 1 to {n - 1} expected")
+
+
+def _pool(classes: Classes | Choice) -> Classes:
+    return classes.of if isinstance(classes, Choice) else classes
+
+
+def _size(classes: Classes | Choice) -> int:
+    return classes.stop - classes.start if isinstance(classes, Choice) else len(classes)
