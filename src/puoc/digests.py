@@ -16,7 +16,7 @@ from pathlib import Path
 #: Modules of puoc whose code can change what a method learns. Others are contracts, records and plumbing.
 _LEARNING = ("methods", "priors", "encoders", "estimator", "deep", "lanes", "risks", "nets", "augment")
 _SCORING = ("puoc.scoring",)
-_DRAWING = ("puoc.scenarios", "puoc.prepare")
+_DRAWING = ("puoc.draws", "puoc.prepare")
 
 
 def code_digest(module: str) -> str:

@@ -205,7 +205,7 @@ def _meta(fit: Fit, data: Prepared) -> dict[str, Any]:
         "encoder": fit.encoder,
         "numerics": fit.numerics,
         "shape": list(data.shape),
-        "scale": data.scale,
+        "scale": data.meta.scale,
         "fit_id": fit.id,
     }
 
