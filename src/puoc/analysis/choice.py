@@ -98,8 +98,7 @@ def _entry_rows(
 ) -> list[dict[str, Any]]:
     """A row per table that uses this entry's choice, or one row without a table."""
     method = str(tuned[0]["method"].iloc[0])
-    by_entry = [use for use in used if use[1].entry == entry]
-    users = by_entry or [use for use in used if use[1].method == method]
+    users = [use for use in used if use[1].entry == entry]
     if not users:
         return [{"tune": tune, "entry": entry, "method": method} | _side_by_side(tuned, None)]
     return [

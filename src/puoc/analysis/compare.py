@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from puoc.analysis.choice import CHOICE, choices
-from puoc.analysis.frames import frame, present, write_frame
+from puoc.analysis.frames import frame, present, records, write_frame
 from puoc.analysis.plans import planned_tables, planned_tuning
 from puoc.analysis.results import read_results
 from puoc.analysis.significance import SIGNIFICANCE, twin_tests
@@ -63,5 +63,5 @@ def _failures(rows: pd.DataFrame, origin: str) -> list[dict[str, Any]]:
     return [
         {"origin": origin}
         | {name: row[name] if name in row and present(row[name]) else None for name in FAILURES if name != "origin"}
-        for row in rows[rows["status"] != "ok"].to_dict("records")
+        for row in records(rows[rows["status"] != "ok"])
     ]

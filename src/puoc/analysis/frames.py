@@ -54,3 +54,8 @@ def present(value: Any) -> bool:
 def number(value: Any) -> float | None:
     """A cell of a frame as a float, or None where it is empty."""
     return float(value) if present(value) else None
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame, each by column name."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]

@@ -76,7 +76,7 @@ def _table_plan(path: Path) -> TablePlan:
             dataset=str(asked["dataset"]),
             title=str(asked.get("title") or asked["table"]),
             cells=tuple(str(cell["name"]) for cell in asked["cells"]),
-            entries=tuple(_entry_plan(name, entry) for name, entry in asked["entries"].items()),
+            entries=tuple(_entry_plan(name, entry, asked) for name, entry in asked["entries"].items()),
             seeds=tuple(int(seed) for seed in asked["seeds"]),
         )
     except KeyError as error:
@@ -89,12 +89,12 @@ def _table_plan(path: Path) -> TablePlan:
     return plan
 
 
-def _entry_plan(name: str, entry: dict[str, Any]) -> EntryPlan:
+def _entry_plan(name: str, entry: dict[str, Any], asked: dict[str, Any]) -> EntryPlan:
     return EntryPlan(
         entry=name,
         method=entry["method"],
         kind=entry["kind"],
         twin=entry.get("twin"),
         labels=entry.get("labels") or "pu",
-        configs=entry.get("configs") or "published",
+        configs=str(entry.get("configs") or asked.get("configs") or "published"),
     )

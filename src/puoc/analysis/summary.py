@@ -156,9 +156,13 @@ def _state(row: dict[str, Any]) -> str:
 
 
 def _ranks(table: pd.DataFrame) -> pd.Series[float]:
-    """Rank within a column by mean, ties shared. Only entries with as many values as the fullest are compared."""
+    """Rank within a column by mean, ties sharing the better one; only among entries with as many values as the fullest."""
     honest = table[(table["labels"] != "oracle") & (table["n"] > 0)]
     fullest = honest.groupby("cell_index")["n"].transform("max")
     compared = honest[honest["n"] == fullest]
-    ranks = compared.assign(mean=compared["mean"].round(10)).groupby("cell_index")["mean"].rank(ascending=False)
+    ranks = (
+        compared.assign(mean=compared["mean"].round(10))
+        .groupby("cell_index")["mean"]
+        .rank(ascending=False, method="min")
+    )
     return ranks.reindex(table.index)

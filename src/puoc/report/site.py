@@ -1,0 +1,194 @@
+"""Reads what the plan names and ``results/compare``, renders the page. Equal results give equal bytes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from puoc.analysis.frames import present, records, replace_file
+from puoc.analysis.plans import TablePlan, planned_tables
+from puoc.analysis.results import read_results
+from puoc.report.figures import table_figure
+from puoc.report.format import counted, number, p_value, signed, spread
+from puoc.report.significance import evidence_sentences, test_views
+from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
+from puoc.report.tables import column_heads, empty_notes, row_views
+
+_COMPARED = ("summary", "significance", "choice", "failures")
+_ENVIRONMENT = ["device", "torch_version", "numerics"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the page: what was asked, what was recorded, what follows from it."""
+
+    plan: TablePlan
+    rows: pd.DataFrame | None
+    summary: pd.DataFrame
+    tests: pd.DataFrame
+
+
+def build_site(root: Path) -> Path:
+    """Write ``reports/index.html`` and ``reports/plotly.min.js``; returns the page's path.
+
+    Raises
+    ------
+    FileNotFoundError : there is no plan, or ``results/compare`` was not written yet.
+    ValueError : a results file is not what the plan asked for.
+    """
+    compared = {name: _read_compared(root, name) for name in _COMPARED}
+    tables = [
+        Table(
+            plan,
+            read_results(root, plan),
+            compared["summary"][compared["summary"]["table"] == plan.table],
+            compared["significance"][compared["significance"]["table"] == plan.table],
+        )
+        for plan in planned_tables(root)
+    ]
+    page = _environment().get_template("page.html.j2").render(_context(tables, compared))
+    index = root / "reports" / "index.html"
+    _write_plotly(index.parent / "plotly.min.js")
+    replace_file(index, page.encode())
+    return index
+
+
+def _read_compared(root: Path, name: str) -> pd.DataFrame:
+    path = root / "results" / "compare" / f"{name}.parquet"
+    if not path.is_file():
+        raise FileNotFoundError(f"no {path}; the stage `compare` writes it, run `dvc repro`")
+    return pd.read_parquet(path)
+
+
+def _environment() -> Environment:
+    loader = PackageLoader("puoc.report", "templates")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "number": number,
+        "spread": spread,
+        "signed": signed,
+        "p_value": p_value,
+        "counted": counted,
+    }
+    return environment
+
+
+def _write_plotly(path: Path) -> None:
+    """Put plotly's own script beside the page, once."""
+    from plotly.offline import get_plotlyjs
+
+    script = get_plotlyjs().encode()
+    if not path.is_file() or path.read_bytes() != script:
+        replace_file(path, script)
+
+
+def _context(tables: list[Table], compared: dict[str, pd.DataFrame]) -> dict[str, Any]:
+    recorded = [table.rows for table in tables if table.rows is not None]
+    rows = pd.concat(recorded, ignore_index=True) if recorded else pd.DataFrame()
+    choice = compared["choice"]
+    return {
+        "tables": [_section(f"t{at}", table, choice) for at, table in enumerate(tables)],
+        "tuned_apart": records(choice[choice["table"].isna()]),
+        "failures": _failure_views(compared["failures"]),
+        "environments": _environments(rows),
+        "datasets": [_dataset(name) for name in sorted({table.plan.dataset for table in tables})],
+        "n_planned": sum(_n_planned(table.plan) for table in tables),
+        "n_ok": int((rows["status"] == "ok").sum()) if len(rows) else 0,
+        "n_fits": int(rows.loc[rows["status"] == "ok", "fit_id"].nunique()) if len(rows) else 0,
+        "digest": _digest(rows),
+    }
+
+
+def _section(anchor: str, table: Table, choice: pd.DataFrame) -> dict[str, Any]:
+    plan, rows = table.plan, table.rows
+    views = row_views(anchor, plan, table.summary, table.tests)
+    section: dict[str, Any] = {
+        "anchor": anchor,
+        "plan": plan,
+        "run": rows is not None,
+        "columns": column_heads(plan),
+        "rows": views,
+        "notes": empty_notes(table.summary),
+        "evidence": evidence_sentences(table.tests, run=rows is not None),
+        "tests": test_views(table.tests),
+        "choice": records(choice[choice["table"] == plan.table]),
+        "figure": None,
+        "best": next((view.name for view in views if view.cells[-1].best), None),
+        "counts": _status_counts(plan, rows),
+    }
+    if rows is None:
+        return section | {"draw": "", "configs": [], "protocol": [], "trials": []}
+    figure = table_figure(plan, rows, table.summary)
+    return section | {
+        "figure": {"caption": figure["caption"], "json": _script_json(figure["figure"])} if figure else None,
+        "draw": draw_sentence(rows),
+        "configs": config_views(plan, rows),
+        "protocol": protocol_views(table.summary),
+        "trials": trial_groups(anchor, plan, rows),
+    }
+
+
+def _script_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _n_planned(plan: TablePlan) -> int:
+    return len(plan.entries) * len(plan.cells) * len(plan.seeds)
+
+
+def _status_counts(plan: TablePlan, rows: pd.DataFrame | None) -> dict[str, int]:
+    counts = {name: 0 if rows is None else int((rows["status"] == name).sum()) for name in ("ok", "failed", "skipped")}
+    return counts | {"not run": _n_planned(plan) - sum(counts.values()), "planned": _n_planned(plan)}
+
+
+def _failure_views(failures: pd.DataFrame) -> list[dict[str, Any]]:
+    """Failures grouped by entry, status and reason; what merely was not run is counted in the overview."""
+    told = failures[failures["status"] != "missing"].assign(reason=failures["reason"].fillna("no reason recorded"))
+    views = []
+    for (origin, entry, status, reason), group in told.groupby(["origin", "entry", "status", "reason"], sort=True):
+        cells = ", ".join(sorted({str(cell) for cell in group["cell"]}))
+        attempts = group["attempts"].max()
+        views.append(
+            {
+                "origin": origin,
+                "entry": entry,
+                "status": status,
+                "reason": reason,
+                "cells": cells,
+                "n": len(group),
+                "attempts": int(attempts) if present(attempts) else None,
+                "trials": [str(trial) for trial in group["trial_id"] if present(trial)],
+            }
+        )
+    return views
+
+
+def _environments(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    if rows.empty:
+        return []
+    scored = rows.loc[rows["status"] == "ok", _ENVIRONMENT].fillna("not recorded").astype(str)
+    return records(scored.groupby(_ENVIRONMENT, sort=True).size().reset_index(name="n"))
+
+
+def _dataset(name: str) -> dict[str, str]:
+    """A dataset's licence and citation, as its file declares them; empty for data that is not registered."""
+    from puoc.datasets import DATASETS
+
+    known = DATASETS.get(name)
+    return {"name": name, "licence": getattr(known, "licence", ""), "citation": getattr(known, "citation", "")}
+
+
+def _digest(rows: pd.DataFrame) -> str:
+    """Names the results the page was made of, so that two pages can be told apart without a clock."""
+    told = [] if rows.empty else rows[["table", "entry", "cell", "seed", "status", "auc"]].to_csv(index=False)
+    return blake2b(str(told).encode(), digest_size=6).hexdigest()

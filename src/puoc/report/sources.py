@@ -1,0 +1,80 @@
+"""Where the numbers of a table come from: draws, configurations, both AUCs, trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from puoc.analysis.frames import number, present, records
+from puoc.analysis.plans import TablePlan
+
+_SIZES = (
+    ("n_pos_lab", "labelled positives"),
+    ("n_pos_unl", "unlabelled positives"),
+    ("n_neg_unl", "unlabelled negatives"),
+)
+_CONFIG = ("params", "config_source", "encoder", "numerics", "prior_alpha")
+_SHOWN = 4  # more values than this are shown as a range
+
+
+def draw_sentence(rows: pd.DataFrame) -> str:
+    """What a trial of the table is trained on: the sizes and the share of positives in U."""
+    said = [f"{words}: {values}" for name, words in _SIZES if (values := _values(rows, name))]
+    if alphas := _values(rows, "alpha"):
+        said.append(f"share of positives in U (alpha): {alphas}")
+    text = "; ".join(said)
+    return text[:1].upper() + text[1:]
+
+
+def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """One row per entry: its method, twin and every configuration it was run with."""
+    views = []
+    for entry in plan.entries:
+        of_entry = rows[rows["entry"] == entry.entry]
+        view: dict[str, Any] = {"entry": entry.entry, "method": entry.method, "twin": entry.twin or ""}
+        views.append(view | {name: _texts(of_entry, name) for name in _CONFIG})
+    return views
+
+
+def protocol_views(summary: pd.DataFrame) -> list[dict[str, Any]]:
+    """Both AUCs of the same models, averaged over cells; nothing where no training pool was scored."""
+    average = summary[summary["is_average"]]
+    if not (average["n_train_pool"] > 0).any():
+        return []
+    views = []
+    for row in records(average):
+        held_out, pool = number(row["mean"]), number(row["mean_train_pool"])
+        gap = pool - held_out if held_out is not None and pool is not None and row["n"] == row["n_train_pool"] else None
+        views.append(row | {"gap": gap})
+    return views
+
+
+def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Every recorded trial, grouped by entry and cell; the cells of the results table point here."""
+    groups = []
+    for at, entry in enumerate(plan.entries):
+        for column, cell in enumerate(plan.cells):
+            trials = rows[(rows["entry"] == entry.entry) & (rows["cell"] == cell)]
+            if len(trials):
+                name = {"id": f"{anchor}-e{at}-c{column}", "entry": entry.entry, "cell": cell}
+                groups.append(name | {"trials": [_trial(row) for row in records(trials)]})
+    return groups
+
+
+def _trial(row: dict[str, Any]) -> dict[str, Any]:
+    kept = ("seed", "status", "reason", "auc", "fit_id", "trial_id")
+    return {name: row[name] if present(row[name]) else "" for name in kept} | {"auc": number(row["auc"])}
+
+
+def _values(rows: pd.DataFrame, name: str) -> str:
+    found = sorted(rows[name].dropna().unique()) if name in rows else []
+    shown = [f"{value:g}" for value in found]
+    return f"{shown[0]} to {shown[-1]}" if len(shown) > _SHOWN else ", ".join(shown)
+
+
+def _texts(rows: pd.DataFrame, name: str) -> str:
+    if name not in rows:
+        return ""
+    found = sorted({f"{value:g}" if isinstance(value, float) else str(value) for value in rows[name].dropna()})
+    return f"{found[0]} to {found[-1]}" if name == "prior_alpha" and len(found) > _SHOWN else "; ".join(found)

@@ -1,0 +1,120 @@
+"""The results table: one view per cell, with what a reader has to know to trust the number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from puoc.analysis.frames import present, records
+from puoc.analysis.plans import EntryPlan, TablePlan
+from puoc.analysis.summary import AVERAGE
+from puoc.report.format import DASH, number, spread
+from puoc.report.significance import ALPHA
+
+_KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
+
+
+@dataclass(frozen=True)
+class CellView:
+    """One cell as shown."""
+
+    text: str
+    note: str  # shown small below: holes
+    title: str  # on hover
+    href: str  # to its trials; empty where there are none
+    best: bool  # best non-oracle mean of the column
+    mark: str  # "", "raw" or "holm": significantly better than its twin
+
+
+@dataclass(frozen=True)
+class RowView:
+    """One entry as shown."""
+
+    name: str
+    kind: str
+    oracle: bool
+    configs: str
+    cells: list[CellView]
+
+
+def column_heads(plan: TablePlan) -> list[str]:
+    """Names of the columns; one cell is its own average, so it gets no average column."""
+    return [*plan.cells, *([AVERAGE] if len(plan.cells) > 1 else [])]
+
+
+def row_views(anchor: str, plan: TablePlan, summary: pd.DataFrame, tests: pd.DataFrame) -> list[RowView]:
+    """All rows of a table in the plan's order."""
+    marks = _marks(tests)
+    columns = range(len(column_heads(plan)))
+    by_key = {(row["entry"], row["cell_index"]): row for row in records(summary)}
+    return [
+        RowView(
+            name=entry.entry,
+            kind=_KINDS.get(entry.kind, entry.kind),
+            oracle=entry.oracle,
+            configs=entry.configs,
+            cells=[
+                _cell_view(by_key[entry.entry, column], _target(anchor, at, entry, column, plan), marks)
+                for column in columns
+            ],
+        )
+        for at, entry in enumerate(plan.entries)
+    ]
+
+
+def empty_notes(summary: pd.DataFrame) -> list[tuple[str, str]]:
+    """Why cells are empty or have holes: (entry and cells, reasons), equal reasons of an entry told once."""
+    told = summary[~summary["is_average"] & summary["reasons"].fillna("").ne("") & summary["state"].ne("ok")]
+    notes = []
+    for (entry, reasons), group in told.groupby(["entry", "reasons"], sort=False):
+        notes.append((f"{entry}: {', '.join(group['cell'])}", str(reasons)))
+    return notes
+
+
+def _target(anchor: str, at: int, entry: EntryPlan, column: int, plan: TablePlan) -> str:
+    average = column == len(plan.cells)
+    return f"#{anchor}-e{at}-c{0 if average else column}"
+
+
+def _cell_view(row: dict[str, Any], target: str, marks: dict[tuple[str, int], str]) -> CellView:
+    reasons = row["reasons"] if present(row["reasons"]) else ""
+    text, note, title = _words(row, reasons)
+    return CellView(
+        text=text,
+        note=note,
+        title=title,
+        href=target if row["n_ok"] or row["n_failed"] or row["n_skipped"] else "",
+        best=bool(row["rank"] == 1),
+        mark=marks.get((row["entry"], row["cell_index"]), "") if row["n"] else "",
+    )
+
+
+def _words(row: dict[str, Any], reasons: str) -> tuple[str, str, str]:
+    """Text, note and title of a cell."""
+    if row["n"]:
+        text = spread(row["mean"], row["std"])
+        title = f"n = {row['n']}, min {number(row['min'], 3)}, max {number(row['max'], 3)}"
+        whole = row["n"] == row["n_planned"]
+        return text, "" if whole else f"n = {row['n']} of {row['n_planned']}", "; ".join(filter(None, (title, reasons)))
+    if row["is_average"] and row["state"] == "partial":
+        return DASH, "no full seed", reasons
+    words = {"failed": f"failed ({row['n_failed']})", "skipped": "n/a"}
+    text = words.get(row["state"], "not run")
+    if row["state"] == "failed" and not row["n_failed"]:
+        text = "no AUC"
+    return text, "", reasons or "not run yet"
+
+
+def _marks(tests: pd.DataFrame) -> dict[tuple[str, int], str]:
+    """Which entry of a twin pair is the better one, by column: after Holm, or by its raw p alone."""
+    marks: dict[tuple[str, int], str] = {}
+    for test in records(tests):
+        if not present(test["p"]) or not test["p"] < ALPHA:
+            continue
+        better = test["entry"] if test["shift"] > 0 else test["twin_entry"]
+        level = "holm" if present(test["p_adjusted"]) and test["p_adjusted"] < ALPHA else "raw"
+        key = (better, test["cell_index"])
+        marks[key] = "holm" if "holm" in (level, marks.get(key)) else "raw"
+    return marks

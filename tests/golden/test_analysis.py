@@ -1,0 +1,196 @@
+"""Summaries and twin tests on tables small enough to compute by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from puoc.analysis.plans import EntryPlan, TablePlan
+from puoc.analysis.results import planned_rows
+from puoc.analysis.significance import twin_tests
+from puoc.analysis.summary import summarise
+
+OC = EntryPlan("oc_svm", "oc_svm", "oc", None, "pu", "published")
+PU_OC = EntryPlan("pu_svm", "pu_svm", "pu_oc", "oc_svm", "pu", "published")
+ORACLE = EntryPlan("pn_oracle", "naive", "pu", None, "oracle", "published")
+
+
+def plan(
+    seeds: int = 3, cells: tuple[str, ...] = ("a", "b"), entries: tuple[EntryPlan, ...] = (OC, PU_OC, ORACLE)
+) -> TablePlan:
+    return TablePlan("t", "one_vs_all", "digits", "T", cells, entries, tuple(range(seeds)))
+
+
+def rows(asked: TablePlan, values: dict[tuple[str, str], list[Any]]) -> pd.DataFrame:
+    """Rows from AUCs by (entry, cell), one a seed; a text stands for a status other than ok."""
+    found = []
+    for (entry, cell), aucs in values.items():
+        for seed, auc in enumerate(aucs):
+            status = auc if isinstance(auc, str) else "ok"
+            value = None if isinstance(auc, str) else auc
+            found.append(
+                {"entry": entry, "cell": cell, "seed": seed, "status": status, "attempts": 1, "auc": value}
+                | {"reason": None if status == "ok" else f"why {status}", "auc_train_pool": value, "device": "cpu"}
+                | {"torch_version": "2.6", "numerics": "fp32", "fit_id": "f", "trial_id": f"{entry}/{cell}/{seed}"}
+            )
+    return planned_rows(pd.DataFrame(found), asked, "t.parquet")
+
+
+def at(table: pd.DataFrame, cell: str, entry: str = "pu_svm") -> Any:
+    found = table[(table["entry"] == entry) & (table["cell"] == cell)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_means_deviations_and_ranks_by_hand() -> None:
+    asked = plan()
+    values = {("oc_svm", "a"): [0.5, 0.6, 0.7], ("oc_svm", "b"): [0.7, 0.8, 0.9]}
+    values |= {("pu_svm", "a"): [0.8, 0.8, 0.8], ("pu_svm", "b"): [0.6, 0.6, 0.6]}
+    values |= {("pn_oracle", "a"): [0.9, 0.9, 0.9], ("pn_oracle", "b"): [0.9, 0.9, 0.9]}
+    summary = summarise(asked, rows(asked, values))
+    cell = at(summary, "a", "oc_svm")
+    assert (cell["mean"], cell["std"], cell["min"], cell["max"], cell["n"]) == pytest.approx((0.6, 0.1, 0.5, 0.7, 3))
+    average = at(summary, "average", "oc_svm")
+    assert (average["mean"], average["std"]) == pytest.approx((0.7, 0.1))
+    assert list(summary[summary["cell"] == "b"]["rank"].fillna(-1)) == [1, 2, -1]
+    assert json.loads(cell["trial_ids"]) == ["oc_svm/a/0", "oc_svm/a/1", "oc_svm/a/2"]
+    assert (summary["state"] == "ok").all()
+
+
+def test_a_mean_over_holes_says_its_n_and_what_is_missing() -> None:
+    asked = plan(seeds=4)
+    values = {("oc_svm", "a"): [0.5, "failed", 0.7, "missing"], ("oc_svm", "b"): [0.5, 0.6, "skipped"]}
+    summary = summarise(asked, rows(asked, values))
+    cell = at(summary, "a", "oc_svm")
+    assert (cell["n"], cell["n_failed"], cell["n_missing"], cell["state"]) == (2, 1, 1, "partial")
+    assert cell["mean"] == pytest.approx(0.6)
+    assert cell["reasons"] == "1 failed: why failed; 1 missing: why missing"
+    other = at(summary, "b", "oc_svm")
+    assert (other["n"], other["n_skipped"], other["n_missing"]) == (2, 1, 1)  # the fourth seed has no row
+    average = at(summary, "average", "oc_svm")
+    assert (average["n"], average["mean"]) == (1, 0.5)  # only seed 0 has both cells
+    assert np.isnan(average["std"])
+    assert average["reasons"].startswith("1 of 4 seeds have every cell")
+    assert at(summary, "a")["state"] == "not run"
+
+
+def test_an_ok_row_without_an_auc_is_told_and_not_averaged() -> None:
+    asked = plan()
+    summary = summarise(asked, rows(asked, {("oc_svm", "a"): [0.5, float("nan"), 0.7]}))
+    cell = at(summary, "a", "oc_svm")
+    assert (cell["n"], cell["mean"]) == (2, pytest.approx(0.6))
+    assert "1 ok without an AUC" in cell["reasons"]
+
+
+def test_a_table_that_was_not_run_has_every_cell_and_no_number() -> None:
+    summary = summarise(plan(), None)
+    assert len(summary) == 9
+    assert set(summary["state"]) == {"not run"}
+    assert summary["mean"].isna().all()
+    tests = twin_tests(plan(), None)
+    assert set(tests["note"]) == {"the table was not run"}
+    assert tests["p"].isna().all()
+
+
+def test_twin_tests_by_hand() -> None:
+    asked = plan(seeds=5)
+    oc, better = [0.5, 0.5, 0.5, 0.5, 0.5], [0.51, 0.52, 0.53, 0.54, 0.55]
+    values = {("oc_svm", "a"): oc, ("oc_svm", "b"): oc, ("pu_svm", "a"): better, ("pu_svm", "b"): oc}
+    tests = twin_tests(asked, rows(asked, values))
+    first = at(tests, "a")
+    assert (first["p"], first["p_greater"], first["min_p"]) == (0.0625, 0.03125, 0.0625)
+    assert (first["family_size"], first["p_adjusted"], first["min_p_adjusted"]) == (2, 0.125, 0.125)
+    assert (first["mean_difference"], first["shift"]) == pytest.approx((0.03, 0.03))
+    assert first["unit"] == "seed"
+    second = at(tests, "b")
+    assert (second["p"], second["n_zero"], second["note"]) == (1.0, 5, "all differences are zero")
+    average = at(tests, "average")
+    assert (average["family_size"], average["p"], average["p_adjusted"]) == (1, 0.0625, 0.0625)
+    assert average["mean_difference"] == pytest.approx(0.015)
+
+
+def test_pairs_are_joined_by_seed_and_never_by_position() -> None:
+    asked = plan(seeds=6, cells=("a",))
+    gen = np.random.default_rng(0)
+    values = {("oc_svm", "a"): list(gen.uniform(0.4, 0.9, 6)), ("pu_svm", "a"): list(gen.uniform(0.4, 0.9, 6))}
+    ordered = rows(asked, values)
+    shuffled = planned_rows(ordered.sample(frac=1, random_state=1), asked, "t.parquet")
+    pd.testing.assert_frame_equal(twin_tests(asked, shuffled), twin_tests(asked, ordered))
+    dropped = ordered[~((ordered["entry"] == "oc_svm") & (ordered["seed"] == 0))]
+    dropped = dropped[~((dropped["entry"] == "pu_svm") & (dropped["seed"] == 5))]
+    test = at(twin_tests(asked, dropped), "a")
+    wanted = np.array(values["pu_svm", "a"][1:5]) - np.array(values["oc_svm", "a"][1:5])
+    assert (test["n"], test["mean_difference"]) == (4, pytest.approx(wanted.mean()))
+    assert test["note"] == "4 of 6 planned pairs; pu_svm has 5; oc_svm has 5"
+
+
+def test_holes_single_pairs_and_absent_twins_are_named_in_words() -> None:
+    asked = plan(seeds=3, cells=("a", "b", "c"))
+    values = {("oc_svm", "a"): [0.5, float("nan"), 0.6], ("pu_svm", "a"): [0.6, 0.7, 0.8]}
+    values |= {("oc_svm", "b"): [0.5, "failed", "failed"], ("pu_svm", "b"): [0.6, 0.7, 0.8]}
+    values |= {("oc_svm", "c"): ["missing"] * 3, ("pu_svm", "c"): [0.6, 0.7, 0.8]}
+    tests = twin_tests(asked, rows(asked, values))
+    assert at(tests, "a")["note"] == "2 of 3 planned pairs; oc_svm has 2 (1 ok without an AUC)"
+    assert at(tests, "b")["note"] == "1 of 3 planned pairs; oc_svm has 1 (2 failed); one pair: no test can reject"
+    assert at(tests, "b")["p"] == 1.0
+    assert at(tests, "c")["note"] == "no pair; oc_svm has 0 (3 missing)"
+    assert at(tests, "c")["method"] == "not tested"
+    assert np.isnan(at(tests, "c")["p"])
+    assert set(tests[~tests["is_average"]]["family_size"]) == {3}  # the untested cell counts: the plan fixes the family
+
+
+def test_what_does_not_apply_leaves_the_family() -> None:
+    asked = plan(seeds=2)
+    values = {("oc_svm", cell): [0.5, 0.6] for cell in "ab"} | {
+        ("pu_svm", "a"): [0.6, 0.7],
+        ("pu_svm", "b"): ["skipped"] * 2,
+    }
+    tests = twin_tests(asked, rows(asked, values))
+    assert at(tests, "a")["family_size"] == 1
+    assert at(tests, "b")["note"] == "no pair; pu_svm has 0 (2 skipped)"
+
+
+def test_a_pair_computed_on_unlike_machines_is_warned_of() -> None:
+    asked = plan(cells=("a",))
+    found = rows(asked, {("oc_svm", "a"): [0.5, 0.6, 0.7], ("pu_svm", "a"): [0.6, 0.7, 0.8]})
+    assert at(twin_tests(asked, found), "a")["warning"] == ""
+    found.loc[(found["entry"] == "pu_svm") & (found["seed"] == 1), "device"] = "cuda"
+    found.loc[found["entry"] == "oc_svm", "numerics"] = "bf16"
+    warning = at(twin_tests(asked, found), "a")["warning"]
+    assert warning == "device differs in 1 of 3 pairs (cuda / cpu); numerics differs in 3 of 3 pairs (fp32 / bf16)"
+
+
+def test_every_hybrid_is_paired_with_every_entry_of_its_twin_but_no_oracle() -> None:
+    other = EntryPlan("oc_svm_rbf", "oc_svm", "oc", None, "pu", "published")
+    oracle = EntryPlan("oc_svm_oracle", "oc_svm", "oc", None, "oracle", "published")
+    pairs = plan(entries=(OC, other, oracle, PU_OC, ORACLE)).twin_pairs()
+    assert [(hybrid.entry, parent.entry) for hybrid, parent in pairs] == [
+        ("pu_svm", "oc_svm"),
+        ("pu_svm", "oc_svm_rbf"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"auc": "0.7"}, "numbers expected"),
+        ({"auc": 1.2}, r"in \[0, 1\] expected"),
+        ({"status": "fine"}, "'fine' is unknown"),
+        ({"seed": 0}, "share a key"),
+    ],
+)
+def test_rows_that_cannot_be_right_are_refused(change: dict[str, Any], said: str) -> None:
+    asked = plan(cells=("a",))
+    found = rows(asked, {("oc_svm", "a"): [0.5, 0.6, 0.7]})
+    with pytest.raises(ValueError, match=said):
+        planned_rows(found.assign(**change), asked, "t.parquet")
+
+
+def test_a_table_without_a_needed_column_is_refused_by_name() -> None:
+    found = rows(plan(), {("oc_svm", "a"): [0.5]})
+    with pytest.raises(ValueError, match="no column trial_id"):
+        planned_rows(found.drop(columns="trial_id"), plan(), "t.parquet")

@@ -1,0 +1,299 @@
+"""From planned tables and recorded rows to results/compare and the page, through real files."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from puoc.analysis import compare
+from puoc.report import build
+
+METHODS = {
+    "oc_svm": ("oc", None, 0.70),
+    "pu_svm": ("pu_oc", "oc_svm", 0.78),
+    "drocc": ("oc", None, 0.66),
+    "pu_drocc": ("pu_oc", "drocc", 0.67),
+    "nnpu": ("pu", None, 0.80),
+    "pn_oracle": ("pu", None, 0.93),
+}
+
+
+def plan_of(table: str, **changes: Any) -> dict[str, Any]:
+    entries = {
+        name: {"method": "naive" if name == "pn_oracle" else name, "kind": kind, "twin": twin}
+        | {"labels": "oracle" if name == "pn_oracle" else "pu", "numerics": "fp32", "encoder": None}
+        for name, (kind, twin, _) in METHODS.items()
+    }
+    plan = {"table": table, "scenario": "one_vs_all", "dataset": "digits", "title": f"Title of {table}"}
+    plan |= {"configs": "published", "cells": [{"name": f"class {at}"} for at in range(3)]}
+    return plan | {"entries": entries, "seeds": list(range(10))} | changes
+
+
+def rows_of(plan: dict[str, Any], seed: int = 0) -> pd.DataFrame:
+    gen = np.random.default_rng(seed)
+    rows = []
+    for entry, asked in plan["entries"].items():
+        for at, cell in enumerate(plan["cells"]):
+            for repeat in plan["seeds"]:
+                auc = float(np.clip(METHODS[entry][2] + 0.03 * at + gen.normal(0, 0.015), 0, 1))
+                alpha = (at + 1) / 5 if plan["scenario"] == "alpha_sweep" else 0.5
+                key = f"{plan['table']}-{entry}-{at}-{repeat}"
+                rows.append(
+                    {key: plan[key] for key in ("table", "scenario", "dataset", "configs")}
+                    | {"entry": entry, **{key: asked[key] for key in ("method", "kind", "twin", "labels")}}
+                    | {"config_source": "paper, table 12", "params": '{"nu": 0.5}', "numerics": "fp32"}
+                    | {"encoder": None, "cell": cell["name"], "cell_index": at, "seed": repeat}
+                    | {"pos": "[0]", "neg": "[1]", "neg_test": "[1]", "n_pos_lab": 100, "n_pos_unl": int(200 * alpha)}
+                    | {"n_neg_unl": int(200 - 200 * alpha), "alpha": alpha, "prior_alpha": alpha, "alpha_hat": None}
+                    | {
+                        "status": "ok",
+                        "reason": None,
+                        "attempts": 1,
+                        "auc": auc,
+                        "auc_train_pool": min(auc + 0.01, 1.0),
+                    }
+                    | {"auc_val_pu": 0.6, "fit_seconds": 0.1, "peak_memory": 1000, "n_lanes": 10, "lane_map": "loop"}
+                    | {"device": "cpu", "torch_version": "2.6", "fit_id": f"fit-{key}", "trial_id": f"trial-{key}"}
+                    | {"code_digest": "c", "draw_digest": "d", "scoring_digest": "s"}
+                )
+    return pd.DataFrame(rows)
+
+
+def lay_out(root: Path, plan: dict[str, Any], rows: pd.DataFrame | None) -> None:
+    paths = [root / "work/plan/tables" / f"{plan['table']}.json", root / "results/tables" / f"{plan['table']}.parquet"]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    paths[0].write_text(json.dumps(plan))
+    if rows is not None:
+        rows.to_parquet(paths[1])
+
+
+def set_where(rows: pd.DataFrame, entry: str, values: dict[str, Any], **where: Any) -> None:
+    chosen = rows["entry"] == entry
+    for column, wanted in where.items():
+        chosen &= rows[column].isin(wanted)
+    for column, value in values.items():
+        rows.loc[chosen, column] = value
+
+
+LOST = {"auc": None, "auc_train_pool": None}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A run table with every kind of hole, a sweep and a table that was not run."""
+    plan = plan_of("ova", title="One <b>vs</b> all & friends")
+    rows = rows_of(plan)
+    set_where(rows, "nnpu", LOST | {"status": "failed", "reason": "loss is <nan>"}, cell=["class 1"])
+    set_where(rows, "nnpu", LOST | {"status": "failed", "reason": "out of memory"}, cell=["class 2"], seed=[0, 1, 2])
+    set_where(rows, "drocc", LOST | {"status": "skipped", "reason": "drocc needs images"})
+    lay_out(tmp_path, plan, rows)
+    sweep = plan_of("alpha", scenario="alpha_sweep", seeds=[0, 1, 2])
+    lay_out(tmp_path, sweep, rows_of(sweep, 1))
+    lay_out(tmp_path, plan_of("later"), None)
+    return tmp_path
+
+
+class Page(HTMLParser):
+    """The page as a browser would build it, as far as the tests ask."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.cells: list[dict[str, str]] = []  # of results tables
+        self._open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.ids += [given["id"]] if "id" in given else []
+        if tag == "a":
+            self.links.append(given["href"])
+        if "src" in given:
+            self.loaded.append(given["src"])
+        if tag == "td" and "title" in given:
+            self.cells.append({"title": given["title"], "text": "", "class": ""})
+        if self._open and self._open[-1] == "td" and tag in ("a", "span") and "title" in self.cells[-1]:
+            self.cells[-1]["class"] += " " + given.get("class", "")
+        if tag in ("td", "script", "style"):
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open and self._open[-1] == tag:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "td" and self.cells:
+            self.cells[-1]["text"] += data
+
+
+def test_the_page_shows_means_failures_gaps_and_what_was_not_run(site: Path) -> None:
+    compare(site)
+    page = Page(build(site).read_text(encoding="utf-8"))
+    texts = [cell["text"].strip() for cell in page.cells]
+    rows = pd.read_parquet(site / "results/tables/ova.parquet")
+    one = rows[(rows["entry"] == "pu_svm") & (rows["cell"] == "class 0")]["auc"]
+    assert f"{one.mean():.2f} ± {one.std(ddof=1):.2f}" in texts
+    assert "failed (10)" in texts
+    assert any(text.endswith("n = 7 of 10") for text in texts)
+    assert texts.count("n/a") == 4  # drocc: three cells and the average
+    assert texts.count("not run") == len(METHODS) * 4
+    assert any("loss is <nan>" in cell["title"] for cell in page.cells)
+
+
+def test_every_link_of_the_page_has_a_target_and_ids_are_unique(site: Path) -> None:
+    compare(site)
+    page = Page(build(site).read_text(encoding="utf-8"))
+    assert len(set(page.ids)) == len(page.ids)
+    assert {link for link in page.links if link.startswith("#")} == set(page.links)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+
+
+def test_every_scored_trial_is_on_the_page(site: Path) -> None:
+    compare(site)
+    text = build(site).read_text(encoding="utf-8")
+    for table in ("ova", "alpha"):
+        rows = pd.read_parquet(site / f"results/tables/{table}.parquet")
+        assert all(f"<code>{trial}</code>" in text for trial in rows["trial_id"])
+
+
+def test_an_oracle_is_neither_best_nor_marked_and_the_best_of_a_column_is_unique(site: Path) -> None:
+    compare(site)
+    summary = pd.read_parquet(site / "results/compare/summary.parquet")
+    assert summary.loc[summary["labels"] == "oracle", "rank"].isna().all()
+    assert summary[(summary["entry"] == "pn_oracle") & (summary["table"] == "ova")]["mean"].min() > 0.9
+    text = build(site).read_text(encoding="utf-8")
+    oracle_rows = re.findall(r'<tr class="oracle">\s*<th scope="row">pn_oracle.*?</tr>', text, re.S)
+    assert len(oracle_rows) >= 3
+    assert not any('class="cell best' in row or " holm" in row for row in oracle_rows)
+
+
+def test_a_mean_over_fewer_seeds_is_not_ranked_above_full_ones(site: Path) -> None:
+    compare(site)
+    summary = pd.read_parquet(site / "results/compare/summary.parquet")
+    holed = summary[(summary["table"] == "ova") & (summary["entry"] == "nnpu") & (summary["cell"] == "class 2")].iloc[0]
+    assert (holed["n"], holed["n_failed"]) == (7, 3)
+    assert np.isnan(holed["rank"])
+
+
+def test_significant_twins_are_underlined_and_thin_evidence_is_said(site: Path) -> None:
+    compare(site)
+    text = build(site).read_text(encoding="utf-8")
+    row = re.search(r'<th scope="row">pu_svm <span.*?</tr>', text, re.S)
+    assert row is not None
+    tests = pd.read_parquet(site / "results/compare/significance.parquet")
+    assert (tests[(tests["table"] == "ova") & (tests["entry"] == "pu_svm")]["p_adjusted"] < 0.05).all()
+    assert "With 3 seeds no difference in this table can be significant after Holm" in text
+    assert "With 10 seeds no difference" not in text
+    assert ' holm"' in text
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_escapes_text(site: Path) -> None:
+    compare(site)
+    index = build(site)
+    text = index.read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.loaded == ["plotly.min.js"]
+    assert (index.parent / "plotly.min.js").stat().st_size > 1_000_000
+    assert "http://" not in text
+    assert "https://" not in re.sub(r"<ul>.*?</ul>", "", text, flags=re.S)  # citations may name an address
+    assert "One &lt;b&gt;vs&lt;/b&gt; all &amp; friends" in text
+    assert "<b>vs</b>" not in text
+    assert "nan" not in re.sub(r"&lt;nan&gt;", "", text).split()
+
+
+def test_equal_results_give_equal_bytes_whatever_the_row_order(site: Path) -> None:
+    names = ("summary", "significance", "choice", "failures")
+    compare(site)
+    first = build(site).read_bytes()
+    tables = [(site / f"results/compare/{name}.parquet").read_bytes() for name in names]
+    for path in (site / "results/tables").glob("*.parquet"):
+        pd.read_parquet(path).sample(frac=1, random_state=3).to_parquet(path)
+    compare(site)
+    assert build(site).read_bytes() == first
+    assert [(site / f"results/compare/{name}.parquet").read_bytes() for name in names] == tables
+    assert not list((site / "results/compare").glob(".*"))
+
+
+def test_only_planned_tables_and_rows_are_read(site: Path) -> None:
+    compare(site)
+    first = build(site).read_bytes()
+    (site / "results/tables/old.parquet").write_bytes(b"no parquet at all")
+    path = site / "results/tables/alpha.parquet"
+    rows = pd.read_parquet(path)
+    pd.concat([rows, rows.assign(seed=99), rows.assign(entry="gone")]).to_parquet(path)
+    compare(site)
+    assert build(site).read_bytes() == first
+
+
+def test_figures_are_valid_and_follow_the_scenario(site: Path) -> None:
+    import plotly.graph_objects as go
+
+    compare(site)
+    text = build(site).read_text(encoding="utf-8")
+    figures = [json.loads(one) for one in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text)]
+    assert len(figures) == 2
+    sweep = go.Figure(figures[0])
+    assert sweep.layout.xaxis.title.text == "share of positives in U, alpha"
+    assert list(sweep.data[0].x) == pytest.approx([0.2, 0.4, 0.6])
+    cells = go.Figure(figures[1])
+    assert list(cells.layout.xaxis.ticktext) == ["class 0", "class 1", "class 2"]
+    nnpu = next(trace for trace in cells.data if trace.name == "nnpu")
+    assert len(nnpu.y) == 2  # class 1 failed throughout
+
+
+def test_a_page_without_a_comparison_says_which_stage_is_missing(site: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="compare"):
+        build(site)
+
+
+def test_nothing_run_yet_still_gives_a_page(tmp_path: Path) -> None:
+    lay_out(tmp_path, plan_of("later"), None)
+    compare(tmp_path)
+    text = build(tmp_path).read_text(encoding="utf-8")
+    assert "This table was not run." in text
+    assert pd.read_parquet(tmp_path / "results/compare/failures.parquet").empty
+
+
+def test_the_price_of_choosing_without_labels_is_on_the_page(tmp_path: Path) -> None:
+    plan = plan_of("ova", configs="selected")
+    lay_out(tmp_path, plan, rows_of(plan))
+    val, test = [], []
+    for config, shift in {"a": 0.0, "b": 0.02, "c": 0.05}.items():
+        for repeat in range(3):
+            key = {"entry": "pu_svm", "config_id": config, "cell": "class 0", "seed": repeat}
+            key |= {"fit_id": f"{config}{repeat}", "trial_id": f"{config}{repeat}"}
+            failed = config == "c" and repeat == 0
+            val.append(
+                key
+                | {"method": "pu_svm", "params": json.dumps({"lam": config}), "is_published": config == "a"}
+                | {"status": "failed" if failed else "ok", "reason": "diverged" if failed else None, "auc_val_pu": 0.6}
+            )
+            test.append(key | {"auc": None if failed else 0.7 + shift + repeat / 100})
+    for part, rows in {"val": val, "test": test}.items():
+        (tmp_path / "results/tune" / part).mkdir(parents=True)
+        pd.DataFrame(rows).to_parquet(tmp_path / "results/tune" / part / "pu_svm.parquet")
+    (tmp_path / "work/plan/tune").mkdir(parents=True)
+    (tmp_path / "work/plan/tune/pu_svm.json").write_text("{}")
+    (tmp_path / "work/configs/selected").mkdir(parents=True)
+    chosen = {"pu_svm": {"params": {"lam": "a"}, "source": "published: none beat it", "config_id": "a"}}
+    (tmp_path / "work/configs/selected/ova.json").write_text(json.dumps(chosen))
+    compare(tmp_path)
+    choice = pd.read_parquet(tmp_path / "results/compare/choice.parquet").iloc[0]
+    assert (choice["selected_config_id"], choice["oracle_config_id"]) == ("a", "b")  # c has a hole: not comparable
+    assert choice["regret"] == pytest.approx(0.02)
+    assert choice["regret_se"] == pytest.approx(0.0, abs=1e-12)  # b is better by the same on every seed
+    failures = pd.read_parquet(tmp_path / "results/compare/failures.parquet")
+    assert list(failures["origin"]) == ["tune/pu_svm"]
+    text = build(tmp_path).read_text(encoding="utf-8")
+    assert "published: none beat it" in text
+    assert "best on test (reference)" in text
