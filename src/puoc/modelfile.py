@@ -1,0 +1,187 @@
+"""A fitted model as one safetensors file: arrays, and JSON in its header. Reading it runs no code from the file.
+
+Everything a score needs is in the file: the method and its hyperparameters, the fitted arrays, and the way from stored
+values to what the method sees (scale, then encoder).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+from math import prod
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load as read_arrays
+from safetensors.numpy import save as write_arrays
+
+from puoc.estimator import Array, Estimator
+from puoc.records import canonical_json
+
+FORMAT: Final = "puoc-model"
+VERSION: Final = 1
+CHUNK = 4096  # rows encoded and scored at once
+
+_KEY = "puoc"  # one key alone: the order of several would differ from process to process, and with it the file's name
+
+
+class Meta(BaseModel):
+    """The JSON in the header. ``dump`` adds the first four."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["puoc-model"] = FORMAT
+    version: Literal[1] = VERSION
+    method: str
+    params: dict[str, Any]  # validated hyperparameters
+    encoder: str | None  # absent: the method sees the scaled rows
+    shape: tuple[int, ...]  # of one stored row
+    dtype: str  # of stored values
+    scale: float = Field(gt=0)  # divisor that maps stored values to [0, 1]
+    numerics: Literal["fp32", "bf16"] = "fp32"  # of the training
+    versions: dict[str, str] = {}  # of the libraries it was trained with
+    contains_training_rows: bool = False  # as support vectors or a memory bank: think before you hand it on
+    about: dict[str, Any] = {}  # whatever its maker wants to say: JSON
+
+
+def dump(estimator: Estimator, meta: dict[str, Any]) -> bytes:
+    """The file's bytes; equal models give equal bytes.
+
+    Parameters
+    ----------
+    meta : ``encoder``, ``shape``, ``dtype``, ``scale``; optional ``params`` (else the estimator's fields),
+        ``numerics``, ``versions``, ``contains_training_rows``, ``about``. See ``Meta``.
+
+    Raises
+    ------
+    ValueError : a key is missing, unknown or of a wrong type; an array of the model is not numeric.
+    """
+    known = {"method": estimator.name, "params": _fields(estimator)}
+    header = _meta({**known, **meta}, f"model of {estimator.name}").model_dump(mode="json")
+    arrays = {key: _contiguous(key, value) for key, value in estimator.state().items()}
+    return bytes(write_arrays(arrays, {_KEY: canonical_json(header)}))
+
+
+def load(source: Path | str | bytes) -> tuple[Estimator, dict[str, Any]]:
+    """The estimator, ready to score, and the header.
+
+    Raises
+    ------
+    ValueError : no model file, a format we do not know, or hyperparameters the method does not take.
+    """
+    from puoc.encoders import encode
+    from puoc.methods import make
+
+    content, name = _content(source)
+    meta = _header(content, name)
+    try:
+        arrays = read_arrays(content)
+    except SafetensorError as error:
+        raise ValueError(f"{name}: the arrays are damaged ({error}); a whole safetensors file expected") from error
+    blank = np.zeros((1, *meta["shape"]), dtype=np.float32)
+    estimator: Estimator = make(meta["method"], meta["params"])
+    return estimator.restore(arrays, encode(meta["encoder"], blank).shape[1:]), meta
+
+
+def read_meta(source: Path | str | bytes) -> dict[str, Any]:
+    """The header alone: loads neither the method nor the arrays. Raises ValueError as ``load`` does."""
+    if isinstance(source, bytes):
+        return _header(source, "model")
+    with Path(source).open("rb") as file:
+        start = file.read(8)
+        return _header(start + file.read(_length(start)), str(source))
+
+
+def score(estimator: Estimator, meta: dict[str, Any], X: Array) -> NDArray[np.float64]:
+    """Score of stored rows, shape (n,), float64 whatever the method computes in; higher = more likely positive.
+
+    Parameters
+    ----------
+    X : (n, *shape) rows as stored: integers where the training rows were integers, not yet divided by the scale.
+
+    Raises
+    ------
+    ValueError : rows of another shape, values that are not finite, or fractions where stored integers are expected.
+    """
+    from puoc.encoders import encode
+
+    X = np.asarray(X)
+    shape = tuple(meta["shape"])
+    if X.ndim == 0 or X.shape[1:] != shape:
+        raise ValueError(f"rows have shape {X.shape[1:]}, {shape} expected by this model of {meta['method']}")
+    scores = [np.empty(0)]
+    for start in range(0, len(X), CHUNK):
+        rows = _checked(X[start : start + CHUNK], meta["dtype"])
+        scores.append(
+            np.asarray(estimator.decision_function(encode(meta["encoder"], rows / np.float32(meta["scale"]))))
+        )
+    return np.concatenate(scores).astype(np.float64)
+
+
+def as_rows(X: Array, meta: dict[str, Any]) -> Array:
+    """Rows of shape (n, *shape) from rows of that shape or from (n, number of values of a row)."""
+    shape = tuple(meta["shape"])
+    flat = X.ndim == 2 and X.shape[1:] != shape and X.shape[1] == prod(shape)
+    return X.reshape(len(X), *shape) if flat else X
+
+
+def _checked(rows: Array, dtype: str) -> NDArray[np.float32]:
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"rows hold {rows.dtype}, numbers ({dtype}) expected")
+    if rows.dtype.kind == "f":
+        if not np.isfinite(rows).all():
+            raise ValueError("rows hold NaN or infinite values, finite numbers expected; drop or fill those rows")
+        if np.dtype(dtype).kind in "biu" and not np.array_equal(rows, np.rint(rows)):
+            raise ValueError(f"rows hold fractions, stored values ({dtype}) expected: do not scale them beforehand")
+    return rows.astype(np.float32)
+
+
+def _fields(estimator: Estimator) -> dict[str, Any]:
+    if not dataclasses.is_dataclass(estimator):
+        return {}
+    found = {field.name: getattr(estimator, field.name) for field in dataclasses.fields(estimator)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _contiguous(key: str, value: Array) -> Array:
+    array = np.asarray(value, order="C")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"array {key!r} of the model holds {array.dtype}, numbers expected")
+    return array
+
+
+def _content(source: Path | str | bytes) -> tuple[bytes, str]:
+    return (source, "model") if isinstance(source, bytes) else (Path(source).read_bytes(), str(source))
+
+
+def _length(start: bytes) -> int:
+    """Length of the header: a safetensors file begins with it, eight bytes, little endian."""
+    return int(struct.unpack("<Q", start)[0]) if len(start) == 8 else 0
+
+
+def _header(content: bytes, name: str) -> dict[str, Any]:
+    try:
+        header = json.loads(content[8 : 8 + _length(content[:8])])
+        found = json.loads(header["__metadata__"][_KEY])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{name}: no model file of ours; a safetensors file with {_KEY!r} in its header expected"
+        ) from error
+    if not isinstance(found, dict) or (found.get("format"), found.get("version")) != (FORMAT, VERSION):
+        got = f"{found.get('format')} version {found.get('version')}" if isinstance(found, dict) else repr(found)
+        raise ValueError(f"{name}: format {got}, {FORMAT} version {VERSION} expected; a newer puoc may read it")
+    return _meta(found, name).model_dump()
+
+
+def _meta(values: dict[str, Any], name: str) -> Meta:
+    try:
+        return Meta.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{name}: header field {place!r}: {first['msg']}, got {first.get('input')!r}") from error

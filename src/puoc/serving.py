@@ -1,0 +1,44 @@
+"""The model MLflow loads: ``mlflow.pyfunc.load_model`` calls ``_load_pyfunc`` with the folder of a logged model.
+
+``predict`` takes rows as stored: an array of shape (n, *shape) or (n, number of values), or a DataFrame whose columns
+are those values. The signature of a logged model names the shape and type that MLflow enforces before it calls us:
+through ``mlflow.pyfunc`` a model of images takes arrays, or a DataFrame of one column that holds a flat list a row.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from puoc import modelfile
+
+MODEL_FILE = "model.safetensors"
+
+
+class ServedModel:
+    """A fitted model with the interface of MLflow's python_function."""
+
+    def __init__(self, path: Path):
+        self.estimator, self.meta = modelfile.load(path)
+
+    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> NDArray[np.float64]:
+        """Scores of shape (n,), higher = more likely positive; equal to ``puoc.modelfile.score`` bit for bit.
+
+        Raises
+        ------
+        ValueError : parameters, which there are none, or rows that do not fit the model.
+        """
+        if params:
+            raise ValueError(f"parameters {sorted(params)} given, none expected: a score takes rows alone")
+        X = model_input.to_numpy() if isinstance(model_input, pd.DataFrame) else np.asarray(model_input)
+        return modelfile.score(self.estimator, self.meta, modelfile.as_rows(X, self.meta))
+
+
+def _load_pyfunc(data_path: str) -> ServedModel:
+    """Load the model below ``data_path``, the folder MLflow hands over."""
+    path = Path(data_path)
+    return ServedModel(path / MODEL_FILE if path.is_dir() else path)

@@ -1,0 +1,114 @@
+"""The registry: per scenario, the configuration with the highest mean test AUC under the alias ``best``.
+
+That choice looks at test labels, as the literature does; the registered version says so (``chosen_by``). A model that
+contains training rows is not registered: to hand it on is to hand on data.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from puoc.tracking import asked
+from puoc.tracking.asked import Row
+from puoc.tracking.line import WAIT_TRACK
+from puoc.tracking.store import Busy, Store, TrackingError
+from puoc.tracking.writer import Seen, Writer
+
+ALIAS = "best"
+
+
+class Registered(NamedTuple):
+    """What became of a scenario."""
+
+    scenario: str
+    entry: str | None
+    version: str | None  # absent: nothing was registered, for the reason in the note
+    note: str
+
+
+def register_best(root: Path | str) -> list[Registered]:
+    """Register the best configuration of every planned scenario; what is registered already is left alone.
+
+    The mean goes over the cells' means of a table, and only an entry whose every trial came out well takes part. Its
+    model is the one of the trial whose AUC is nearest to that mean: typical, not the luckiest.
+
+    Raises
+    ------
+    TrackingError : the store cannot be used.
+    """
+    store = Store(root)
+    rows, _ = asked.read_asked(store.root)
+    tables = [row for row in rows if not row.get("config_id")]
+    try:
+        with store.lock(WAIT_TRACK):
+            store.open()
+            writer = Writer(store)
+            writer.load()
+            scenarios = sorted({row["scenario"] for row in tables})
+            done = [_register(writer, name, [row for row in tables if row["scenario"] == name]) for name in scenarios]
+    except Busy as busy:
+        raise TrackingError(f"{busy}; wait for it, or end it, and try again") from busy
+    for one in done:
+        if one.version is None:
+            warnings.warn(f"{one.scenario}: {one.note}", stacklevel=2)
+    return done
+
+
+def _register(writer: Writer, scenario: str, rows: list[Row]) -> Registered:
+    means = _means(rows)
+    if not means:
+        return Registered(scenario, None, None, "no entry has come out well in all of its trials")
+    (table, entry), mean = max(means.items(), key=lambda item: (item[1], item[0]))
+    mine = [row for row in rows if (row["table"], row["entry"]) == (table, entry)]
+    row = min(mine, key=lambda r: (abs(r["auc"] - mean), r["cell_index"], r["seed"]))
+    run = writer.runs["trial"].get((scenario, row["trial_id"]))
+    if run is None or "model_uri" not in run.tags:
+        return Registered(
+            scenario, entry, None, f"{entry}: no logged model of trial {row['trial_id']}; run `puoc track`"
+        )
+    model_id = run.tags["model_uri"].removeprefix("models:/")
+    if writer.store.client.get_logged_model(model_id).tags["contains_training_rows"] == "true":
+        return Registered(
+            scenario, entry, None, f"{entry} is best but its models contain training rows: not registered"
+        )
+    tags = {"chosen_by": "test_auc_mean", "test_auc_mean": repr(mean), "table": table, "entry": entry}
+    tags |= {"cell": row["cell"], "seed": str(row["seed"]), "trial_id": row["trial_id"]}
+    return Registered(
+        scenario, entry, _version(writer.store, scenario, model_id, run, tags), f"mean test AUC {mean:.4f}"
+    )
+
+
+def _means(rows: list[Row]) -> dict[tuple[str, str], float]:
+    """Mean over cells of the mean test AUC, of the entries that answered everything."""
+    aucs: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    holes = set()
+    for row in rows:
+        key = (row["table"], row["entry"])
+        if row["status"] != "ok" or row["auc"] is None:
+            holes.add(key)
+        elif row["labels"] != "oracle":
+            aucs[key][row["cell"]].append(row["auc"])
+    return {key: fmean(map(fmean, cells.values())) for key, cells in aucs.items() if key not in holes}
+
+
+def _version(store: Store, scenario: str, model_id: str, run: Seen, tags: dict[str, str]) -> str:
+    from mlflow.exceptions import MlflowException
+
+    client = store.client
+    try:
+        current = client.get_model_version_by_alias(scenario, ALIAS)
+    except MlflowException:  # no such model or alias yet: mlflow has no question that answers with None
+        current = None
+    if current is not None and current.tags.get("model_id") == model_id:
+        return str(current.version)
+    if not client.search_registered_models(f"name = '{scenario}'", max_results=1):
+        client.create_registered_model(scenario)
+    made = client.create_model_version(
+        scenario, f"models:/{model_id}", run_id=run.run_id, tags={**tags, "model_id": model_id}, model_id=model_id
+    )
+    client.set_registered_model_alias(scenario, ALIAS, made.version)
+    return str(made.version)
