@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -229,25 +227,12 @@ def _answer(part: Any, name: str) -> None:
         from puoc.pipeline import answer, questions
 
         questions(ROOT, part, name)
+    from puoc.live import LiveTracking
     from puoc.progress import Reporter
 
-    with _tracker() as on_rows, Reporter(name, console()) as reporter:
-        counts = answer(ROOT, part, name, on_rows=on_rows, on_progress=reporter.update)
+    with LiveTracking(ROOT) as tracking, Reporter(name, console()) as reporter:
+        counts = answer(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
     say(f"{name}: {counts['ok']} fits computed, {counts['failed']} failed")
-
-
-@contextmanager
-def _tracker() -> Iterator[Any]:
-    """Track while fits are computed. Without mlflow the results are the same and are tracked later."""
-    from importlib.util import find_spec
-
-    if find_spec("mlflow") is None:
-        yield lambda _: None
-        return
-    from puoc.tracking import Tracker
-
-    with Tracker(ROOT) as tracker:
-        yield tracker.add
 
 
 def _mirror() -> Path | None:

@@ -70,6 +70,11 @@ class Estimator(ABC):
         self.__dict__.update(fitted.__dict__)
         return self
 
+    @property
+    def keeps_training_rows(self) -> bool:
+        """Whether the fitted model holds rows it was trained on (support vectors, a memory bank)."""
+        return False
+
     @abstractmethod
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:
         """Fit one independent copy per sample of equal shapes; a copy must not depend on its companions."""

@@ -78,7 +78,7 @@ class Runner:
         counts: Counter[str] = Counter(ok=0, failed=0)
         if not missing:
             return counts
-        self._load_libraries()
+        self._load_libraries({fit.method for fit in missing.values()})
         jobs = self._jobs(plan, missing, {fit_id: tuple(found.values()) for fit_id, found in tests.items()})
         with LocalExecutor(self._n_workers(), compute) as executor:
             for done in self._drive(executor, jobs, counts, len(missing)):
@@ -158,11 +158,15 @@ class Runner:
             self.ledger.put(FitResult(fit=fit, status="skipped", reason=reason))
 
     @staticmethod
-    def _load_libraries() -> None:
+    def _load_libraries(methods: Iterable[str]) -> None:
         """Load what workers need before they are forked, once instead of once each."""
-        import torch  # noqa: F401
+        import torch
 
-        import puoc.methods  # noqa: F401
+        from puoc.deep import Deep
+        from puoc.methods import METHODS
+
+        if any(issubclass(METHODS[name], Deep) for name in methods):
+            import torch._dynamo  # noqa: F401 - the first optimizer of a process loads it
 
 
 def _apart(job: Job) -> list[Job]:

@@ -23,18 +23,16 @@ class Choice(NamedTuple):
     config_id: str
     params: str  # JSON text
     is_published: bool
-    val: float
+    val: float | None
     val_se: float | None  # standard error of the gain over the published configuration, paired by cell and seed
-    published_val: float
+    published_val: float | None
     source: str
 
 
 def choose(rows: list[Row]) -> Choice:
     """Choose among the configurations of one sweep by its validation rows.
 
-    Raises
-    ------
-    ValueError : the published configuration has no complete set of validation values.
+    Only configurations with a value for every cell and seed are compared; where the published one has not, it stays.
     """
     values: dict[str, dict[tuple[str, int], float]] = defaultdict(dict)
     configs: dict[str, Row] = {}
@@ -44,13 +42,11 @@ def choose(rows: list[Row]) -> Choice:
         if r["auc_val_pu"] is not None and r["status"] == "ok":
             values[r["config_id"]][r["cell"], r["seed"]] = r["auc_val_pu"]
     complete = {config: found for config, found in values.items() if set(found) == asked}
-    entry = rows[0]["entry"]
     published = next(config for config, r in configs.items() if r["is_published"])
-    if published not in complete:
-        raise ValueError(
-            f"sweep of {entry}: the published configuration {published} has {len(values[published])} of {len(asked)} "
-            "validation values, all expected; see puoc status for what failed"
-        )
+    if published not in complete:  # nothing to compare with: the published one stays, and the row says so
+        have = f"{len(values[published])} of {len(asked)} validation values"
+        source = f"published: it has {have} in the sweep, so no other could be compared with it"
+        return Choice(published, configs[published]["params"], True, None, None, None, source)
     means = {config: fmean(found.values()) for config, found in complete.items()}
     best = max(means, key=lambda config: (means[config], config == published, config))
     gains = [complete[best][key] - complete[published][key] for key in sorted(asked)]

@@ -117,7 +117,7 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
             n_lanes=len(lanes),
             lane_map=estimator.lane_map_,
         )
-        model = modelfile.dump(estimator, _meta(fit, data)) if job.keep_models else None
+        model = modelfile.dump(estimator, _meta(fit, data, estimator)) if job.keep_models else None
         answers.append((result, scored, model))
     for result, scored, model in answers:
         ledger.put(result, scored, model)
@@ -198,15 +198,18 @@ def _open(prepared: Path, sample: Any) -> Prepared:
     return data
 
 
-def _meta(fit: Fit, data: Prepared) -> dict[str, Any]:
+def _meta(fit: Fit, data: Prepared, estimator: Estimator) -> dict[str, Any]:
     return {
         "method": fit.method,
         "params": fit.params,
         "encoder": fit.encoder,
         "numerics": fit.numerics,
-        "shape": list(data.shape),
+        "shape": data.shape,
+        "dtype": str(data.X.dtype),
         "scale": data.meta.scale,
-        "fit_id": fit.id,
+        "versions": versions(),
+        "contains_training_rows": estimator.keeps_training_rows,
+        "about": {"fit_id": fit.id, "dataset": fit.sample.dataset, "pos": fit.sample.pos, "seed": fit.seed},
     }
 
 
