@@ -18,17 +18,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from puoc.claims import Claim, claim, holder
+from puoc.files import create
 from puoc.records import FitResult, TrialResult
+
+R = TypeVar("R")
 
 MAX_ATTEMPTS = 2  # a failed fit is tried once more by the next run, then it is quarantined
 
@@ -50,7 +53,10 @@ class Scored(NamedTuple):
 
 
 class Ledger:
-    """Records of fits below one folder, shared by processes and, on a shared file system, by machines."""
+    """Records of fits below one folder, shared by processes and, on a shared file system, by machines.
+
+    Reading raises ValueError where a record is damaged, writing OSError where the storage refuses; both name the file.
+    """
 
     def __init__(self, root: Path | str):
         self.root = Path(root)
@@ -59,17 +65,18 @@ class Ledger:
 
     def get(self, fit_id: str) -> Entry | None:
         """The final record, else the last failed attempt, else None."""
-        final = _read(self._path(fit_id, ".json"))
-        if final is None:
-            attempts = self._numbers(fit_id, ".failed-")
-            final = _read(self._path(fit_id, f".failed-{max(attempts)}.json")) if attempts else None
-        if final is None:
-            return None
-        trials = {key: TrialResult.model_validate(value) for key, value in final["trials"].items()}
-        for path in self._folder(fit_id).glob(f"{fit_id}+*.json"):
-            added = TrialResult.model_validate(_read(path))
-            trials.setdefault(added.trial_id, added)
-        return Entry(FitResult.model_validate(final["result"]), trials)
+        path = self._path(fit_id, ".json")
+        if not path.exists():
+            attempt = max(self._numbers(fit_id, "failed"), default=0)
+            if not attempt:
+                return None
+            path = self._path(fit_id, f".failed-{attempt}.json")
+        entry = _read(path, parse_entry)
+        for name in self._names(fit_id):
+            if name.startswith(f"{fit_id}+"):
+                added = _read(self._folder(fit_id) / name, parse_trial)
+                entry.trials.setdefault(added.trial_id, added)
+        return entry
 
     def is_final(self, fit_id: str) -> bool:
         """True where the fit is done or not applicable: it is never computed again."""
@@ -82,14 +89,14 @@ class Ledger:
 
     def attempts(self, fit_id: str) -> int:
         """How many attempts were made and recorded."""
-        return max(self._numbers(fit_id, ".failed-"), default=0) + self.is_final(fit_id)
+        return max(self._numbers(fit_id, "failed"), default=0) + self.is_final(fit_id)
 
     def may_try(self, fit_id: str) -> bool:
         """False for a final record and for a fit in quarantine."""
         if self.is_final(fit_id):
             return False
-        failed = max(self._numbers(fit_id, ".failed-"), default=0)
-        return failed < MAX_ATTEMPTS + len(self._numbers(fit_id, ".retry-"))
+        failed = max(self._numbers(fit_id, "failed"), default=0)
+        return failed < MAX_ATTEMPTS + len(self._numbers(fit_id, "retry"))
 
     def retries(self, fit_id: str) -> int:
         """Number of the last attempt beyond the first that was made or is due; 0 for a fit that needs none.
@@ -111,8 +118,9 @@ class Ledger:
                     yield found["fit"]
 
     def model_path(self, result: FitResult) -> Path | None:
-        """Where the fitted model lies, if it was kept."""
-        return self._folder(result.fit.id) / result.model if result.model else None
+        """Where the fitted model lies; None if it was not kept, or did not come along with an imported record."""
+        path = self._folder(result.fit.id) / result.model if result.model else None
+        return path if path and path.exists() else None
 
     def scores(self, trial: TrialResult) -> np.ndarray[Any, np.dtype[Any]] | None:
         """Scores of the test rows, positives first; None where they were not kept."""
@@ -123,14 +131,17 @@ class Ledger:
     # writing
 
     def put(self, result: FitResult, scored: Sequence[Scored] = (), model: bytes | None = None) -> bool:
-        """Record a fit; True if this record is the one that stands."""
+        """Record a fit; True if this record is the one that stands.
+
+        A failure after the final record is not recorded: its computation lost, whatever became of it.
+        """
         fit_id = result.fit.id
-        if result.status == "failed":
-            number = max(self._numbers(fit_id, ".failed-"), default=0) + 1
-            result = result.model_copy(update={"attempts": number})
-            return self._create(self._path(fit_id, f".failed-{number}.json"), _record(result, {}))
         if self.is_final(fit_id):
             return False
+        if result.status == "failed":
+            number = max(self._numbers(fit_id, "failed"), default=0) + 1
+            result = result.model_copy(update={"attempts": number})
+            return self._create(self._path(fit_id, f".failed-{number}.json"), _record(result, {}))
         kept = {s.result.trial_id: self._keep_scores(s) for s in scored}
         changes: dict[str, Any] = {"attempts": self.attempts(fit_id) + 1}
         if model is not None:
@@ -139,13 +150,15 @@ class Ledger:
 
     def add_trial(self, scored: Scored) -> bool:
         """Record one more test set of a fit that has its record; True if this record stands."""
-        result = self._keep_scores(scored)
-        path = self._folder(result.fit_id) / f"{result.fit_id}+{result.trial_id}.json"
-        return self._create(path, result.canonical())
+        fit_id, trial_id = scored.result.fit_id, scored.result.trial_id
+        if not self.is_final(fit_id):
+            raise ValueError(f"trial {trial_id}: the ledger has no record of its fit {fit_id}; put the fit first")
+        if self.has(fit_id, trial_id):
+            return False
+        return self._create(self._path(fit_id, f"+{trial_id}.json"), self._keep_scores(scored).canonical())
 
     def claim(self, fit_id: str) -> Claim | None:
         """Claim the computation of a fit, or None while somebody else holds it."""
-        self._folder(fit_id).mkdir(parents=True, exist_ok=True)
         return claim(self._path(fit_id, ".claim"))
 
     def holder(self, fit_id: str) -> str | None:
@@ -154,7 +167,7 @@ class Ledger:
 
     def allow_retry(self, fit_id: str) -> None:
         """Lift the quarantine of a fit for one attempt."""
-        number = max(self._numbers(fit_id, ".retry-"), default=0) + 1
+        number = max(self._numbers(fit_id, "retry"), default=0) + 1
         self._create(self._path(fit_id, f".retry-{number}"), {})
 
     # files
@@ -165,9 +178,17 @@ class Ledger:
     def _path(self, fit_id: str, suffix: str) -> Path:
         return self._folder(fit_id) / f"{fit_id}{suffix}"
 
-    def _numbers(self, fit_id: str, infix: str) -> list[int]:
-        start = len(fit_id) + len(infix)
-        return [int(path.name[start:].removesuffix(".json")) for path in self._folder(fit_id).glob(f"{fit_id}{infix}*")]
+    def _names(self, fit_id: str) -> list[str]:
+        """Names of all files of a fit, but for temporary ones."""
+        try:
+            return [item.name for item in os.scandir(self._folder(fit_id)) if item.name.startswith(fit_id)]
+        except FileNotFoundError:
+            return []
+
+    def _numbers(self, fit_id: str, kind: str) -> list[int]:
+        """Numbers n of the files ``<fit>.failed-<n>.json`` or ``<fit>.retry-<n>``."""
+        pattern = re.compile(rf"{fit_id}\.{kind}-(\d+)(?:\.json)?")
+        return [int(found[1]) for name in self._names(fit_id) if (found := pattern.fullmatch(name))]
 
     def _keep_scores(self, scored: Scored) -> TrialResult:
         buffer = BytesIO()
@@ -177,41 +198,60 @@ class Ledger:
 
     def _keep(self, fit_id: str, content: bytes, ending: str) -> str:
         """Keep bytes under a name that is their hash: two computations never write the same name differently."""
-        path = self._path(fit_id, f".{blake2b(content, digest_size=8).hexdigest()}.{ending}")
-        _create(path, content)
+        path = self._path(fit_id, f".{content_name(content)}.{ending}")
+        if not create(path, content):
+            os.utime(path)  # an orphan of an earlier attempt is in use again, so `compact` must not find it old
         return path.name
 
-    def _create(self, path: Path, record: dict[str, Any]) -> bool:
-        return _create(path, json.dumps(record, sort_keys=True, allow_nan=False).encode())
+    @staticmethod
+    def _create(path: Path, record: dict[str, Any]) -> bool:
+        try:
+            text = json.dumps(record, sort_keys=True, allow_nan=False)
+        except ValueError as error:
+            reason = "NaN or an infinite number in a result (curve, alpha_hat, ...); expected finite numbers"
+            raise ValueError(f"{path.name}: {reason}") from error
+        return create(path, text.encode())
+
+
+def content_name(content: bytes) -> str:
+    """16 hexadecimal digits that name the content of a model or of scores."""
+    return blake2b(content, digest_size=8).hexdigest()
+
+
+def parse_entry(content: bytes) -> Entry:
+    """A fit's record, final or failed, with the trials in it.
+
+    Raises
+    ------
+    ValueError : damaged, or a record of another version of puoc.
+    """
+    with _as_damage():
+        value = json.loads(content)
+        trials = {key: TrialResult.model_validate(trial) for key, trial in value["trials"].items()}
+        return Entry(FitResult.model_validate(value["result"]), trials)
+
+
+def parse_trial(content: bytes) -> TrialResult:
+    """The record of a test set that was asked for later; raises as ``parse_entry`` does."""
+    with _as_damage():
+        return TrialResult.model_validate(json.loads(content))
+
+
+@contextmanager
+def _as_damage() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # no JSON, no text, or not of this form
+        reason = " ".join(str(error).split())
+        raise ValueError(f"not a record of this version of puoc, or damaged ({reason})") from error
 
 
 def _record(result: FitResult, trials: dict[str, TrialResult]) -> dict[str, Any]:
     return {"result": result.canonical(), "trials": {key: value.canonical() for key, value in trials.items()}}
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, parse: Callable[[bytes], R]) -> R:
     try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path}: not a record ({error}); records are written whole, so the file was damaged. Delete it and run again."
-        ) from error
-
-
-def _create(path: Path, content: bytes) -> bool:
-    """Write a file under a temporary name and link it to its own; False if that name is taken."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}"
-    with temporary.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return False
-    finally:
-        temporary.unlink()
-    return True
+        return parse(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; delete it and run again") from error
