@@ -156,7 +156,7 @@ def _state(row: dict[str, Any]) -> str:
 
 
 def _ranks(table: pd.DataFrame) -> pd.Series[float]:
-    """Rank within a column by mean, ties sharing the better one; only among entries with as many values as the fullest."""
+    """Rank within a column by mean, ties sharing the better one; only entries with as many values as the fullest."""
     honest = table[(table["labels"] != "oracle") & (table["n"] > 0)]
     fullest = honest.groupby("cell_index")["n"].transform("max")
     compared = honest[honest["n"] == fullest]
