@@ -33,6 +33,7 @@ A_DAY = 86400.0  # seconds; more than clocks of machines that share a ledger dif
 
 _GONE = (errno.ENOENT, errno.ESTALE)  # the second: removed on another NFS client while open here
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
+_FIELDS = {"pid", "started", "host", "machine", "token"}  # of an owner
 
 
 class _Seen(NamedTuple):
@@ -195,8 +196,9 @@ def _look(file: BufferedIOBase) -> _Seen:
     try:
         owner = json.loads(file.read())
     except ValueError:
-        owner = {}
-    return _Seen(owner, os.fstat(file.fileno()).st_mtime_ns)
+        owner = None
+    whole = isinstance(owner, dict) and owner.keys() >= _FIELDS
+    return _Seen(owner if whole else {}, os.fstat(file.fileno()).st_mtime_ns)
 
 
 def _owner() -> dict[str, Any]:
