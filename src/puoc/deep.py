@@ -1,0 +1,258 @@
+"""The only gradient-training loop. A method writes one lane: ``build``, ``draws``, ``loss`` and, if need be, more."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import partial
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+import torch
+from pydantic import PositiveFloat, PositiveInt
+from torch import Tensor, nn
+
+from puoc.estimator import Array, Compute, Estimator, PUSample, check_sample, typed
+from puoc.lanes import Lane, Lanes, OneLane, StackedLanes, choose
+
+Batching = Literal["p", "union", "equal"]
+Noise = dict[str, Tensor]
+
+_SCORED_AT_ONCE = 1024  # rows
+
+
+class FittedNet(Estimator):
+    """Scoring with a trained network. A plain class: what a fit leaves behind is no hyperparameter."""
+
+    net_: nn.Module
+
+    @abstractmethod
+    def build(self, shape: tuple[int, ...]) -> nn.Module:
+        """A fresh network for rows of this shape: raw logits (b,), no dropout layers."""
+
+    def decision_function(self, X: Array) -> Array:
+        """Logits (n,) in the precision of the fit, computed in evaluation mode and in chunks."""
+        like = next(self.net_.parameters())
+        scores = np.empty(len(X), dtype=np.float64 if like.dtype == torch.float64 else np.float32)
+        with torch.no_grad():
+            for start in range(0, len(X), _SCORED_AT_ONCE):
+                chunk = torch.tensor(X[start : start + _SCORED_AT_ONCE]).to(like)
+                scores[start : start + len(chunk)] = self.net_(chunk).cpu().numpy()
+        return scores
+
+    def state(self) -> dict[str, Array]:
+        """Parameters and buffers by name."""
+        return {name: value.detach().cpu().numpy().copy() for name, value in self.net_.state_dict().items()}
+
+    def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
+        """Become the fitted model again, for rows of ``shape``, on the CPU.
+
+        Raises
+        ------
+        ValueError : the arrays are not those of this network.
+        """
+        net = self._seeded_net(shape, torch.Generator().manual_seed(0))
+        expected = {name: tuple(value.shape) for name, value in net.state_dict().items()}
+        got = {name: value.shape for name, value in state.items()}
+        if got != expected:
+            raise ValueError(f"{self.name}: arrays of shapes {expected} expected for rows of shape {shape}, got {got}")
+        net.load_state_dict({name: torch.tensor(value) for name, value in state.items()}, assign=True)
+        self.net_ = net.eval()
+        return self
+
+    def _seeded_net(self, shape: tuple[int, ...], gen: torch.Generator) -> nn.Module:
+        """Initialise from the lane's generator. torch's initialisers read the global one, which is put back."""
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(int(torch.randint(2**62, (), generator=gen)))
+            return self.build(shape)
+
+
+@typed
+class Deep(FittedNet):
+    """Base of gradient-trained methods. Rows are shuffled per lane and epoch; the step size decays by epoch."""
+
+    needs_alpha: ClassVar[bool] = True  # of a PU method: does its loss read the class prior
+
+    lr: PositiveFloat
+    lr_decay: PositiveFloat  # factor per epoch
+    epochs: PositiveInt
+    batch_size: PositiveInt
+    batching: Batching  # what batch_size counts: labelled positives, rows of P and U together, rows of each
+
+    @abstractmethod
+    def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
+        """Loss of one lane's batch, a scalar.
+
+        Parameters
+        ----------
+        x_p, x_u : (b_p, *shape) and (b_u, *shape); b_u is 0 for an OC method.
+        alpha : class prior, a scalar; NaN where none was given.
+        noise : what ``draws`` gave.
+        epoch : counted from 0.
+        """
+
+    def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
+        """All randomness that ``loss`` uses in one step of one lane, drawn on the CPU from the lane's generator."""
+        return {}
+
+    def optimizer(self, params: list[Tensor]) -> torch.optim.Optimizer:
+        """An elementwise optimizer: lanes may be stacked in ``params``."""
+        return torch.optim.Adam(params, lr=self.lr)
+
+    def after_step(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor) -> dict[str, Tensor]:
+        """New values of buffers after an optimizer step, by name (an offset set to a quantile of scores, say)."""
+        return {}
+
+    def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
+        """Fit one independent copy per sample; each is seeded by its own sample alone.
+
+        Raises
+        ------
+        ValueError : samples of unequal shapes, no unlabelled rows or no class prior where the method needs them.
+        FloatingPointError : the loss of a lane is no longer finite.
+        """
+        self._check(samples)
+        gens = [torch.Generator().manual_seed(sample.seed) for sample in samples]
+        dtype = torch.float64 if samples[0].X_p.dtype == np.float64 else torch.float32
+        nets = [self._seeded_net(samples[0].X_p.shape[1:], gen).to(compute.device, dtype) for gen in gens]
+        if choose(compute.lane_map, nets[0], compute.device, len(nets)) == "vmap":
+            return self._train(samples, gens, StackedLanes(nets), compute, dtype)
+        # one after the other, so that the device holds one lane's rows at a time
+        trained = (
+            self._train([sample], [gen], OneLane(net), compute, dtype)
+            for sample, gen, net in zip(samples, gens, nets, strict=True)
+        )
+        return [lane for lanes in trained for lane in lanes]
+
+    def _check(self, samples: Sequence[PUSample]) -> None:
+        shapes = {(sample.X_p.shape, None if self.kind == "oc" else np.shape(sample.X_u)) for sample in samples}
+        if len(shapes) != 1:
+            raise ValueError(f"{self.name}: lanes of equal shapes expected, got {len(shapes)} different ones")
+        for sample in samples:
+            check_sample(self, sample)
+            if self.kind != "oc" and self.needs_alpha:
+                given_prior(self.name, sample.alpha)
+
+    def _train(
+        self,
+        samples: Sequence[PUSample],
+        gens: Sequence[torch.Generator],
+        lanes: Lanes,
+        compute: Compute,
+        dtype: torch.dtype,
+    ) -> list[Self]:
+        X_p = _stack([sample.X_p for sample in samples], compute.device, dtype)  # (L, n_p, *shape)
+        unseen = self.kind == "oc"  # an OC method gets no row of U
+        X_u = _stack([s.X_p[:0] if unseen or s.X_u is None else s.X_u for s in samples], compute.device, dtype)
+        alpha = torch.tensor([np.nan if s.alpha is None else s.alpha for s in samples], device=X_p.device, dtype=dtype)
+        optimizer = self.optimizer(list(lanes.params.values()))
+        decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, self.lr_decay)
+        adjusts = type(self).after_step is not Deep.after_step
+        sizes = batch_sizes(X_p.shape[1], X_u.shape[1], self.batch_size, self.batching)
+        curves = np.empty((self.epochs, len(samples)))
+        for epoch in range(self.epochs):
+            total = torch.zeros_like(alpha)
+            for x_p, x_u in _batches(X_p, X_u, sizes, gens):
+                noise = self._noise(x_p, x_u, gens)
+                with torch.autocast(X_p.device.type, torch.bfloat16, enabled=compute.numerics == "bf16"):
+                    losses = lanes.map(partial(_at_epoch, self, epoch), x_p, x_u, alpha, noise)
+                optimizer.zero_grad(set_to_none=True)
+                losses.sum().backward()
+                optimizer.step()
+                if adjusts:
+                    with torch.no_grad():
+                        lanes.write(lanes.map(self.after_step, x_p, x_u, alpha))
+                total += losses.detach()
+            decay.step()
+            curves[epoch] = (total / len(sizes)).cpu().numpy()
+            self._check_finite(curves[epoch], samples, epoch)
+        lane_map = "vmap" if isinstance(lanes, StackedLanes) else "loop"
+        return [self._fitted(net, curve, lane_map) for net, curve in zip(lanes.nets(), curves.T, strict=True)]
+
+    def _noise(self, x_p: Tensor, x_u: Tensor, gens: Sequence[torch.Generator]) -> Noise:
+        drawn = [self.draws(*lane) for lane in zip(x_p, x_u, gens, strict=True)]
+        return {name: torch.stack([noise[name] for noise in drawn]).to(x_p.device) for name in drawn[0]}
+
+    def _check_finite(self, losses: Array, samples: Sequence[PUSample], epoch: int) -> None:
+        for sample, loss in zip(samples, losses, strict=True):
+            if not np.isfinite(loss):
+                lane = f"{self.name}: the loss of the lane with seed {sample.seed} is {loss} in epoch {epoch}"
+                raise FloatingPointError(f"{lane}, a finite one expected; a smaller lr may help")
+
+    def _fitted(self, net: nn.Module, curve: Array, lane_map: str) -> Self:
+        one = copy(self)
+        one.net_, one.curve_, one.alpha_hat_, one.lane_map_ = net.eval(), {"loss": curve.tolist()}, None, lane_map
+        return one
+
+
+def given_prior(name: str, alpha: float | None) -> float:
+    """The class prior a method was given.
+
+    Raises
+    ------
+    ValueError : none was given, or it does not lie in (0, 1).
+    """
+    if alpha is None or not 0 < alpha < 1:
+        raise ValueError(f"{name} needs a class prior alpha in (0, 1), got {alpha}; set its prior in params.yaml")
+    return alpha
+
+
+def batch_sizes(n_p: int, n_u: int, batch_size: int, batching: Batching) -> list[tuple[int, int]]:
+    """Rows of P and of U in every step of an epoch, equal for lanes of equal sizes.
+
+    ``p``: ceil(n_p / b) steps of labelled positives, a last one of a single row is dropped; U in proportion.
+    ``union``: ceil((n_p + n_u) / b) steps, round(b n_p / (n_p + n_u)) rows of P in each, at least one of P and of U.
+    ``equal``: b rows of each, until P or U is used up.
+    """
+    if batching == "equal" and n_u > 0:
+        steps = min(_ceil(n_p, batch_size), _ceil(n_u, batch_size))
+        left = [(n_p - i * batch_size, n_u - i * batch_size) for i in range(steps)]
+        return [(min(batch_size, p), min(batch_size, u)) for p, u in left]
+    if batching == "union" and n_u > 0:
+        n = n_p + n_u
+        steps, b = _ceil(n, batch_size), min(batch_size, n)
+        b_p = max(round(b * n_p / n), 1)
+        b_u = max(b - b_p, 1)
+    else:
+        steps, b_p = _ceil(n_p, batch_size), min(batch_size, n_p)
+        b_u = max(round(b_p * n_u / n_p), 1) if n_u else 0
+        if steps > 1 and n_p % batch_size == 1:
+            return [(b_p, b_u)] * (steps - 1)
+    last = (_rest(n_p, b_p, steps), _rest(n_u, b_u, steps))
+    return [(b_p, b_u)] * (steps - 1) + [last]
+
+
+def _rest(n: int, b: int, steps: int) -> int:
+    """Rows left for the last step, between 1 and b: rounding may leave too many or none."""
+    return min(max(n - (steps - 1) * b, 1), b)
+
+
+def _ceil(n: int, b: int) -> int:
+    return -(-n // b)
+
+
+def _stack(arrays: Sequence[Array], device: str, dtype: torch.dtype) -> Tensor:
+    return torch.from_numpy(np.stack(arrays)).to(device, dtype)
+
+
+def _at_epoch(method: Deep, epoch: int, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise) -> Tensor:
+    return method.loss(net, x_p, x_u, alpha, noise, epoch)
+
+
+def _batches(
+    X_p: Tensor, X_u: Tensor, sizes: Sequence[tuple[int, int]], gens: Sequence[torch.Generator]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """One epoch: every lane's own order of its rows, cut into steps. Rows that run out begin again."""
+    orders = [torch.stack([torch.randperm(X.shape[1], generator=gen) for gen in gens]) for X in (X_p, X_u)]
+    start_p = start_u = 0
+    for b_p, b_u in sizes:
+        yield _take(X_p, orders[0], start_p, b_p), _take(X_u, orders[1], start_u, b_u)
+        start_p, start_u = start_p + b_p, start_u + b_u
+
+
+def _take(X: Tensor, order: Tensor, start: int, size: int) -> Tensor:
+    """Rows (L, size, *shape) of X (L, n, *shape) at places start .. start + size of each lane's order."""
+    places = torch.arange(start, start + size) % max(order.shape[1], 1)
+    rows = order[:, places].to(X.device)
+    return X[torch.arange(len(X), device=X.device).unsqueeze(1), rows]

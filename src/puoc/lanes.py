@@ -1,0 +1,131 @@
+"""L independent copies of one network, trained at once. A method is written for one lane; a map adds the axis.
+
+``loop`` trains the lanes one after the other: the reference, bit-equal whatever a lane's companions. ``vmap`` stacks
+their parameters and trains them together. The sum of the lanes' losses has, per lane, that lane's own gradient, and the
+optimizers in use are elementwise, so both give the same models up to rounding.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+LaneMap = Literal["loop", "vmap"]
+
+#: What ``auto`` means, by architecture and device. On a CPU convolutions are slower under vmap and small dense networks
+#: faster. Convolutions on a GPU have not been measured and stay with the reference.
+AUTO: dict[tuple[str, str], LaneMap] = {
+    ("conv", "cpu"): "loop",
+    ("dense", "cpu"): "vmap",
+    ("conv", "cuda"): "loop",
+    ("dense", "cuda"): "vmap",
+}
+
+
+def choose(asked: Literal["auto", "loop", "vmap"], net: nn.Module, device: str, n_lanes: int) -> LaneMap:
+    """Resolve ``auto`` for a network on a device; a single lane has no companions to be mapped with."""
+    if asked != "auto":
+        return asked
+    if n_lanes == 1:
+        return "loop"
+    kind = "conv" if any(isinstance(part, nn.Conv2d) for part in net.modules()) else "dense"
+    return AUTO.get((kind, torch.device(device).type), "loop")
+
+
+class Lane:
+    """One lane's network as a loss sees it: callable like the module, with its parameters and buffers by name."""
+
+    def __init__(
+        self, forward: Callable[..., Tensor], params: Mapping[str, Tensor], buffers: Mapping[str, Tensor]
+    ) -> None:
+        self.forward, self.params, self.buffers = forward, params, buffers
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """What the network's forward pass gives."""
+        return self.forward(*args, **kwargs)
+
+
+class Lanes(ABC):
+    """L networks behind a map. Every tensor that goes in or comes out has a leading axis of length L."""
+
+    params: dict[str, Tensor]
+    buffers: dict[str, Tensor]
+
+    @abstractmethod
+    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+        """``fn(lane, *args of that lane)`` for every lane, stacked. All values are tensors or dicts of tensors."""
+
+    @abstractmethod
+    def write(self, buffers: Mapping[str, Tensor]) -> None:
+        """Set buffers by name."""
+
+    @abstractmethod
+    def nets(self) -> list[nn.Module]:
+        """The networks, one module a lane."""
+
+
+class OneLane(Lanes):
+    """Map ``loop``: a network by itself. Its parameters belong to nobody else, so neither does its rounding."""
+
+    def __init__(self, net: nn.Module) -> None:
+        self.net = net
+        self.params, self.buffers = dict(net.named_parameters()), dict(net.named_buffers())
+
+    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+        """See ``Lanes``."""
+        lane = Lane(self.net, self.params, self.buffers)
+        return _each(lambda value: value.unsqueeze(0), fn(lane, *(_each(lambda value: value[0], arg) for arg in args)))
+
+    def write(self, buffers: Mapping[str, Tensor]) -> None:
+        """See ``Lanes``."""
+        for name, value in buffers.items():
+            self.buffers[name].copy_(value[0])
+
+    def nets(self) -> list[nn.Module]:
+        """See ``Lanes``."""
+        return [self.net]
+
+
+class StackedLanes(Lanes):
+    """Map ``vmap``: parameters stacked to (L, *shape), one vectorised call a step."""
+
+    def __init__(self, nets: Sequence[nn.Module]) -> None:
+        self.each = list(nets)
+        self.params, self.buffers = stack_module_state(self.each)
+
+    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+        """See ``Lanes``."""
+
+        def one(params: dict[str, Tensor], buffers: dict[str, Tensor], *lane_args: Any) -> Any:
+            forward = partial(_forward, self.each[0], {**params, **buffers})
+            return fn(Lane(forward, params, buffers), *lane_args)
+
+        return vmap(one, randomness="error")(self.params, self.buffers, *args)
+
+    def write(self, buffers: Mapping[str, Tensor]) -> None:
+        """See ``Lanes``."""
+        for name, value in buffers.items():
+            self.buffers[name].copy_(value)
+
+    def nets(self) -> list[nn.Module]:
+        """See ``Lanes``."""
+        for i, net in enumerate(self.each):
+            net.load_state_dict({name: value[i].detach() for name, value in (self.params | self.buffers).items()})
+        return self.each
+
+
+def _forward(net: nn.Module, state: dict[str, Tensor], *args: Any, **kwargs: Any) -> Tensor:
+    out: Tensor = functional_call(net, state, args, kwargs)
+    return out
+
+
+def _each(fn: Callable[[Tensor], Tensor], value: Tensor | dict[str, Tensor]) -> Tensor | dict[str, Tensor]:
+    if isinstance(value, dict):
+        return {name: fn(part) for name, part in value.items()}
+    return fn(value)
