@@ -1,0 +1,34 @@
+"""Naive PU learning: labelled positives against unlabelled rows as if these were negative.
+
+Given the true negatives in place of U and all positives, the same classifier is the supervised (PN) reference.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from puoc.deep import Deep, Noise
+from puoc.estimator import typed
+from puoc.lanes import Lane
+from puoc.nets import net_for
+from puoc.registry import method
+from puoc.risks import logistic, mean
+
+
+@method("naive")
+@typed
+class Naive(Deep):
+    """Perceptron on vectors, small convolutional network on images; no class prior."""
+
+    kind = "pu"
+    inputs = frozenset({"image", "vector"})
+    needs_alpha = False
+
+    def build(self, shape: tuple[int, ...]) -> nn.Module:
+        """See ``Deep``."""
+        return net_for(shape)
+
+    def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
+        """Mean logistic loss over the rows of the batch, y = 1 on P and y = -1 on U."""
+        return mean(torch.cat([logistic(net(x_p)), logistic(-net(x_u))]))

@@ -1,0 +1,37 @@
+"""nnPU (Kiryo et al., 2017): a network trained on the non-negative PU risk; it needs the class prior alpha.
+
+In Bagirov et al. a baseline among the PU methods (section on PU learning, non-negative risk).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from puoc.deep import Deep, Noise
+from puoc.estimator import typed
+from puoc.lanes import Lane
+from puoc.nets import net_for
+from puoc.registry import method
+from puoc.risks import LOSSES, Correction, non_negative
+
+
+@method("nnpu")
+@typed
+class NNPU(Deep):
+    """Perceptron on vectors, small convolutional network on images."""
+
+    kind = "pu"
+    inputs = frozenset({"image", "vector"})
+
+    surrogate: Literal["sigmoid", "logistic"]  # loss of the margin; Kiryo et al. take the sigmoid
+    correction: Correction  # what to do where the estimated risk of negatives is below 0
+
+    def build(self, shape: tuple[int, ...]) -> nn.Module:
+        """See ``Deep``."""
+        return net_for(shape)
+
+    def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
+        """R_nn = alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg), Kiryo et al. (2017)."""
+        return non_negative(LOSSES[self.surrogate], net(x_p), net(x_u), alpha, self.correction)

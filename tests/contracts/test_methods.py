@@ -1,0 +1,241 @@
+"""Every registered method obeys the estimator contract. Nothing here names a method."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+from toys import CASES, LOOP, SETTINGS, Case, every_case, every_method, sample
+
+from puoc.estimator import Compute, PUSample
+from puoc.methods import METHODS, make, normalise
+
+
+@every_case
+def test_scores_are_finite_floats_one_per_row_and_not_all_alike(case: Case) -> None:
+    X, _ = case.test_rows()
+    scores = case.fit(case.sample(0)).decision_function(X)
+    assert scores.shape == (len(X),)
+    assert scores.dtype.kind == "f"
+    assert np.isfinite(scores).all()
+    assert np.unique(scores).size > len(X) // 2
+
+
+@every_case
+def test_an_easy_problem_is_solved_and_turns_round_when_the_classes_are_swapped(case: Case) -> None:
+    X, y = case.test_rows(200)
+    assert roc_auc_score(y, case.fit(case.sample(1)).decision_function(X)) > 0.9
+    assert roc_auc_score(y, case.fit(case.sample(1, swapped=True)).decision_function(X)) < 0.5
+
+
+@every_case
+def test_the_same_seed_gives_the_same_scores_bit_for_bit(case: Case) -> None:
+    X, _ = case.test_rows()
+    first, second = (case.fit(case.sample(2)).decision_function(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@every_case
+def test_under_loop_a_lane_does_not_depend_on_its_companions(case: Case) -> None:
+    X, _ = case.test_rows()
+    together = case.make().fit_lanes([case.sample(seed) for seed in (5, 3, 4)], LOOP)
+    alone = case.make().fit_lanes([case.sample(4)], LOOP)
+    np.testing.assert_array_equal(together[2].decision_function(X), alone[0].decision_function(X))
+    assert not np.array_equal(together[0].decision_function(X), together[2].decision_function(X))
+    assert {lane.lane_map_ for lane in together} == {"loop"}
+
+
+@every_case
+def test_vmap_gives_the_models_of_loop_in_double_precision(case: Case) -> None:
+    X, _ = case.test_rows(dtype="float64")
+    samples = [case.sample(seed, dtype="float64") for seed in (0, 1, 2)]
+    looped, mapped = (case.make().fit_lanes(samples, Compute(lane_map=lane_map)) for lane_map in ("loop", "vmap"))
+    for one, other in zip(looped, mapped, strict=True):
+        np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), rtol=1e-12, atol=1e-12)
+
+
+@every_case
+def test_vmap_gives_the_auc_of_loop_in_single_precision(case: Case) -> None:
+    X, y = case.test_rows(400)
+    samples = [case.sample(seed) for seed in (0, 1)]
+    looped, mapped = (case.make().fit_lanes(samples, Compute(lane_map=lane_map)) for lane_map in ("loop", "vmap"))
+    for one, other in zip(looped, mapped, strict=True):
+        aucs = [roc_auc_score(y, lane.decision_function(X)) for lane in (one, other)]
+        assert abs(aucs[0] - aucs[1]) <= 1e-4
+
+
+@every_case
+def test_only_a_one_class_method_ignores_the_unlabelled_rows(case: Case) -> None:
+    X, _ = case.test_rows()
+    s = case.sample(3)
+    assert s.X_u is not None
+    as_drawn = case.fit(s).decision_function(X)
+    changed = case.fit(s._replace(X_u=s.X_u[::-1] * 3)).decision_function(X)
+    assert np.array_equal(as_drawn, changed) == (METHODS[case.name].kind == "oc")
+
+
+@every_case
+def test_the_reported_objective_improves(case: Case) -> None:
+    curve = case.fit(case.sample(4)).curve_
+    assert curve
+    for values in curve.values():
+        assert np.isfinite(values).all()
+        assert values[-1] < values[0]
+
+
+@every_case
+def test_a_restored_model_gives_identical_scores(case: Case) -> None:
+    X, _ = case.test_rows()
+    fitted = case.fit(case.sample(5))
+    state = fitted.state()
+    assert all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in state.values())
+    restored = case.make().restore(state, X.shape[1:])
+    np.testing.assert_array_equal(restored.decision_function(X), fitted.decision_function(X))
+
+
+@every_case
+def test_a_model_of_other_rows_is_not_restored(case: Case) -> None:
+    s = case.sample(5)
+    state, shape = case.fit(s).state(), s.X_p.shape[1:]
+    with pytest.raises(ValueError, match="expected"):
+        case.make().restore(state, (*shape[:-1], shape[-1] + 1))
+    with pytest.raises(ValueError, match="expected"):
+        case.make().restore({}, shape)
+
+
+@every_case
+def test_a_score_depends_neither_on_the_order_nor_on_the_number_of_rows(case: Case) -> None:
+    X, _ = case.test_rows(1500)
+    fitted = case.fit(case.sample(6))
+    scores = fitted.decision_function(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_allclose(fitted.decision_function(X[order]), scores[order], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(fitted.decision_function(X[:3]), scores[:3], rtol=1e-4, atol=1e-5)
+    assert fitted.decision_function(X[:0]).shape == (0,)
+
+
+@every_case
+def test_a_fit_leaves_the_global_random_generators_alone(case: Case) -> None:
+    before = random.getstate(), np.random.get_state()[1].copy(), np.random.get_state()[2], torch.get_rng_state()  # noqa: NPY002
+    X, _ = case.test_rows()
+    first = case.fit(case.sample(7))
+    after = random.getstate(), np.random.get_state()[1], np.random.get_state()[2], torch.get_rng_state()  # noqa: NPY002
+    assert before[0] == after[0]
+    assert before[2] == after[2]
+    assert np.array_equal(before[1], after[1])
+    assert torch.equal(before[3], after[3])
+    torch.manual_seed(1234)
+    np.random.seed(1234)  # noqa: NPY002
+    np.testing.assert_array_equal(case.fit(case.sample(7)).decision_function(X), first.decision_function(X))
+
+
+@every_case
+def test_a_fit_does_not_change_its_rows(case: Case) -> None:
+    s = case.sample(8)
+    case.fit(s)
+    untouched = case.sample(8)
+    np.testing.assert_array_equal(s.X_p, untouched.X_p)
+    np.testing.assert_array_equal(s.X_u, untouched.X_u)
+
+
+@every_case
+def test_read_only_rows_are_accepted_without_a_warning(case: Case, recwarn: pytest.WarningsRecorder) -> None:
+    s = case.sample(8)
+    s.X_p.flags.writeable = False
+    case.fit(s)
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+@every_case
+def test_missing_rows_are_an_error(case: Case) -> None:
+    s = case.sample(9)
+    with pytest.raises(ValueError, match="no labelled positives"):
+        case.fit(s._replace(X_p=s.X_p[:0]))
+    if METHODS[case.name].kind == "oc":
+        return
+    with pytest.raises(ValueError, match="no unlabelled rows"):
+        case.fit(s._replace(X_u=None))
+
+
+@every_case
+def test_a_missing_class_prior_is_an_error_where_it_is_needed(case: Case) -> None:
+    cls, s = METHODS[case.name], case.sample(9)._replace(alpha=None)
+    if cls.kind == "oc" or not cls.needs_alpha:
+        assert np.isfinite(case.fit(s).decision_function(s.X_p)).all()
+        return
+    with pytest.raises(ValueError, match=r"class prior alpha in \(0, 1\), got None"):
+        case.fit(s)
+
+
+@every_method
+def test_rows_of_a_kind_the_method_does_not_take_are_refused(name: str) -> None:
+    others = {"image", "vector", "sequence"} - METHODS[name].inputs
+    setting = next(iter(SETTINGS[name].values()))
+    for inputs in others:
+        s = sample(inputs, 0)
+        with pytest.raises(ValueError, match="encoder may help"):
+            make(name, setting).fit(s.X_p, s.X_u, alpha=0.5)
+
+
+@every_method
+def test_a_hybrid_names_a_one_class_method_as_its_twin(name: str) -> None:
+    cls = METHODS[name]
+    assert (cls.twin is not None) == (cls.kind == "pu_oc")
+    if cls.twin is not None:
+        assert METHODS[cls.twin].kind == "oc"
+
+
+@every_method
+def test_a_misspelt_hyperparameter_is_named_with_its_nearest_spelling(name: str) -> None:
+    params = dict(next(iter(SETTINGS[name].values())))
+    known = max(params, key=len)
+    params[known + "s"] = params[known]
+    with pytest.raises(ValueError, match=rf"unknown hyperparameter '{known}s' \(did you mean '{known}'\?\)"):
+        make(name, params)
+
+
+@every_method
+def test_a_missing_hyperparameter_is_named(name: str) -> None:
+    for params in SETTINGS[name].values():
+        for absent in params:
+            with pytest.raises(ValueError, match=f"missing hyperparameter .*{absent}"):
+                make(name, {key: value for key, value in params.items() if key != absent})
+
+
+@every_method
+def test_a_wrong_value_is_named_with_what_was_expected(name: str) -> None:
+    params = dict(next(iter(SETTINGS[name].values())))
+    for field in fields(METHODS[name]):
+        with pytest.raises(ValueError, match=rf"hyperparameter '{field.name}': got 'no such value', expected"):
+            make(name, params | {field.name: "no such value"})
+
+
+@every_method
+def test_normalised_hyperparameters_are_stable_and_complete(name: str) -> None:
+    for params in SETTINGS[name].values():
+        plain = normalise(name, params)
+        assert plain == params
+        assert {key: type(value) for key, value in normalise(name, dict(reversed(plain.items()))).items()} == {
+            key: type(value) for key, value in plain.items()
+        }
+
+
+def test_a_whole_number_is_the_float_it_stands_for() -> None:
+    for case in CASES:
+        for key, value in case.params.items():
+            if isinstance(value, float):
+                assert normalise(case.name, case.params | {key: 1}) == normalise(case.name, case.params | {key: 1.0})
+                assert type(normalise(case.name, case.params | {key: 1})[key]) is float
+
+
+def test_an_unknown_method_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=f"unknown method 'svdd'; known: {', '.join(sorted(METHODS))}"):
+        make("svdd", {})
+
+
+def test_a_sample_is_all_a_method_sees() -> None:
+    assert PUSample._fields == ("X_p", "X_u", "alpha", "seed")

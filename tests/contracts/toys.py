@@ -1,0 +1,80 @@
+"""Toy problems and the settings under test: every registered method, on every kind of input it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from puoc.estimator import Array, Compute, Estimator, PUSample
+from puoc.methods import METHODS, make
+
+HERE = Path(__file__).parent
+SHAPES = {"vector": (8,), "image": (1, 8, 8), "sequence": (6, 3)}
+LOOP = Compute(lane_map="loop")
+
+
+def _settings() -> dict[str, dict[str, dict[str, Any]]]:
+    yaml = YAML(typ="safe", pure=True)
+    settings = yaml.load(HERE / "toy_params.yaml")
+    for name in METHODS.keys() - settings.keys():
+        asked = yaml.load(HERE.parents[1] / "params.yaml")["methods"]
+        settings[name] = {"params.yaml": asked[name]["params"]}
+    return settings
+
+
+SETTINGS = _settings()
+
+
+class Case(NamedTuple):
+    name: str
+    setting: str
+    inputs: str
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return SETTINGS[self.name][self.setting]
+
+    def make(self) -> Estimator:
+        return make(self.name, self.params)
+
+    def fit(self, sample: PUSample) -> Estimator:
+        return self.make().fit(sample.X_p, sample.X_u, alpha=sample.alpha, seed=sample.seed)
+
+    def sample(self, seed: int, *, swapped: bool = False, dtype: str = "float32") -> PUSample:
+        return sample(self.inputs, seed, swapped=swapped, dtype=dtype)
+
+    def test_rows(self, n: int = 40, dtype: str = "float32") -> tuple[Array, Array]:
+        """Rows and their true classes, half positive."""
+        rng, y = np.random.default_rng(99), np.arange(n) % 2
+        return rows(rng, y, self.inputs).astype(dtype), y
+
+
+CASES = [
+    Case(name, setting, inputs)
+    for name in sorted(METHODS)
+    for setting in SETTINGS[name]
+    for inputs in sorted(METHODS[name].inputs)
+]
+every_case = pytest.mark.parametrize("case", CASES, ids=["-".join(case) for case in CASES])
+every_method = pytest.mark.parametrize("name", sorted(METHODS))
+
+
+def rows(rng: np.random.Generator, y: Array, inputs: str) -> Array:
+    """Positives are bright in the first half of the columns and dark in the others, negatives the other way round."""
+    shape = SHAPES[inputs]
+    pattern = np.where(np.arange(shape[-1]) < shape[-1] / 2, 1.0, -1.0)
+    sign = (2 * y - 1).reshape(-1, *[1] * len(shape))
+    return sign * np.broadcast_to(pattern, shape) + rng.normal(0, 0.8, (len(y), *shape))
+
+
+def sample(inputs: str, seed: int, *, swapped: bool = False, dtype: str = "float32") -> PUSample:
+    """24 labelled positives; 24 positives and 24 negatives in U."""
+    rng = np.random.default_rng([seed, 7])
+    y_p, y_u = np.ones(24, dtype=int), np.repeat([1, 0], 24)
+    if swapped:
+        y_p, y_u = 1 - y_p, 1 - y_u
+    return PUSample(rows(rng, y_p, inputs).astype(dtype), rows(rng, y_u, inputs).astype(dtype), 0.5, seed)
