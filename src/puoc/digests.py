@@ -10,43 +10,42 @@ import ast
 from collections.abc import Iterable
 from functools import cache
 from hashlib import blake2b
-from importlib.util import find_spec
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 #: Modules of puoc whose code can change what a method learns. Others are contracts, records and plumbing.
 _LEARNING = ("methods", "priors", "encoders", "estimator", "deep", "lanes", "risks", "nets", "augment")
-_SCORING = ("puoc.scoring",)
-_DRAWING = ("puoc.draws", "puoc.prepare")
+#: Modules of puoc that decide which rows a sample holds. Which samples a scenario asks for is in the questions.
+_DRAWING = ("draws", "prepare", "datasets")
+_SCORING = ("scoring",)
 
 
-def code_digest(module: str) -> str:
-    """Digest of a method's module and of every module it reaches among those that can change a result."""
-    return _digest(_reached(module))
+def code_digest(module: str, *others: str) -> str:
+    """Digest of a method's module, of others that its fit needs (an encoder's), and of all that these reach.
+
+    Reached is what is imported, directly or by way of another module, among those that can change a result.
+    """
+    return _digest(_reached({module, *others}, _LEARNING))
 
 
 def draw_digest(module: str) -> str:
-    """Digest of what decides which rows a sample holds: scenarios, preparation and the dataset's module."""
-    return _digest({*_DRAWING, module})
+    """Digest of what decides which rows a sample holds: draws, preparation and the dataset's module."""
+    return _digest(_reached({"puoc.draws", "puoc.prepare", module}, _DRAWING))
 
 
 def scoring_digest() -> str:
     """Digest of the code that turns scores into an AUC."""
-    return _digest(set(_SCORING))
+    return _digest(_reached({"puoc.scoring"}, _SCORING))
 
 
-def _reached(start: str) -> set[str]:
-    reached, queue = {start}, [start]
+def _reached(starts: set[str], among: tuple[str, ...]) -> set[str]:
+    reached, queue = set(starts), list(starts)
     while queue:
         for module in _imports(queue.pop()):
-            if module not in reached and _is_learning(module):
+            if module not in reached and module.split(".")[1] in among:
                 reached.add(module)
                 queue.append(module)
     return reached
-
-
-def _is_learning(module: str) -> bool:
-    parts = module.split(".")
-    return len(parts) > 1 and parts[0] == "puoc" and parts[1] in _LEARNING
 
 
 @cache
@@ -56,19 +55,37 @@ def _imports(module: str) -> frozenset[str]:
     for node in ast.walk(_tree(module)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module)
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            origin = _origin(node, module)
+            found.add(origin)
+            found |= {f"{origin}.{alias.name}" for alias in node.names}
     return frozenset(name for name in found if name.startswith("puoc.") and _source(name) is not None)
+
+
+def _origin(node: ast.ImportFrom, module: str) -> str:
+    """The module that ``from ... import`` names, with leading dots resolved."""
+    if not node.level:
+        return str(node.module)
+    source = _source(module)
+    package = module if source and source.name == "__init__.py" else module.rpartition(".")[0]
+    return resolve_name("." * node.level + (node.module or ""), package)
 
 
 @cache
 def _source(module: str) -> Path | None:
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:  # "from puoc.risks import nn_risk" names no module puoc.risks.nn_risk
+    """The file of a module, found without importing anything: what is installed must not decide what is found."""
+    top, *inner = module.split(".")
+    spec = find_spec(top)
+    if spec is None:
         return None
-    return Path(spec.origin) if spec and spec.origin else None
+    if not inner:
+        return Path(spec.origin) if spec.origin else None
+    for root in spec.submodule_search_locations or ():
+        path = Path(root).joinpath(*inner)
+        for source in (path / "__init__.py", path.with_name(f"{path.name}.py")):
+            if source.is_file():
+                return source
+    return None  # "from puoc.risks import nn_risk" names no module puoc.risks.nn_risk
 
 
 @cache
@@ -88,18 +105,15 @@ def _canonical(node: ast.AST) -> str:
     """One text for equal syntax. ast.dump is not used: its form differs between Python versions."""
     parts = []
     for field, value in ast.iter_fields(node):
-        if field == "body" and isinstance(value, list):
-            value = _without_docstring(node, value)
         if isinstance(value, list):
-            inner = ",".join(_canonical(item) if isinstance(item, ast.AST) else repr(item) for item in value)
-            parts.append(f"{field}=[{inner}]" if value else "")
+            kept = [item for item in value if not _is_remark(item)]
+            inner = ",".join(_canonical(item) if isinstance(item, ast.AST) else repr(item) for item in kept)
+            parts.append(f"{field}=[{inner}]" if kept else "")
         elif value is not None and field not in ("kind", "type_comment"):
             parts.append(f"{field}={_canonical(value) if isinstance(value, ast.AST) else repr(value)}")
     return f"{type(node).__name__}({';'.join(part for part in parts if part)})"
 
 
-def _without_docstring(node: ast.AST, body: list[ast.stmt]) -> list[ast.stmt]:
-    holds_docstring = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-    if holds_docstring and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        return body[1:]
-    return body
+def _is_remark(node: object) -> bool:
+    """True for a docstring, or any other constant that stands alone as a statement and does nothing."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -175,6 +175,21 @@ def test_a_watcher_does_not_remove_a_claim_that_was_touched_since_it_looked(path
     assert path.exists()
 
 
+def test_a_lock_on_a_claim_that_was_replaced_meanwhile_removes_nothing(path, monkeypatch):
+    """The window between opening the file and locking it: the name means another file by then."""
+    start(leave, path).join()
+    lock = claims._lock
+
+    def lock_too_late(file: object) -> None:
+        path.rename(path.with_name("removed by another watcher"))
+        owned_by(path)
+        lock(file)
+
+    monkeypatch.setattr(claims, "_lock", lock_too_late)
+    assert not clear(path)
+    assert json.loads(path.read_text())["token"] == "other"
+
+
 def test_only_one_process_removes_a_claim_at_a_time(path):
     start(leave, path).join()
     with path.open("r+b") as another:

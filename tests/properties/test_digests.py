@@ -1,0 +1,206 @@
+"""Digests of code: what recomputes a result and what does not. Each is taken of real files, in a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from puoc import digests
+from puoc.registry import DATASETS, METHODS
+
+METHOD = '''"""A method."""
+
+from puoc.deep import Deep
+from puoc.registry import method
+
+
+@method("svm")
+class SVM(Deep):
+    """Support vectors."""
+
+    C: float  # cost
+
+    def loss(self, x):
+        """The loss."""
+        if x > 0.5:
+            return x * 2 + self.C
+        return "none"
+'''
+
+FILES = {
+    "__init__.py": "",
+    "registry.py": "def method(name):\n    return lambda cls: cls\n",
+    "methods/__init__.py": "from puoc.methods import svm\n",
+    "methods/svm.py": METHOD,
+    "methods/other.py": "from puoc.deep import Deep\n",
+    "deep.py": "import puoc.nets as nets\n\nclass Deep:\n    width = 3\n",
+    "nets.py": "import a_library_that_is_not_installed\nfrom .risks import nn_risk\n\nDEPTH = 2\n",
+    "risks.py": "def nn_risk(a, b):\n    from puoc.lanes import sizes\n    return a - b\n",
+    "lanes.py": "sizes = 1\n",
+    "priors/__init__.py": "from . import tice\n",
+    "priors/tice.py": "K = 1\n",
+    "encoders.py": "def encode(x):\n    return x\n",
+    "draws.py": "from puoc.prepare import Prepared\n\nSHUFFLE = 1\n",
+    "prepare.py": "from puoc.fetch import ensure\n\nclass Prepared:\n    pass\n",
+    "fetch.py": "def ensure():\n    return 1\n",
+    "scenarios.py": "from puoc.draws import SHUFFLE\n",
+    "datasets/__init__.py": "from puoc.datasets import digits, mnist\n",
+    "datasets/dataset.py": "class Dataset:\n    pass\n",
+    "datasets/digits.py": "from puoc.datasets.dataset import Dataset\n",
+    "datasets/mnist.py": "from puoc.datasets.dataset import Dataset\n",
+    "scoring.py": "def auc(a, b):\n    return a > b\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small source tree that is imported as puoc."""
+    for name, text in FILES.items():
+        path = tmp_path / "src" / "puoc" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    shutil.copy(digests.__file__, tmp_path / "src" / "puoc" / "digests.py")
+    return tmp_path / "src"
+
+
+def taken(tree: Path) -> dict[str, str]:
+    """Digests of a tree, by what they cover."""
+    calls = {
+        "svm": "code_digest('puoc.methods.svm')",
+        "other": "code_digest('puoc.methods.other')",
+        "encoded": "code_digest('puoc.methods.svm', 'puoc.encoders')",
+        "digits": "draw_digest('puoc.datasets.digits')",
+        "scoring": "scoring_digest()",
+    }
+    code = f"from puoc.digests import *; print({', '.join(calls.values())})"
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, env={"PYTHONPATH": str(tree)}, capture_output=True, text=True, check=True)
+    return dict(zip(calls, ran.stdout.split(), strict=True))
+
+
+def edit(tree: Path, name: str, old: str, new: str) -> None:
+    path = tree / "puoc" / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# cost", "# cost of a row on the wrong side"),
+        ("            return x", "            # twice\n\n            return x"),
+        ('"""A method."""\n', ""),
+        ('"""Support vectors."""', '"""Support vectors, and more."""'),
+        ('        """The loss."""\n', ""),
+        ("    C: float", '    "a remark"\n    C: float'),
+        ("x * 2 + self.C", "(x * 2) + self.C"),
+        ("x * 2 + self.C", "(\n            x * 2\n            + self.C\n)"),
+        ('"none"', "'none'"),
+        ("0.5", "5e-1"),
+        ("\n\n\n@method", "\n@method"),
+    ],
+)
+def test_what_does_nothing_recomputes_nothing(tree, old, new):
+    before = taken(tree)
+    edit(tree, "methods/svm.py", old, new)
+    assert taken(tree) == before
+
+
+def test_other_indentation_and_line_ends_recompute_nothing(tree):
+    before = taken(tree)
+    path = tree / "puoc" / "methods" / "svm.py"
+    deeper = "\n".join(" " * (len(line) - len(line.lstrip())) + line for line in METHOD.splitlines()) + "\n"
+    assert deeper != METHOD
+    path.write_bytes(("\ufeff" + deeper.replace("\n", "\r\n")).encode())
+    assert taken(tree) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x > 0.5", "x >= 0.5"),
+        ("* 2", "* 3"),
+        ("* 2", "* 2.0"),
+        ("x * 2 + self.C", "x * (2 + self.C)"),
+        ('"none"', '"None"'),
+        ('"none"', "None"),
+        ("self.C", "self.D"),
+        ("def loss", "def risk"),
+        ("C: float", "C: int"),
+        ('@method("svm")\n', ""),
+        ('return "none"', 'pass\n        return "none"'),
+    ],
+)
+def test_what_is_computed_differently_recomputes_its_method_alone(tree, old, new):
+    before = taken(tree)
+    edit(tree, "methods/svm.py", old, new)
+    after = taken(tree)
+    assert after["svm"] != before["svm"]
+    assert after["encoded"] != before["encoded"]
+    assert {k: after[k] for k in ("other", "digits", "scoring")} == {
+        k: before[k] for k in ("other", "digits", "scoring")
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "changed"),
+    [
+        ("deep.py", "3", "4", {"svm", "other", "encoded"}),
+        ("nets.py", "2", "4", {"svm", "other", "encoded"}),  # import a.b as c, in deep
+        ("risks.py", "a - b", "a + b", {"svm", "other", "encoded"}),  # relative, and only by way of deep and nets
+        ("lanes.py", "1", "4", {"svm", "other", "encoded"}),  # inside a function
+        ("priors/tice.py", "1", "4", set()),  # reached by nobody here
+        ("registry.py", "cls: cls", "cls: None", set()),  # plumbing
+        ("methods/__init__.py", "svm", "other", set()),
+        ("encoders.py", "return x", "return -x", {"encoded"}),
+        ("draws.py", "1", "4", {"digits"}),
+        ("prepare.py", "pass", "a = 1", {"digits"}),
+        ("datasets/digits.py", "import Dataset", "import Dataset as D", {"digits"}),
+        ("datasets/dataset.py", "pass", "a = 1", {"digits"}),  # only by way of digits
+        ("datasets/mnist.py", "import Dataset", "import Dataset as D", set()),
+        ("fetch.py", "1", "4", set()),  # the digest of the data says what came
+        ("scenarios.py", "SHUFFLE", "SHUFFLE as S", set()),  # what a scenario asks is in the questions
+        ("scoring.py", "a > b", "a < b", {"scoring"}),
+    ],
+)
+def test_a_change_reaches_whoever_imports_it_however_far_and_nobody_else(tree, name, old, new, changed):
+    before = taken(tree)
+    edit(tree, name, old, new)
+    after = taken(tree)
+    assert {key for key in before if after[key] != before[key]} == changed
+
+
+def test_a_package_that_is_imported_counts_with_what_it_imports(tree):
+    edit(tree, "risks.py", "from puoc.lanes import sizes", "from puoc.priors import tice")
+    before = taken(tree)
+    edit(tree, "priors/tice.py", "1", "4")
+    assert taken(tree)["svm"] != before["svm"]
+
+
+def test_a_copy_elsewhere_has_the_same_digests(tree, tmp_path):
+    shutil.copytree(tree, tmp_path / "site-packages")
+    assert taken(tmp_path / "site-packages") == taken(tree)
+
+
+def test_a_module_without_source_is_an_error(tree):
+    (tree / "puoc" / "scoring.py").unlink()
+    with pytest.raises(subprocess.CalledProcessError) as raised:
+        taken(tree)
+    assert "no source of module puoc.scoring was found" in raised.value.stderr
+
+
+def test_every_method_and_dataset_of_puoc_has_digests():
+    import puoc.datasets
+    import puoc.methods  # noqa: F401
+
+    for cls in METHODS.values():
+        if cls.__module__.startswith("puoc."):
+            assert "puoc.estimator" in digests._reached({cls.__module__}, digests._LEARNING)
+            assert len(digests.code_digest(cls.__module__)) == 16
+    of_data = {digests.draw_digest(cls.__module__) for cls in DATASETS.values() if cls.__module__.startswith("puoc.")}
+    assert {len(digest) for digest in of_data} == {16}
