@@ -75,9 +75,8 @@ class Heartbeat:
     def _beat(self) -> None:
         while not self._stop.wait(HEARTBEAT):
             for held in self.claims:
-                with suppress(
-                    OSError
-                ):  # a storage that fails now may answer at the next beat; if not, the claim expires
+                # a storage that fails now may answer at the next beat; if not, the claim expires
+                with suppress(OSError):
                     held.touch()
 
     def __enter__(self) -> Heartbeat:
