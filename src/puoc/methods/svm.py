@@ -70,7 +70,8 @@ class OCSVM(FittedArrays):
         """See ``LaneLoop``."""
         from sklearn.svm import OneClassSVM
 
-        X = _vectors(self, sample.X_p)
+        _check_vectors(self, sample.X_p)
+        X = np.asarray(sample.X_p, dtype=np.float64)
         svm = OneClassSVM(kernel=self.kernel, nu=self.nu, gamma=self.gamma)
         svm.random_state = (
             0  # libsvm draws nothing here, but scikit-learn would advance numpy's global generator for it
@@ -133,7 +134,7 @@ class PUSVM(FittedArrays):
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
         """Fit one copy per sample: exact ones one after the other, sgd as lanes of a linear network."""
         for sample in samples:
-            _vectors(self, sample.X_p)
+            _check_vectors(self, sample.X_p)
         if self.solver == "exact":
             return super().fit_lanes(samples, compute)
         params = {name: getattr(self, name) for name in (*_OF_SGD, "risk", "lam")} | {"batching": "union"}
@@ -179,10 +180,9 @@ class LinearHinge(Deep):
         return penalty + risk(double_hinge, net(x_p), net(x_u), alpha)
 
 
-def _vectors(estimator: Estimator, X: Array) -> Array:
+def _check_vectors(estimator: Estimator, X: Array) -> None:
     if X.ndim != 2:
         raise ValueError(f"{estimator.name} takes vectors, got rows of shape {X.shape[1:]}; an encoder may help")
-    return np.asarray(X, dtype=np.float64)
 
 
 def _affine(X: Array, arrays: dict[str, Array]) -> Array:
