@@ -67,15 +67,13 @@ class Ledger:
         """The final record, else the last failed attempt, else None."""
         path = self._path(fit_id, ".json")
         if not path.exists():
-            attempt = max(self._numbers(fit_id, "failed"), default=0)
+            attempt = self._failures(fit_id)
             if not attempt:
                 return None
             path = self._path(fit_id, f".failed-{attempt}.json")
         entry = _read(path, parse_entry)
-        for name in self._names(fit_id):
-            if name.startswith(f"{fit_id}+"):
-                added = _read(self._folder(fit_id) / name, parse_trial)
-                entry.trials.setdefault(added.trial_id, added)
+        for trial in self._added(fit_id):
+            entry.trials.setdefault(trial.trial_id, trial)
         return entry
 
     def is_final(self, fit_id: str) -> bool:
@@ -89,14 +87,13 @@ class Ledger:
 
     def attempts(self, fit_id: str) -> int:
         """How many attempts were made and recorded."""
-        return max(self._numbers(fit_id, "failed"), default=0) + self.is_final(fit_id)
+        return self._failures(fit_id) + self.is_final(fit_id)
 
     def may_try(self, fit_id: str) -> bool:
         """False for a final record and for a fit in quarantine."""
         if self.is_final(fit_id):
             return False
-        failed = max(self._numbers(fit_id, "failed"), default=0)
-        return failed < MAX_ATTEMPTS + len(self._numbers(fit_id, "retry"))
+        return self._failures(fit_id) < MAX_ATTEMPTS + self._leaves(fit_id)
 
     def retries(self, fit_id: str) -> int:
         """Number of the last attempt beyond the first that was made or is due; 0 for a fit that needs none.
@@ -139,7 +136,7 @@ class Ledger:
         if self.is_final(fit_id):
             return False
         if result.status == "failed":
-            number = max(self._numbers(fit_id, "failed"), default=0) + 1
+            number = self._failures(fit_id) + 1
             result = result.model_copy(update={"attempts": number})
             return self._create(self._path(fit_id, f".failed-{number}.json"), _record(result, {}))
         kept = {s.result.trial_id: self._keep_scores(s) for s in scored}
@@ -167,8 +164,7 @@ class Ledger:
 
     def allow_retry(self, fit_id: str) -> None:
         """Lift the quarantine of a fit for one attempt."""
-        number = max(self._numbers(fit_id, "retry"), default=0) + 1
-        self._create(self._path(fit_id, f".retry-{number}"), {})
+        self._create(self._path(fit_id, f".retry-{self._leaves(fit_id) + 1}"), {})
 
     # files
 
@@ -178,17 +174,23 @@ class Ledger:
     def _path(self, fit_id: str, suffix: str) -> Path:
         return self._folder(fit_id) / f"{fit_id}{suffix}"
 
-    def _names(self, fit_id: str) -> list[str]:
-        """Names of all files of a fit, but for temporary ones."""
-        try:
-            return [item.name for item in os.scandir(self._folder(fit_id)) if item.name.startswith(fit_id)]
-        except FileNotFoundError:
-            return []
+    def _failures(self, fit_id: str) -> int:
+        return self._count(fit_id, ".failed-{}.json")
 
-    def _numbers(self, fit_id: str, kind: str) -> list[int]:
-        """Numbers n of the files ``<fit>.failed-<n>.json`` or ``<fit>.retry-<n>``."""
-        pattern = re.compile(rf"{fit_id}\.{kind}-(\d+)(?:\.json)?")
-        return [int(found[1]) for name in self._names(fit_id) if (found := pattern.fullmatch(name))]
+    def _leaves(self, fit_id: str) -> int:
+        return self._count(fit_id, ".retry-{}")
+
+    def _count(self, fit_id: str, suffix: str) -> int:
+        """How many files are numbered on from 1: looked for one by one, because folders are long and numbers small."""
+        number = 0
+        while self._path(fit_id, suffix.format(number + 1)).exists():
+            number += 1
+        return number
+
+    def _added(self, fit_id: str) -> Iterator[TrialResult]:
+        for item in os.scandir(self._folder(fit_id)):
+            if item.name.startswith(f"{fit_id}+"):
+                yield _read(Path(item.path), parse_trial)
 
     def _keep_scores(self, scored: Scored) -> TrialResult:
         buffer = BytesIO()
