@@ -138,7 +138,7 @@ def _checked(rows: Array, dtype: str) -> NDArray[np.float32]:
             raise ValueError("rows hold NaN or infinite values, finite numbers expected; drop or fill those rows")
         if np.dtype(dtype).kind in "biu" and not np.array_equal(rows, np.rint(rows)):
             raise ValueError(f"rows hold fractions, stored values ({dtype}) expected: do not scale them beforehand")
-    return rows.astype(np.float32)
+    return rows.astype(np.float32, order="C")  # a frame's columns lie apart, and sums over them round otherwise
 
 
 def _fields(estimator: Estimator) -> dict[str, Any]:

@@ -131,12 +131,21 @@ def answered(rows: Iterable[Row]) -> list[Row]:
 
 
 def trials(rows: Iterable[Row]) -> dict[Key, Trial]:
-    """Trials of answered rows by experiment and id."""
+    """Trials of answered rows by experiment and id.
+
+    Tables that ask the same trial may have been written before and after it was tried again: the later answer stands.
+    """
     found: dict[Key, Trial] = {}
     for row in rows:
-        key = (experiment_of(row), row["trial_id"])
-        found.setdefault(key, Trial(row)).places[cell_id(row)] = place_of(row)
+        trial = found.setdefault((experiment_of(row), row["trial_id"]), Trial(row))
+        trial.places[cell_id(row)] = place_of(row)
+        if _recency(row) > _recency(trial.row):
+            trial.row = row
     return found
+
+
+def _recency(row: Row) -> tuple[bool, int]:
+    return row["status"] != "failed", row["attempts"] or 0
 
 
 def first_place(places: dict[str, Place]) -> tuple[str, Place]:

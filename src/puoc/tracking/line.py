@@ -81,13 +81,14 @@ class Tracker:
         if not self._waiting:
             return True
         from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
 
         try:
             with self._store.lock(seconds):
                 self._write()
         except Busy:
             return False
-        except (MlflowException, OSError) as error:
+        except (MlflowException, SQLAlchemyError, OSError) as error:
             self.failure = str(error)
             return False
         self._waiting = []

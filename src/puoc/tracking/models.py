@@ -20,10 +20,10 @@ from puoc.serving import MODEL_FILE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.models import Model
 
 NAME = "model"  # of every model: runs:/<run>/model
 _DATA = "fitted"
+_MODEL_ID, _RUN_ID = "puoc-mark-model-id", "puoc-mark-run-id"
 _REQUIRED = ("numpy", "scipy", "scikit-learn", "torch", "pydantic", "safetensors", "pandas")
 
 
@@ -33,7 +33,7 @@ class ModelLog:
     def __init__(self, client: MlflowClient):
         self.client = client
         self._folder = tempfile.TemporaryDirectory(prefix="puoc-models-")
-        self._templates: dict[str, tuple[Path, Model]] = {}
+        self._templates: dict[str, tuple[Path, str]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -61,20 +61,20 @@ class ModelLog:
 
     def _fill(self, meta: dict[str, Any], path: Path, model_id: str, run: str) -> Path:
         """The template's folder with this model in it. One folder serves all: it is copied by the client."""
-        folder, model = self._template(meta, path)
+        folder, text = self._template(meta, path)
         shutil.copyfile(path, folder / "data" / _DATA / MODEL_FILE)
         (folder / "data" / _DATA / "model.json").write_text(json.dumps(meta, indent=1))
-        model.model_id, model.model_uuid, model.run_id = model_id, model_id, run
-        model.save(str(folder / "MLmodel"))
+        (folder / "MLmodel").write_text(text.replace(_MODEL_ID, model_id).replace(_RUN_ID, run))
         return folder
 
-    def _template(self, meta: dict[str, Any], path: Path) -> tuple[Path, Model]:
+    def _template(self, meta: dict[str, Any], path: Path) -> tuple[Path, str]:
         kind = content_id([meta[key] for key in ("method", "shape", "dtype", "scale", "versions")])
         if kind not in self._templates:
             self._templates[kind] = self._save(meta, path, Path(self._folder.name) / kind)
         return self._templates[kind]
 
-    def _save(self, meta: dict[str, Any], path: Path, folder: Path) -> tuple[Path, Model]:
+    def _save(self, meta: dict[str, Any], path: Path, folder: Path) -> tuple[Path, str]:
+        """Write a model folder, and give the text of its MLmodel file with marks for what differs by model."""
         from mlflow.models import Model, ModelSignature
         from mlflow.pyfunc import save_model
         from mlflow.types import Schema, TensorSpec
@@ -94,7 +94,10 @@ class ModelLog:
             ),
             input_example=np.full((1, *shape), meta["scale"] / 2, dtype=dtype),  # made up: no row of anybody's data
         )
-        return folder, Model.load(str(folder))
+        model = Model.load(str(folder))
+        model.model_id, model.model_uuid, model.run_id = _MODEL_ID, _MODEL_ID, _RUN_ID
+        model.model_size_bytes = None  # it differs by model
+        return folder, model.to_yaml()
 
 
 def requirements(versions: dict[str, str]) -> list[str]:

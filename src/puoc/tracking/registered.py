@@ -107,8 +107,10 @@ def _version(store: Store, scenario: str, model_id: str, run: Seen, tags: dict[s
         return str(current.version)
     if not client.search_registered_models(f"name = '{scenario}'", max_results=1):
         client.create_registered_model(scenario)
+    # without a server, mlflow looks a models:/ address up in the store of its global settings, which may be another one
+    source = f"models:/{model_id}" if store.is_server else client.get_logged_model(model_id).artifact_location
     made = client.create_model_version(
-        scenario, f"models:/{model_id}", run_id=run.run_id, tags={**tags, "model_id": model_id}, model_id=model_id
+        scenario, source, run_id=run.run_id, tags={**tags, "model_id": model_id}, model_id=model_id
     )
     client.set_registered_model_alias(scenario, ALIAS, made.version)
     return str(made.version)

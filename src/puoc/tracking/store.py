@@ -107,20 +107,21 @@ class Store:
             return
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
 
         made = self._begin_making()
-        client = MlflowClient(self._uri_of_file(), registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
         try:
+            client = MlflowClient(self._uri_of_file(), registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
             found = list(pages(lambda token: client.search_experiments(max_results=PAGE, page_token=token)))
-        except MlflowException as error:
-            raise TrackingError(f"{self.uri}: {error.message}. {self._remedy()}") from error
+        except (MlflowException, SQLAlchemyError) as error:
+            raise TrackingError(f"{self.uri} cannot be used: {error}. {self._remedy()}") from error
+        finally:
+            self._note_file()
         if made is not None:
             made.unlink()
         self._use_wal()
         self._check_place(found)
         self._client, self._inode = client, self._find_inode()
-        if self.database is not None and self._inode not in _opened.setdefault(self.database, []):
-            _opened[self.database].append(int(self._inode or 0))
 
     def experiment(self, name: str) -> tuple[str, bool]:
         """Id of an experiment, made where there is none; True where it had been deleted and was restored."""
@@ -178,6 +179,11 @@ class Store:
 
     def _find_inode(self) -> int | None:
         return self.database.stat().st_ino if self.database is not None and self.database.exists() else None
+
+    def _note_file(self) -> None:
+        inode = self._find_inode()
+        if self.database is not None and inode is not None and inode not in _opened.setdefault(self.database, []):
+            _opened[self.database].append(inode)
 
     def _uri_of_file(self) -> str:
         """The URI, varied where another file has been open under it: mlflow keeps connections by URI, and would go on

@@ -156,7 +156,7 @@ class Writer:
     def _bring_cell(self, want: Wanted) -> None:
         seen = self._current(want)
         if seen is None:
-            seen = self._create(want)
+            seen = self._create(want, {})
             self._write(seen, want, {})
             self._finish(seen, want)
         elif seen.tags.get(DIGEST) != want.digest:
@@ -164,18 +164,18 @@ class Writer:
 
     def _bring_trial(self, want: Wanted, row: Row, ledger: Ledger, models: ModelLog) -> None:
         seen = self._current(want)
-        is_current = seen is not None and seen.tags.get(DIGEST) == want.digest
-        if is_current and seen is not None and seen.tags.get("ledger") != "absent":
+        digest = seen.tags.get(DIGEST) if seen is not None else None
+        if seen is not None and digest == want.digest and seen.tags.get("ledger") == "present":
             return
         entry = ledger.get(row["fit_id"])
-        if is_current and entry is None:
+        if digest == want.digest and entry is None:
             return
+        extra = recorded(entry)
         if seen is None:
-            seen = self._create(want)
+            seen = self._create(want, extra)
         else:
             self.store.client.update_run(seen.run_id, status="RUNNING")  # until it is whole again
-        extra = recorded(entry) | self._model(seen, row, entry, ledger, models)
-        self._write(seen, want, extra, entry)
+        self._write(seen, want, extra | self._model(seen, row, entry, ledger, models), entry)
         with tempfile.TemporaryDirectory(prefix="puoc-run-") as folder:
             if write_files(Path(folder), row["trial_id"], entry, ledger):
                 self.store.client.log_artifacts(seen.run_id, folder)
@@ -198,9 +198,10 @@ class Writer:
             return None
         return found
 
-    def _create(self, want: Wanted) -> Seen:
+    def _create(self, want: Wanted, extra: dict[str, str]) -> Seen:
+        """A new run with its tags, which cost less here than in a batch."""
         identity = "trial_id" if want.kind == "trial" else "cell_id"
-        tags = {**self.context, "kind": want.kind, identity: want.key}
+        tags = {**self.context, **want.tags, **extra, "kind": want.kind, identity: want.key}
         run = self.store.client.create_run(self._ids[want.experiment], tags=tags, run_name=want.name)
         seen = Seen(run.info.run_id, want.experiment, "RUNNING", tags)
         self.runs[want.kind][want.experiment, want.key] = seen

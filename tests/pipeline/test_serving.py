@@ -1,0 +1,131 @@
+"""Model files and what MLflow loads: the same scores to the last bit, and nothing that runs code when it is read."""
+
+from __future__ import annotations
+
+import json
+import pickletools
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tracked_project import KINDS, SHAPE, fitted, model, stored_rows
+
+from puoc import modelfile
+from puoc.serving import MODEL_FILE, _load_pyfunc
+from puoc.tracking.models import requirements
+
+
+def served(folder: Path, content: bytes):
+    (folder / MODEL_FILE).write_bytes(content)
+    return _load_pyfunc(str(folder))
+
+
+@pytest.mark.parametrize("method", sorted(KINDS))
+def test_a_served_model_scores_as_the_fitted_one_to_the_last_bit(method: str, tmp_path: Path) -> None:
+    X = stored_rows(50, seed=3)
+    expected = fitted(method).decision_function(X.astype(np.float32) / np.float32(16))
+    assert np.ptp(expected) > 0
+    assert np.array_equal(served(tmp_path, model(method)).predict(X), expected)
+
+
+def test_images_may_come_flat_or_as_a_data_frame(tmp_path: Path) -> None:
+    X = stored_rows(9, (1, 2, 4), seed=3)
+    one = served(tmp_path, model("pu_svm", (1, 2, 4)))
+    expected = one.predict(X)
+    assert expected.shape == (9,)
+    assert np.array_equal(one.predict(X.reshape(9, -1)), expected)
+    assert np.array_equal(one.predict(pd.DataFrame(X.reshape(9, -1))), expected)
+
+
+def test_chunks_change_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = stored_rows(20, seed=3)
+    estimator, meta = modelfile.load(model("pu_svm"))
+    whole = modelfile.score(estimator, meta, X)
+    monkeypatch.setattr(modelfile, "CHUNK", 7)
+    assert np.allclose(modelfile.score(estimator, meta, X), whole, rtol=1e-6)
+    assert modelfile.score(estimator, meta, X[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (np.zeros((2, 5), np.uint8), r"rows have shape \(5,\), \(6,\) expected"),
+        (np.full((2, 6), 0.5), "do not scale them beforehand"),
+        (np.full((2, 6), np.nan), "NaN or infinite"),
+        (np.full((2, 6), "1"), "numbers"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused_in_words(rows: np.ndarray, said: str) -> None:
+    estimator, meta = modelfile.load(model("pu_svm"))
+    with pytest.raises(ValueError, match=said):
+        modelfile.score(estimator, meta, rows)
+
+
+def test_equal_models_give_equal_bytes_in_every_process() -> None:
+    script = "import tracked_project as t, sys; sys.stdout.buffer.write(t.model('oc_svm', about={'b': 1, 'a': [2]}))"
+    here = str(Path(__file__).parent)
+    made = [
+        subprocess.run([sys.executable, "-c", script], cwd=here, capture_output=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert made[0] == made[1] == model("oc_svm", about={"b": 1, "a": [2]})
+
+
+def test_a_newer_or_foreign_file_is_refused_by_name(tmp_path: Path) -> None:
+    content = model("oc_svm")
+    newer = content.replace(b'\\"version\\":1', b'\\"version\\":2')
+    assert newer != content
+    with pytest.raises(ValueError, match="format puoc-model version 2, puoc-model version 1 expected"):
+        modelfile.load(newer)
+    header = json.dumps({"x": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}).encode()
+    for foreign in (b"", b"no model", struct.pack("<Q", len(header)) + header):
+        path = tmp_path / "foreign.safetensors"
+        path.write_bytes(foreign)
+        with pytest.raises(ValueError, match=r"foreign.safetensors: no model file of ours"):
+            modelfile.load(path)
+    with pytest.raises(ValueError, match="arrays are damaged"):
+        modelfile.load(content[:-8])
+
+
+def test_a_header_field_that_is_missing_or_unknown_is_named() -> None:
+    whole = {"encoder": None, "shape": SHAPE, "dtype": "uint8", "scale": 16.0}
+    with pytest.raises(ValueError, match="'scale': Field required"):
+        modelfile.dump(fitted("oc_svm"), {key: value for key, value in whole.items() if key != "scale"})
+    with pytest.raises(ValueError, match="'scael'"):
+        modelfile.dump(fitted("oc_svm"), {**whole, "scael": 16.0})
+
+
+def test_the_header_says_what_the_model_is(tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(model("oc_svm", contains_training_rows=True))
+    meta = modelfile.read_meta(path)
+    assert (meta["method"], meta["contains_training_rows"], meta["shape"]) == ("oc_svm", True, SHAPE)
+    assert meta["params"]["nu"] == 0.5
+    assert modelfile.load(path)[1] == meta
+
+
+def test_requirements_are_pinned_where_the_model_names_a_version() -> None:
+    found = requirements({"puoc": "9", "torch": "8.7"})
+    assert {"puoc==9", "torch==8.7", "safetensors"} <= set(found)
+
+
+def test_modelfile_and_tracking_load_neither_torch_nor_mlflow() -> None:
+    script = "import sys, puoc.modelfile, puoc.tracking; print({'torch', 'mlflow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def is_pickle(content: bytes) -> bool:
+    try:
+        return sum(1 for _ in pickletools.genops(content)) > 1
+    except ValueError:
+        return False
+
+
+def test_the_pickle_detector_knows_a_pickle() -> None:
+    assert is_pickle(b"\x80\x04K\x01.")
+    assert not is_pickle(model("oc_svm"))

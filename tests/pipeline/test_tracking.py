@@ -1,0 +1,471 @@
+"""The MLflow view: derived from rows and ledger, written once, made again when deleted; with real stores."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_serving import is_pickle
+from tracked_project import Project, model, stored_rows
+
+from puoc import modelfile
+from puoc.tracking import Store, Tracker, TrackingError, register_best, server_command, track
+from puoc.tracking.writer import NOT_ASKED, RETIRED
+
+Runs = dict[tuple[str, str], Any]
+
+
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+
+@pytest.fixture(scope="module")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store without runs. Making one takes about a second, so most tests start from a copy."""
+    os.environ.pop("MLFLOW_TRACKING_URI", None)
+    root = tmp_path_factory.mktemp("empty")
+    with sqlite3.connect(opened(root).database) as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+    return root / "mlruns" / "mlflow.db"
+
+
+@pytest.fixture
+def project(tmp_path: Path, empty_database: Path) -> Project:
+    (tmp_path / "mlruns").mkdir()
+    shutil.copyfile(empty_database, tmp_path / "mlruns" / "mlflow.db")
+    return Project(tmp_path)
+
+
+def opened(root: Path) -> Store:
+    store = Store(root)
+    with store.lock(30):
+        store.open()
+    return store
+
+
+def runs(root: Path, kind: str = "trial") -> Runs:
+    """Active runs by experiment and id, read page by page; a second one of a key is an error."""
+    store, found = opened(root), {}
+    names = store.experiments()
+    for run in store.runs(list(names)):
+        if run.info.lifecycle_stage == "active" and run.data.tags["kind"] == kind:
+            key = (names[run.info.experiment_id], run.data.tags["trial_id" if kind == "trial" else "cell_id"])
+            assert key not in found, f"written twice: {key}"
+            found[key] = run
+    return found
+
+
+def content(root: Path) -> dict[str, Any]:
+    """What a replay must give again: everything but ids and times."""
+    client, said = opened(root).client, {}
+    for kind in ("trial", "cell"):
+        for key, run in runs(root, kind).items():
+            uri = run.data.tags.get("model_uri", "")
+            logged = client.get_logged_model(uri.removeprefix("models:/")).tags["fit_id"] if uri else None
+            curve = [(m.step, m.value) for m in client.get_metric_history(run.info.run_id, "curve/objective")]
+            said[kind, *key] = (run.info.run_name, run.info.status, run.data.params, run.data.metrics, logged, curve)
+    return said
+
+
+def files(root: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in (root / "mlruns" / "artifacts").rglob("*")}
+
+
+OUTCOMES = {("pu_svm", 1, 0): "failed", ("oc_svm", 1, 0): "skipped", ("oc_svm", 1, 1): "missing"}
+
+
+def small(project: Project) -> Project:
+    project.ask("ova", "one_vs_all", outcomes=OUTCOMES)
+    project.ask("ova_again", "one_vs_all", entries=("pu_svm",), cells=1)
+    project.ask("shift", "shift", entries=("pu_svm",), cells=1)
+    project.ask("pu_svm", "one_vs_all", entries=("pu_svm",), cells=1, tune=True)
+    return project
+
+
+@pytest.fixture(scope="module")
+def tracked(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    os.environ.pop("MLFLOW_TRACKING_URI", None)
+    project = small(Project(tmp_path_factory.mktemp("tracked")))
+    assert track(project.root) == {"one_vs_all": 7, "shift": 2, "tune/one_vs_all": 2}
+    return project
+
+
+def test_a_run_leads_to_everything_behind_its_number(tracked: Project) -> None:
+    row = next(r for r in tracked.rows["ova"] if (r["entry"], r["cell_index"], r["seed"]) == ("pu_svm", 1, 1))
+    run, client = runs(tracked.root)["one_vs_all", row["trial_id"]], opened(tracked.root).client
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["auc"] == row["auc"]
+    assert (run.data.params["params.lam"], run.data.params["seed"], run.data.params["neg"]) == ("0.1", "1", "[2]")
+    wanted = {"fit_id": row["fit_id"], "status": "ok", "sweep": "tables/ova", "git.dirty": "true", "data_digest": "d"}
+    assert wanted.items() <= run.data.tags.items()
+    scores = Path(client.download_artifacts(run.info.run_id, "scores.npy"))
+    entry = tracked.ledger.get(row["fit_id"])
+    assert np.array_equal(np.load(scores), tracked.ledger.scores(entry.trials[row["trial_id"]]))
+    history = client.get_metric_history(run.info.run_id, "curve/objective")
+    assert [(m.step, m.value) for m in history] == [(0, 1.0), (1, 0.25)]
+    assert not client.get_metric_history(run.info.run_id, "auc")[1:]
+
+
+def test_failures_and_skips_are_runs_with_their_reason_and_missing_rows_are_none(tracked: Project) -> None:
+    found, told = runs(tracked.root), {}
+    for row in tracked.rows["ova"]:
+        run = found.get(("one_vs_all", row["trial_id"]))
+        told[row["status"]] = (run and run.info.status, run and run.data.tags.get("reason"))
+    assert told["failed"] == ("FAILED", "failed: as the test wants it")
+    assert told["skipped"] == ("FINISHED", "skipped: as the test wants it")
+    assert told["missing"] == (None, None)
+
+
+def test_a_cell_has_mean_spread_and_counts_and_its_trials_below_it(tracked: Project) -> None:
+    cells = {(key[0], r.data.tags["table"], r.info.run_name): r for key, r in runs(tracked.root, "cell").items()}
+    whole = cells["one_vs_all", "ova", "pu_svm cell 0"]
+    aucs = [r["auc"] for r in tracked.rows["ova"] if (r["entry"], r["cell_index"]) == ("pu_svm", 0)]
+    assert whole.data.metrics["mean"] == pytest.approx(np.mean(aucs), rel=1e-12)
+    assert whole.data.metrics["std"] == pytest.approx(np.std(aucs, ddof=1), rel=1e-12)
+    broken = cells["one_vs_all", "ova", "pu_svm cell 1"]
+    assert (broken.data.metrics["n"], broken.data.metrics["n_failed"]) == (1, 1)
+    below = [r for r in runs(tracked.root).values() if r.data.tags["mlflow.parentRunId"] == whole.info.run_id]
+    assert {r.data.metrics["auc"] for r in below} == set(aucs)
+
+
+def test_a_trial_that_two_tables_and_two_scenarios_ask_is_a_run_in_each_and_one_model(tracked: Project) -> None:
+    trial = next(r["trial_id"] for r in tracked.rows["shift"] if r["status"] == "ok" and r["seed"] == 1)
+    found = runs(tracked.root)
+    table, other = found["one_vs_all", trial], found["shift", trial]
+    assert table.data.tags["tables"] == "ova,ova_again"
+    assert table.data.tags["model_uri"] == other.data.tags["model_uri"]
+    client = opened(tracked.root).client
+    every = client.search_logged_models(list(opened(tracked.root).experiments()), max_results=100)
+    ok = {r["fit_id"] for rows in tracked.rows.values() for r in rows if r["status"] == "ok"}
+    assert sorted(one.tags["fit_id"] for one in every) == sorted(ok)
+
+
+def test_a_logged_model_loads_by_both_names_and_scores_to_the_last_bit(tracked: Project) -> None:
+    import mlflow
+
+    X = stored_rows(30, seed=8)
+    owner = next(r for r in runs(tracked.root).values() if r.data.tags.get("model_owner") == r.info.run_id)
+    expected = modelfile.score(*modelfile.load(tracked.models[owner.data.tags["method"]]), X)
+    mlflow.set_tracking_uri(Store(tracked.root).uri)
+    for uri in (owner.data.tags["model_uri"], f"runs:/{owner.info.run_id}/model"):
+        loaded = mlflow.pyfunc.load_model(uri)
+        assert np.array_equal(loaded.predict(X), expected)
+    assert loaded.metadata.run_id == owner.info.run_id
+
+
+def test_no_file_of_a_logged_model_is_a_pickle_or_holds_a_row_of_the_data(tracked: Project) -> None:
+    found = [path for path in (tracked.root / "mlruns" / "artifacts" / "models").rglob("*") if path.is_file()]
+    assert {"MLmodel", "model.safetensors", "model.json", "requirements.txt", "input_example.json"} <= {
+        p.name for p in found
+    }
+    for path in found:
+        assert path.suffix in {"", ".safetensors", ".json", ".yaml", ".txt"}
+        assert not is_pickle(path.read_bytes()), path
+
+
+def test_a_second_track_writes_nothing(tracked: Project) -> None:
+    database = tracked.root / "mlruns" / "mlflow.db"
+
+    def state() -> tuple[Any, ...]:
+        with sqlite3.connect(database) as connection:
+            counts = [
+                connection.execute(f"select count(*) from {t}").fetchone()
+                for t in ("runs", "metrics", "tags", "params")
+            ]
+        return counts, files(tracked.root), (tracked.root / "mlruns" / ".last-writer").read_text()
+
+    before = state()
+    track(tracked.root)
+    assert state() == before
+
+
+def test_a_deleted_store_is_made_again_with_the_same_content(tracked: Project) -> None:
+    before = content(tracked.root)
+    assert {len(said) for said in before.values()} == {6}
+    assert any(logged for *_, logged, _curve in before.values())
+    shutil.rmtree(tracked.root / "mlruns")
+    track(tracked.root)
+    assert content(tracked.root) == before
+
+
+def test_a_repeated_trial_is_updated_and_not_written_twice(project: Project, tmp_path: Path) -> None:
+    rows = project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1, outcomes={("pu_svm", 0, 0): "failed"})
+    track(tmp_path)
+    key = ("one_vs_all", rows[0]["trial_id"])
+    failed = runs(tmp_path)[key]
+    project.save("ova", [project.answer(rows[0]), rows[1]])
+    track(tmp_path)
+    again = runs(tmp_path)[key]
+    assert again.info.run_id == failed.info.run_id
+    assert (failed.info.status, again.info.status) == ("FAILED", "FINISHED")
+    assert (again.data.metrics["attempts"], again.data.metrics["auc"]) == (2, project.rows["ova"][0]["auc"])
+    assert "reason" not in {tag for tag, text in again.data.tags.items() if text}
+    assert again.data.tags["model_uri"].startswith("models:/")
+    (cell,) = runs(tmp_path, "cell").values()
+    assert (cell.data.metrics["n"], cell.data.metrics["n_failed"]) == (2, 0)
+
+
+def test_what_a_table_asks_no_more_is_put_away_and_comes_back_when_asked(project: Project, tmp_path: Path) -> None:
+    rows = project.ask("ova", "one_vs_all", entries=("oc_svm", "pu_svm"), cells=1)
+    track(tmp_path)
+    before = {key: run.info.run_id for key, run in runs(tmp_path).items()}
+    project.save("ova", rows[:2])
+    assert track(tmp_path) == {"one_vs_all": 2}
+    assert len(runs(tmp_path)) == 2
+    assert len(runs(tmp_path, "cell")) == 1
+    project.save("ova", rows)
+    assert track(tmp_path) == {"one_vs_all": 4}
+    assert {key: run.info.run_id for key, run in runs(tmp_path).items()} == before
+    assert not [run for run in runs(tmp_path).values() if run.data.tags.get(RETIRED) == NOT_ASKED]
+
+
+def test_tracking_while_results_come_in_gives_what_track_gives(project: Project, tmp_path: Path) -> None:
+    small(project)
+    with Tracker(tmp_path, {"stage": "run@ova"}) as tracker:
+        for rows in project.rows.values():
+            for row in rows:
+                assert tracker.add([row], project.ledger)
+    live = content(tmp_path)
+    assert {r.data.tags["stage"] for r in runs(tmp_path).values()} == {"run@ova"}
+    ids = {key: run.info.run_id for key, run in runs(tmp_path).items()}
+    track(tmp_path)
+    assert {key: run.info.run_id for key, run in runs(tmp_path).items()} == ids
+    assert content(tmp_path) == live
+
+
+def test_rows_wait_while_another_process_writes(project: Project, tmp_path: Path) -> None:
+    rows = project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    tracker = Tracker(tmp_path)
+    with Store(tmp_path).lock(1):
+        assert tracker.add(rows[:1]) is False
+    assert not runs(tmp_path)
+    assert tracker.add(rows[1:]) is True
+    assert len(runs(tmp_path)) == 2
+    assert tracker.close() is True
+
+
+def test_a_store_that_fails_stops_tracking_and_is_told_at_the_end(project: Project, tmp_path: Path) -> None:
+    rows = project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    tracker = Tracker(tmp_path)
+    with sqlite3.connect(tmp_path / "mlruns" / "mlflow.db") as connection:
+        connection.execute("drop table metrics")
+        connection.execute("drop table latest_metrics")
+    assert tracker.add(rows) is False
+    with pytest.raises(TrackingError, match="The results are safe; `puoc track` writes the rest"):
+        tracker.close()
+
+
+def python(script: str, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+TRACK = "import sys; from puoc.tracking import track; print(track(sys.argv[1]))"
+
+
+@pytest.mark.slow
+def test_four_first_starts_at_once_leave_a_working_store(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    started = [python(TRACK, str(tmp_path)) for _ in range(4)]
+    said = [process.communicate(timeout=120)[0] for process in started]
+    assert [process.returncode for process in started] == [0] * 4, said
+    assert len(runs(tmp_path)) == 2
+    assert track(tmp_path) == {"one_vs_all": 2}
+    with sqlite3.connect(tmp_path / "mlruns" / "mlflow.db") as connection:
+        assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
+
+
+@pytest.mark.slow
+def test_a_killed_writer_leaves_nothing_running_and_nothing_twice(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=2, seeds=15)
+    opened(tmp_path)
+    writer = python(TRACK, str(tmp_path))
+    count = "select count(*), coalesce(sum(status = 'RUNNING'), 0) from runs"
+    with sqlite3.connect(tmp_path / "mlruns" / "mlflow.db", timeout=20) as connection:
+        while writer.poll() is None:
+            written, running = connection.execute(count).fetchone()
+            if written > 4 and running:
+                writer.send_signal(signal.SIGSTOP)
+                if connection.execute(count).fetchone()[1]:
+                    break
+                writer.send_signal(signal.SIGCONT)
+        writer.kill()
+        writer.wait()
+        cut_short = connection.execute(count).fetchone()[1]
+    assert cut_short == 1, writer.communicate()[0]
+    assert track(tmp_path) == {"one_vs_all": 30}
+    assert len(runs(tmp_path)) == 30
+    with sqlite3.connect(tmp_path / "mlruns" / "mlflow.db") as connection:
+        assert connection.execute("select count(*) from runs where status = 'RUNNING'").fetchone() == (0,)
+    store = opened(tmp_path)
+    every = store.client.search_logged_models(list(store.experiments()), max_results=100)
+    assert len({one.tags["fit_id"] for one in every}) == len(every) == 30
+
+
+def test_a_store_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    database = tmp_path / "mlruns" / "mlflow.db"
+    database.parent.mkdir()
+    with sqlite3.connect(database) as connection:
+        connection.execute("create table runs (half integer)")
+    with pytest.raises(TrackingError, match="delete that folder and run `puoc track`"):
+        track(tmp_path)
+    (database.parent / ".mlflow.db.making").touch()
+    assert track(tmp_path) == {"one_vs_all": 2}
+
+
+def test_a_moved_project_says_how_to_make_the_store_again(tmp_path: Path) -> None:
+    project = Project(tmp_path / "here")
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    track(tmp_path / "here")
+    (tmp_path / "here").rename(tmp_path / "there")
+    with pytest.raises(TrackingError, match=r"here/mlruns/artifacts, which does not exist.*moved or copied.*delete"):
+        track(tmp_path / "there")
+    shutil.rmtree(tmp_path / "there" / "mlruns")
+    assert track(tmp_path / "there") == {"one_vs_all": 2}
+
+
+def test_a_run_deleted_or_finished_by_hand_is_found_and_mended(project: Project, tmp_path: Path) -> None:
+    rows = project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    track(tmp_path)
+    key, client = ("one_vs_all", rows[0]["trial_id"]), opened(tmp_path).client
+    client.delete_run(runs(tmp_path)[key].info.run_id)
+    assert track(tmp_path) == {"one_vs_all": 2}
+    client.set_terminated(runs(tmp_path)[key].info.run_id, "KILLED")
+    assert track(tmp_path) == {"one_vs_all": 2}
+    assert runs(tmp_path)[key].info.status == "FINISHED"
+
+
+def test_an_experiment_deleted_by_hand_comes_back_with_its_runs(project: Project, tmp_path: Path) -> None:
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    track(tmp_path)
+    before, client = {r.info.run_id for r in runs(tmp_path).values()}, opened(tmp_path).client
+    client.delete_experiment(client.get_experiment_by_name("one_vs_all").experiment_id)
+    track(tmp_path)
+    assert {r.info.run_id for r in runs(tmp_path).values()} == before
+
+
+def test_the_best_configuration_is_registered_once_and_loads_by_its_alias(project: Project, tmp_path: Path) -> None:
+    import mlflow
+
+    small(project)
+    track(tmp_path)
+    for _ in range(2):
+        done = {one.scenario: one for one in register_best(tmp_path)}
+        assert (done["shift"].entry, done["shift"].version) == ("pu_svm", "1")
+    version = opened(tmp_path).client.get_model_version_by_alias("shift", "best")
+    assert version.tags["chosen_by"] == "test_auc_mean"
+    mlflow.set_tracking_uri(Store(tmp_path).uri)
+    X = stored_rows(5)
+    expected = modelfile.score(*modelfile.load(project.models["pu_svm"]), X)
+    assert np.array_equal(mlflow.pyfunc.load_model("models:/shift@best").predict(X), expected)
+
+
+def test_an_entry_with_a_hole_is_not_registered(project: Project, tmp_path: Path) -> None:
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1, outcomes={("oc_svm", 0, 1): "failed"})
+    track(tmp_path)
+    with pytest.warns(UserWarning, match="one_vs_all: no entry has come out well in all of its trials"):
+        (done,) = register_best(tmp_path)
+    assert done.version is None
+
+
+def test_the_later_answer_stands_where_two_tables_disagree(project: Project, tmp_path: Path) -> None:
+    project.ask("a", "one_vs_all", entries=("pu_svm",), cells=1, seeds=1, outcomes={("pu_svm", 0, 0): "failed"})
+    project.ask("b", "one_vs_all", entries=("pu_svm",), cells=1, seeds=1)
+    assert track(tmp_path) == {"one_vs_all": 1}
+    (run,) = runs(tmp_path).values()
+    assert (run.info.status, run.data.tags["tables"]) == ("FINISHED", "a,b")
+
+
+def test_a_model_with_training_rows_is_marked_and_not_registered(project: Project, tmp_path: Path) -> None:
+    project.models["oc_svm"] = model("oc_svm", contains_training_rows=True)
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    track(tmp_path)
+    with pytest.warns(UserWarning, match="oc_svm is best but its models contain training rows"):
+        (done,) = register_best(tmp_path)
+    assert done.version is None
+    assert not opened(tmp_path).client.search_registered_models()
+
+
+def test_a_row_that_lacks_a_column_is_refused_by_name(project: Project, tmp_path: Path) -> None:
+    rows = project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    with pytest.raises(TrackingError, match="a row without fit_id"):
+        Tracker(tmp_path).add([{key: value for key, value in rows[0].items() if key != "fit_id"}])
+
+
+@pytest.mark.slow
+def test_a_server_is_used_where_the_environment_names_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import mlflow
+
+    project = Project(tmp_path / "project")
+    rows = project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1)
+    port = 5601 + os.getpid() % 300
+    command = server_command(tmp_path / "server", port)
+    assert command[command.index("--host") + 1] == "127.0.0.1"
+    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    with (tmp_path / "log").open("w") as log:
+        server = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        wait_for(f"http://127.0.0.1:{port}/health", server)
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+        assert track(tmp_path / "project") == track(tmp_path / "project") == {"one_vs_all": 2}
+        run = runs(tmp_path / "project")["one_vs_all", rows[0]["trial_id"]]
+        mlflow.set_tracking_uri(f"http://127.0.0.1:{port}")
+        loaded = mlflow.pyfunc.load_model(run.data.tags["model_uri"])
+        X = stored_rows(5)
+        assert np.array_equal(loaded.predict(X), modelfile.score(*modelfile.load(project.models["pu_svm"]), X))
+        assert not (tmp_path / "project" / "mlruns" / "mlflow.db").exists()
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(timeout=30)
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(300):
+        assert server.poll() is None, "the server has ended"
+        try:
+            with urllib.request.urlopen(url, timeout=1):
+                return
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            time.sleep(0.2)
+    raise AssertionError(f"{url} does not answer")
+
+
+def test_every_page_of_a_search_is_read(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from puoc.tracking import store
+
+    monkeypatch.setattr(store, "PAGE", 3)
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=2, seeds=4)
+    assert track(tmp_path) == {"one_vs_all": 8}
+    before = {r.info.run_id for r in runs(tmp_path).values()}
+    assert len(before) == 8
+    track(tmp_path)
+    assert {r.info.run_id for r in runs(tmp_path).values()} == before
+
+
+@pytest.mark.slow
+def test_more_runs_than_a_search_returns_are_all_found(project: Project, tmp_path: Path) -> None:
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=2, seeds=520)
+    assert track(tmp_path) == {"one_vs_all": 1040}
+    assert len(runs(tmp_path)) == 1040
+    started = time.monotonic()
+    assert track(tmp_path) == {"one_vs_all": 1040}
+    assert time.monotonic() - started < 20
