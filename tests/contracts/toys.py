@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +52,12 @@ class Case(NamedTuple):
         """Rows and their true classes, half positive."""
         rng, y = np.random.default_rng(99), np.arange(n) % 2
         return rows(rng, y, self.inputs).astype(dtype), y
+
+
+@cache
+def fitted(case: Case) -> Estimator:
+    """The case fitted to its sample 0, once for all tests that only look at it."""
+    return case.fit(case.sample(0))
 
 
 CASES = [

@@ -73,9 +73,7 @@ class OCSVM(FittedArrays):
         _check_vectors(self, sample.X_p)
         X = np.asarray(sample.X_p, dtype=np.float64)
         svm = OneClassSVM(kernel=self.kernel, nu=self.nu, gamma=self.gamma)
-        svm.random_state = (
-            0  # libsvm draws nothing here, but scikit-learn would advance numpy's global generator for it
-        )
+        svm.random_state = 0  # unused by libsvm here, but without it scikit-learn advances numpy's global generator
         svm.fit(X)
         dual, r = svm.dual_coef_.ravel(), svm.intercept_.copy()
         if self.kernel == "linear":
