@@ -104,7 +104,7 @@ def _plan_entry(spec: MethodSpec, dataset: str) -> dict[str, Any]:
         "prior": spec.prior.canonical() if spec.prior else None,
         "encoder": spec.encoder,
         "numerics": spec.numerics,
-        "code_digest": code_digest(cls.__module__),
+        "code_digest": code_digest(cls.__module__, *(["puoc.encoders"] if spec.encoder else [])),
         "skip": _not_applicable(spec, cls, dataset),
     }
 

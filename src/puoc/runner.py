@@ -159,7 +159,9 @@ class Runner:
 
     @staticmethod
     def _load_libraries(methods: Iterable[str]) -> None:
-        """Load what workers need before they are forked, once instead of once each."""
+        """Load what workers need before they are forked: once instead of once each, and not within a fit's seconds."""
+        import sklearn.metrics
+        import sklearn.svm
         import torch
 
         from puoc.deep import Deep
