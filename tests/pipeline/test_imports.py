@@ -1,0 +1,121 @@
+"""What loads what: the core runs without the platform, and light commands load nothing heavy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from project import REPOSITORY
+
+CORE = """
+import json, sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("mlflow", "ray", "dvc", "optuna"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+
+from pathlib import Path
+from puoc.params import read_params
+from puoc.pipeline import answer
+from puoc.plan import make_plan
+from puoc.prepare import prepare
+from puoc.rows import read_rows
+
+root = Path.cwd()
+make_plan(read_params(root / "params.yaml")).write(root)
+prepare("digits", root / "data", root / "work" / "prepared")
+counts = answer(root, "tables", "small")
+rows = read_rows(root / "results" / "tables" / "small.parquet")
+answer_of = {"counts": counts, "statuses": sorted({r["status"] for r in rows}), "rows": len(rows)}
+Path("answer.json").write_text(json.dumps(answer_of))
+"""
+
+SMALL = """
+compute: {workers: 2, lane_map: loop, device: cpu}
+tables:
+  small:
+    scenario: one_vs_all
+    dataset: digits
+    pos: [0]
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 2
+    configs: published
+    methods: [pu_svm, naive]
+methods:
+  pu_svm: {encoder: flatten, prior: true, params: {solver: exact, risk: non_negative, lam: 0.01}}
+  naive: {params: {lr: 1e-2, lr_decay: 1.0, epochs: 1, batch_size: 64, batching: union}}
+"""
+
+
+def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "DVC_", "COV_"))}
+    env |= {"PYTHONPATH": str(REPOSITORY / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+
+
+def loaded_by(code: str, folder: Path) -> set[str]:
+    """Top-level modules in a fresh interpreter after this code."""
+    tail = (
+        "\nimport sys, json\nsys.stderr.write('MODULES ' + json.dumps(sorted({n.split('.')[0] for n in sys.modules})))"
+    )
+    done = python(code + tail, folder)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.rpartition("MODULES ")[2]))
+
+
+def test_the_core_answers_a_table_without_mlflow_ray_and_dvc(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text(SMALL)
+    done = python(CORE, tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "answer.json").read_text())
+    assert found == {"counts": {"ok": 4, "failed": 0, "known": 0}, "statuses": ["ok"], "rows": 4}
+
+
+def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = """
+import sys
+from puoc.cli import main
+sys.argv = ["puoc", "--help"]
+try:
+    main()
+except SystemExit:
+    pass
+"""
+    heavy = {"torch", "numpy", "scipy", "sklearn", "pandas", "pyarrow", "mlflow", "ray", "dvc", "optuna", "pydantic"}
+    assert not loaded_by(code, tmp_path) & heavy
+
+
+def test_help_is_there_in_seven_tenths_of_a_second(tmp_path: Path) -> None:
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        done = python("import sys; sys.argv = ['puoc', '--help']; from puoc.cli import main; main()", tmp_path)
+        times.append(time.perf_counter() - started)
+        assert done.returncode == 0, done.stderr
+        assert "Usage: puoc" in done.stdout
+    assert min(times) < 0.7, times
+
+
+def test_the_analysis_loads_neither_torch_nor_mlflow(tmp_path: Path) -> None:
+    code = """
+import importlib, pkgutil, puoc.analysis
+for module in pkgutil.walk_packages(puoc.analysis.__path__, "puoc.analysis."):
+    importlib.import_module(module.name)
+"""
+    assert not loaded_by(code, tmp_path) & {"torch", "mlflow", "ray", "dvc"}
+
+
+def test_the_commands_between_the_fits_load_no_torch(tmp_path: Path) -> None:
+    code = "import puoc.pipeline, puoc.select, puoc.bind, puoc.rows, puoc.ledger, puoc.report, puoc.tracking"
+    assert not loaded_by(code, tmp_path) & {"torch", "mlflow", "ray", "dvc"}
