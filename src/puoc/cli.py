@@ -96,7 +96,7 @@ def prepare() -> None:
         for name in read_json(ROOT / "work" / "plan" / "data.json"):
             ensure(name, ROOT / "data", mirror=_mirror())
             digests[name] = prepare_dataset(name, ROOT / "data", prepared)
-        asked = {(part, name) for part in ("tables", "tune") for name in names(ROOT, part)}  # type: ignore[arg-type]
+        asked = {(part, name) for part in ("tables", "tune") for name in names(ROOT, part)}
         for part, name in sorted(asked):
             dataset = read_json(ROOT / "work" / "plan" / part / f"{name}.json")["dataset"]
             write_json(prepared / part / f"{name}.json", {"dataset": dataset, "digest": digests[dataset]})
@@ -232,7 +232,8 @@ def _answer(part: Any, name: str) -> None:
 
     with LiveTracking(ROOT) as tracking, Reporter(name, console()) as reporter:
         counts = answer(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
-    say(f"{name}: {counts['ok']} fits computed, {counts['failed']} failed")
+    elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
+    say(f"{name}: {counts['ok']} fits computed, {counts['failed']} failed{elsewhere}")
 
 
 def _mirror() -> Path | None:

@@ -126,7 +126,10 @@ class Deep(FittedNet):
         return [lane for lanes in trained for lane in lanes]
 
     def _check(self, samples: Sequence[PUSample]) -> None:
-        shapes = {(sample.X_p.shape, None if self.kind == "oc" else np.shape(sample.X_u)) for sample in samples}
+        shapes = {
+            (sample.X_p.shape, None if self.kind == "oc" or sample.X_u is None else sample.X_u.shape)
+            for sample in samples
+        }
         if len(shapes) != 1:
             raise ValueError(f"{self.name}: lanes of equal shapes expected, got {len(shapes)} different ones")
         for sample in samples:

@@ -18,8 +18,8 @@ from torch.func import functional_call, stack_module_state, vmap
 
 LaneMap = Literal["loop", "vmap"]
 
-#: What ``auto`` means for several lanes, by architecture and device: see docs/benchmarks.md. On a CPU convolutions are
-#: slower under vmap and small dense networks faster; on a GPU both are faster, from 5 lanes on by a factor of 2 or more.
+#: What ``auto`` means for several lanes, by architecture and device; docs/benchmarks.md has the times. On a CPU
+#: convolutions are slower under vmap and small dense networks faster; on a GPU both are faster from five lanes on.
 AUTO: dict[tuple[str, str], LaneMap] = {
     ("conv", "cpu"): "loop",
     ("dense", "cpu"): "vmap",

@@ -24,8 +24,8 @@ _WAIT = 0.5  # seconds between two looks at a fit that somebody else computes
 class Progress(NamedTuple):
     """Where a run stands; ``waiting`` counts fits that another process computes."""
 
-    wanted: int  # fits to compute in this run
-    ok: int
+    wanted: int  # fits without a record when the run began
+    ok: int  # with one now, whoever computed it
     failed: int
     waiting: int
     waiting_for: str | None = None
@@ -59,7 +59,7 @@ class Runner:
         self.on_done, self.on_progress = on_done, on_progress
 
     def run(self, plan: dict[str, Any], asked: Iterable[Asked]) -> Counter[str]:
-        """Compute what is missing; counts of fits computed here as ``ok`` and ``failed``."""
+        """Compute what is missing; counts of fits computed here as ``ok`` and ``failed``, elsewhere as ``known``."""
         wanted: dict[str, Fit] = {}
         tests: dict[str, dict[str, TestSet]] = defaultdict(dict)
         for one in asked:
@@ -75,7 +75,7 @@ class Runner:
             if not all(self.ledger.has(fit_id, trial_id) for trial_id in tests[fit_id])
             and (self.ledger.is_final(fit_id) or self.ledger.may_try(fit_id))
         }
-        counts: Counter[str] = Counter(ok=0, failed=0)
+        counts: Counter[str] = Counter(ok=0, failed=0, known=0)
         if not missing:
             return counts
         self._load_libraries({fit.method for fit in missing.values()})
@@ -94,7 +94,8 @@ class Runner:
 
             def tick(waiting: list[Job] = waiting) -> None:
                 whom = self.ledger.holder(waiting[0].fits[0].id) if waiting else None
-                self.on_progress(Progress(wanted, counts["ok"], counts["failed"], len(waiting), whom))
+                answered = counts["ok"] + counts["known"]
+                self.on_progress(Progress(wanted, answered, counts["failed"], len(waiting), whom))
 
             for job, outcome in executor.run(jobs, tick):
                 if isinstance(outcome, Died):
@@ -161,7 +162,7 @@ class Runner:
     def _load_libraries(methods: Iterable[str]) -> None:
         """Load what workers need before they are forked: once instead of once each, and not within a fit's seconds."""
         import sklearn.metrics
-        import sklearn.svm
+        import sklearn.svm  # noqa: F401
         import torch
 
         from puoc.deep import Deep

@@ -150,7 +150,7 @@ class Project:
             "twin": "oc_svm" if entry == "pu_svm" else None,
             "labels": "pu",
             "configs": "sweep" if tune else "published",
-            "config_id": "k0" if tune else None,
+            "config_id": "k0",  # of a table's row as well: the configuration that was selected
             "params": json.dumps(PARAMS[entry]),
             "numerics": "fp32",
             "encoder": "flatten",

@@ -16,6 +16,7 @@ from puoc.encoders import encode
 from puoc.estimator import Array, Compute, Estimator, PUSample
 from puoc.ledger import Ledger, Scored
 from puoc.prepare import Prepared
+from puoc.priors import class_prior
 from puoc.provenance import versions
 from puoc.records import Fit, FitResult, TestSet, Trial, TrialResult
 from puoc.scoring import auc
@@ -37,10 +38,10 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What became of one fit of a job; ``busy``: somebody else is computing it."""
+    """What became of one fit of a job; ``busy``: somebody else is computing it, ``known``: somebody else has."""
 
     fit_id: str
-    status: Literal["ok", "failed", "busy"]
+    status: Literal["ok", "failed", "busy", "known"]
     reason: str | None = None
 
 
@@ -57,7 +58,7 @@ def compute(job: Job) -> list[Done]:
             claims[i] = held
     with Heartbeat(list(claims.values())):
         ready = [i for i in claims if not _is_answered(job, i, ledger)]
-        done |= {i: Done(job.fits[i].id, "ok") for i in claims if i not in ready}
+        done |= {i: Done(job.fits[i].id, "known") for i in claims if i not in ready}
         known = [i for i in ready if ledger.is_final(job.fits[i].id)]
         for group in [*([i] for i in known), [i for i in ready if i not in known]]:
             done |= _attempt(job, group, ledger)
@@ -110,7 +111,7 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
             fit,
             "ok",
             auc_val_pu=_validate(fit, data, draw, estimator),
-            alpha=_alpha(fit),
+            alpha=class_prior(fit.prior, fit.sample),
             alpha_hat=estimator.alpha_hat_,
             curve={name: tuple(float(v) for v in values) for name, values in estimator.curve_.items()},
             fit_seconds=seconds,
@@ -138,16 +139,10 @@ def _sample(fit: Fit, data: Prepared, draw: scenarios.Draw) -> PUSample:
         return encode(fit.encoder, data.take(numbers))
 
     if draw.u is None or not len(draw.u):
-        return PUSample(rows(draw.p), None, _alpha(fit), fit.seed)
+        return PUSample(rows(draw.p), None, class_prior(fit.prior, fit.sample), fit.seed)
     if fit.labels == "oracle":
         return PUSample(rows(np.concatenate([draw.p, draw.u[draw.y_u]])), rows(draw.u[~draw.y_u]), None, fit.seed)
-    return PUSample(rows(draw.p), rows(draw.u), _alpha(fit), fit.seed)
-
-
-def _alpha(fit: Fit) -> float | None:
-    if fit.prior is None:
-        return None
-    return fit.sample.alpha if fit.prior.kind == "true" else fit.prior.value
+    return PUSample(rows(draw.p), rows(draw.u), class_prior(fit.prior, fit.sample), fit.seed)
 
 
 def _score(job: Job, i: int, data: Prepared, draw: scenarios.Draw, estimator: Estimator) -> list[Scored]:

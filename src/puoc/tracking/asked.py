@@ -77,14 +77,19 @@ class Member(NamedTuple):
     auc: float | None
 
 
+def is_sweep(row: Row) -> bool:
+    """Whether a row belongs to a sweep. A table's row may carry the id of the configuration chosen for it, too."""
+    return bool(row["configs"] == "sweep")
+
+
 def experiment_of(row: Row) -> str:
     """The scenario; sweeps apart, so that a table's runs are not drowned in them."""
-    return f"tune/{row['scenario']}" if row.get("config_id") else str(row["scenario"])
+    return f"tune/{row['scenario']}" if is_sweep(row) else str(row["scenario"])
 
 
 def place_of(row: Row) -> Place:
     """Where the row stands."""
-    return Place(f"{'tune' if row.get('config_id') else 'tables'}/{row['table']}", row["entry"], row["cell"])
+    return Place(f"{'tune' if is_sweep(row) else 'tables'}/{row['table']}", row["entry"], row["cell"])
 
 
 def cell_id(row: Row) -> str:

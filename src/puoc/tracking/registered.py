@@ -42,7 +42,7 @@ def register_best(root: Path | str) -> list[Registered]:
     """
     store = Store(root)
     rows, _ = asked.read_asked(store.root)
-    tables = [row for row in rows if not row.get("config_id")]
+    tables = [row for row in rows if not asked.is_sweep(row)]
     try:
         with store.lock(WAIT_TRACK):
             store.open()
