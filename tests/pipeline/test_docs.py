@@ -1,0 +1,121 @@
+"""What README.md and docs/ say is tried here: their tables, their examples, their commands."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from puoc.datasets import DATASETS
+from puoc.methods import METHODS, make
+from puoc.params import read_params
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+def code_blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def run_as_module(source: str, path: Path, name: str) -> ModuleType:
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def registries() -> Iterator[None]:
+    methods, datasets = dict(METHODS), dict(DATASETS)
+    yield
+    for table, before in ((METHODS, methods), (DATASETS, datasets)):
+        table.clear()
+        table.update(before)
+    for name in ("puoc.methods.my_upu", "puoc.datasets.my_iris"):
+        sys.modules.pop(name, None)
+
+
+def test_tables_are_what_the_committed_rows_give() -> None:
+    done = subprocess.run([sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.usefixtures("registries")
+def test_the_method_of_the_docs_learns_an_easy_problem(tmp_path: Path) -> None:
+    (source,) = code_blocks("docs/adding-a-method.md", "python")
+    (entry,) = code_blocks("docs/adding-a-method.md", "yaml")
+    run_as_module(source, tmp_path / "my_upu.py", "puoc.methods.my_upu")
+    params = YAML(typ="safe").load(entry)["methods"]["my_upu"]["params"]
+    rng = np.random.default_rng(0)
+    positive, negative = (rng.normal(shift, 1, (400, 8)).astype(np.float32) for shift in (1, -1))
+    fitted = make("my_upu", params).fit(positive[:100], np.concatenate([positive[100:200], negative[:100]]), alpha=0.5)
+    scores = [fitted.decision_function(rows[200:]) for rows in (positive, negative)]
+    assert (scores[0][:, None] > scores[1]).mean() > 0.9
+
+
+@pytest.mark.usefixtures("registries")
+def test_the_dataset_of_the_docs_is_what_it_declares(tmp_path: Path) -> None:
+    (source,) = code_blocks("docs/adding-a-dataset.md", "python")
+    run_as_module(source, tmp_path / "my_iris.py", "puoc.datasets.my_iris")
+    from puoc.fetch import ensure
+    from puoc.prepare import prepare
+
+    ensure("my_iris", tmp_path / "data")
+    assert prepare("my_iris", tmp_path / "data", tmp_path / "prepared") == DATASETS["my_iris"].digest
+
+
+def test_the_table_of_the_readme_is_a_valid_question(tmp_path: Path) -> None:
+    (block,) = code_blocks("README.md", "yaml")
+    yaml = YAML()
+    params = yaml.load(ROOT / "profiles" / "quick.yaml")
+    params["tables"].update(yaml.load(block)["tables"])
+    yaml.dump(params, tmp_path / "params.yaml")
+    shutil.copytree(ROOT / "tuning", tmp_path / "tuning")
+    assert "my_table" in read_params(tmp_path / "params.yaml").tables
+
+
+@pytest.mark.parametrize("profile", sorted((ROOT / "profiles").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_profile_is_valid(profile: Path, tmp_path: Path) -> None:
+    shutil.copy(profile, tmp_path / "params.yaml")
+    shutil.copytree(ROOT / "tuning", tmp_path / "tuning")
+    assert read_params(tmp_path / "params.yaml").tables
+
+
+def test_the_default_is_the_quick_profile() -> None:
+    assert (ROOT / "params.yaml").read_text() == (ROOT / "profiles" / "quick.yaml").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_and_named_files_exist(page: Path) -> None:
+    text = page.read_text()
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    missing = [link for link in links if not (page.parent / link).exists()]
+    named = re.findall(r"`((?:src|docs|tuning|profiles|bench|tests)/[\w./-]+)`", text)
+    assert missing == []
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_commands_of_the_readme_exist() -> None:
+    text = (ROOT / "README.md").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z-]+)", text)) <= targets
+    from typer.main import get_command
+
+    from puoc.cli import app
+
+    known = set(get_command(app).commands)  # type: ignore[attr-defined]
+    assert {word for word in re.findall(r"`?puoc ([a-z]+)", text) if word in known or f"puoc {word}`" in text} <= known
