@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,9 +33,9 @@ Entry = Annotated[str, typer.Argument(help="An entry of the section tune of para
 
 def main() -> None:
     """Run the command line; bad input becomes one message and exit code 2."""
-    from puoc.executors.lifeline import die_with_dvc
+    from puoc.executors.lifeline import die_with_dvc, interrupt_on_signals
 
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_on_signals()
     die_with_dvc()
     try:
         app()
@@ -243,10 +242,6 @@ def _mirror() -> Path | None:
 
 def _count(files: dict[Path, Any], part: str) -> int:
     return sum(path.parent.name == part and path.parent.parent.name == "plan" for path in files)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Children die with their parent, so that a killed run leaves nothing behind that still computes or holds a claim."""
+"""How processes end: on a signal, and children with their parent, so that nothing is left that computes or claims."""
 
 from __future__ import annotations
 
@@ -8,11 +8,50 @@ import select
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psutil
 
 _PR_SET_PDEATHSIG = 1
 _SHELLS = {"sh", "bash", "dash", "zsh", "ash"}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+_interrupted = threading.Event()
+
+
+def interrupt_on_signals() -> None:
+    """Make SIGTERM what Ctrl-C is, a KeyboardInterrupt, and remember that one came."""
+    for number in _SIGNALS:
+        signal.signal(number, _interrupt)
+
+
+def raise_if_interrupted() -> None:
+    """Raise the KeyboardInterrupt again: Python drops one that falls into a callback, of a fork or of the collector."""
+    if _interrupted.is_set():
+        raise KeyboardInterrupt
+
+
+def _interrupt(*_: object) -> None:
+    _interrupted.set()
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let signals wait until the end of a block that forks; a child says ``leave_signals_to_parent``."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def leave_signals_to_parent() -> None:
+    """In a worker: Ctrl-C reaches the parent too, which ends its workers; SIGTERM ends this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
 def die_with_parent(parent: int) -> None:

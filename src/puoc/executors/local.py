@@ -10,7 +10,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import NamedTuple, TypeVar
 
-from puoc.executors.lifeline import die_with_parent
+from puoc.executors.lifeline import die_with_parent, leave_signals_to_parent, raise_if_interrupted, signals_held
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -34,7 +34,8 @@ class _Worker:
         context = multiprocessing.get_context("fork")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, self.connection, call, os.getpid()), daemon=True)
-        self.process.start()
+        with signals_held():
+            self.process.start()
         theirs.close()
         self.job: object = None
 
@@ -64,6 +65,7 @@ class LocalExecutor:
         """Yield each job with its outcome, as they come. ``tick`` is called at least every half second."""
         queue = list(reversed(jobs))
         while queue or any(worker.job is not None for worker in self.workers):
+            raise_if_interrupted()
             self._feed(queue)
             busy = {worker.connection: worker for worker in self.workers if worker.job is not None}
             for ready in wait(list(busy), timeout=0.5):
@@ -98,8 +100,7 @@ class LocalExecutor:
 def _serve(connection: Connection, parents: Connection, call: Callable[[J], R], parent: int) -> None:
     die_with_parent(parent)
     parents.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends its workers
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    leave_signals_to_parent()
     import torch
 
     torch.set_num_threads(1)
