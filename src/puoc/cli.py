@@ -39,7 +39,9 @@ def main() -> None:
     die_with_dvc()
     try:
         app()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as end:
+        if isinstance(end, SystemExit) and end.code != INTERRUPTED:  # typer makes an exit of an interrupt
+            raise
         say("interrupted; the same command goes on from here")
         sys.exit(INTERRUPTED)
 
