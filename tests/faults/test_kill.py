@@ -1,4 +1,4 @@
-"""Whatever is killed, whenever: the same command goes on, nothing finished is computed twice, nothing is left behind."""
+"""Whatever is killed, whenever: the same command goes on, nothing is computed twice, nothing is left behind."""
 
 from __future__ import annotations
 
