@@ -161,18 +161,21 @@ def report(
 
         page = build(ROOT)
     if tracked:
-        track()
+        _bring_into_line()
     say(f"report: {page}")
 
 
 @app.command()
 def track() -> None:
-    """Bring the MLflow store into line with the results; it can be deleted and made again at any time."""
+    """Bring the MLflow store into line with the results, and register the best model of each scenario."""
+    _bring_into_line()
     with asked_wrongly():
-        from puoc.tracking import track as bring_into_line
+        from puoc.tracking import register_best
 
-        counts = bring_into_line(ROOT)
-    say("MLflow: " + ", ".join(f"{name} {number}" for name, number in counts.items()))
+        best = register_best(ROOT)
+    for found in best:
+        version = f"version {found.version}" if found.version else "not registered"
+        say(f"best of {found.scenario}: {found.entry}, {version} ({found.note})")
 
 
 @app.command()
@@ -221,6 +224,14 @@ def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) 
         command = server_command(ROOT, port)
     say(f"MLflow UI: http://127.0.0.1:{port} (Ctrl-C ends it)")
     os.execvp(command[0], command)
+
+
+def _bring_into_line() -> None:
+    with asked_wrongly():
+        from puoc.tracking import track as bring_into_line
+
+        counts = bring_into_line(ROOT)
+    say("MLflow: " + ", ".join(f"{name} {number}" for name, number in counts.items()))
 
 
 def _answer(part: Any, name: str) -> None:

@@ -73,6 +73,7 @@ class Deep(FittedNet):
     """Base of gradient-trained methods. Rows are shuffled per lane and epoch; the step size decays by epoch."""
 
     needs_alpha: ClassVar[bool] = True  # of a PU method: does its loss read the class prior
+    libraries = ("torch._dynamo",)  # the first optimizer of a process loads it
 
     lr: PositiveFloat
     lr_decay: PositiveFloat  # factor per epoch

@@ -47,6 +47,7 @@ class Estimator(ABC):
     kind: ClassVar[Literal["oc", "pu", "pu_oc"]]
     twin: ClassVar[str | None] = None  # of a PU-OC method: the OC method it extends
     inputs: ClassVar[frozenset[str]] = frozenset({"vector"})  # of: image, vector, sequence
+    libraries: ClassVar[tuple[str, ...]] = ()  # what a fit imports; a runner does so once for all workers
 
     curve_: dict[str, list[float]]
     alpha_hat_: float | None

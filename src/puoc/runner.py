@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -160,16 +161,13 @@ class Runner:
 
     @staticmethod
     def _load_libraries(methods: Iterable[str]) -> None:
-        """Load what workers need before they are forked: once instead of once each, and not within a fit's seconds."""
-        import sklearn.metrics
-        import sklearn.svm  # noqa: F401
-        import torch
+        """Import what fits need before workers are forked: once for all, and not within a fit's seconds."""
+        import torch  # noqa: F401
 
-        from puoc.deep import Deep
         from puoc.methods import METHODS
 
-        if any(issubclass(METHODS[name], Deep) for name in methods):
-            import torch._dynamo  # noqa: F401 - the first optimizer of a process loads it
+        for library in sorted({library for name in methods for library in METHODS[name].libraries}):
+            import_module(library)
 
 
 def _apart(job: Job) -> list[Job]:

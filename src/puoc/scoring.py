@@ -19,8 +19,6 @@ def auc(positive: Array, negative: Array, what: str) -> float:
     ------
     ValueError : a side is empty, or a score is not finite.
     """
-    from sklearn.metrics import roc_auc_score
-
     if not len(positive) or not len(negative):
         raise ValueError(
             f"{what}: an AUC needs both classes, got {len(positive)} positives and {len(negative)} negatives"
@@ -29,5 +27,7 @@ def auc(positive: Array, negative: Array, what: str) -> float:
     strange = int((~np.isfinite(scores)).sum())
     if strange:
         raise ValueError(f"{what}: {strange} of {len(scores)} scores are not finite")
-    truth = np.concatenate([np.ones(len(positive), np.int8), np.zeros(len(negative), np.int8)])
-    return float(roc_auc_score(truth, scores))
+    # Mann and Whitney's count; scikit-learn's roc_auc_score gives the same, but importing it takes a second
+    below = np.sort(negative)
+    beaten, not_above = (np.searchsorted(below, positive, side=side) for side in ("left", "right"))
+    return float((beaten + not_above).sum() / (2 * len(positive) * len(negative)))

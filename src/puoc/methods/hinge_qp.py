@@ -19,9 +19,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import minimize
-from scipy.special import expit
 
 Risk = Literal["non_negative", "unbiased"]
 Vector = NDArray[np.float64]
@@ -138,6 +135,8 @@ def _slope(z: Vector) -> Vector:
 
 def _smoothed(problem: _Problem) -> tuple[Vector, float]:
     """Approximate minimiser: l(z) = max(0, 1 - z) + max(0, -1 - z), each of the two smoothed."""
+    from scipy.optimize import minimize
+
     d = problem.X.shape[1]
     x = np.zeros(d + 1)
     for temperature in _TEMPERATURES:
@@ -146,6 +145,8 @@ def _smoothed(problem: _Problem) -> tuple[Vector, float]:
 
 
 def _smooth_objective(x: Vector, problem: _Problem, temperature: float) -> tuple[float, Vector]:
+    from scipy.special import expit
+
     w, b = x[:-1], float(x[-1])
     z = problem.margin(w, b)
     sides = ((1 - z) / temperature, (-1 - z) / temperature)
@@ -168,6 +169,7 @@ def _reduced(problem: _Problem, near: NDArray[np.bool_], guessed: Vector) -> tup
     are variables so that the dense rows enter once.
     """
     import clarabel
+    from scipy import sparse
 
     (n, d), m = problem.X.shape, int(near.sum())
     X, y = problem.X[near], problem.y[near]

@@ -56,6 +56,7 @@ class OCSVM(FittedArrays):
 
     kind = "oc"
     needs_alpha = False
+    libraries = ("sklearn.svm",)
 
     kernel: Literal["linear", "rbf"]
     nu: float = Field(gt=0, le=1)  # upper bound on the share of labelled positives left outside
@@ -110,6 +111,7 @@ class PUSVM(FittedArrays):
     kind = "pu_oc"
     twin = "oc_svm"
     needs_alpha = True
+    libraries = ("clarabel", "scipy.optimize", "scipy.sparse")  # scipy is slow to load: not before a fit
 
     solver: Literal["exact", "sgd"]
     risk: hinge_qp.Risk

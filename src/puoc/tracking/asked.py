@@ -15,6 +15,7 @@ from statistics import fmean, stdev
 from typing import Any, Literal, NamedTuple
 
 from puoc.records import content_id
+from puoc.rows import read_rows
 from puoc.tracking.store import TrackingError
 
 Row = dict[str, Any]
@@ -123,11 +124,7 @@ def read_asked(root: Path) -> tuple[list[Row], frozenset[str]]:
 
 
 def _read(path: Path) -> list[Row] | None:
-    if not path.is_file():
-        return None
-    import pyarrow.parquet as pq
-
-    return pq.read_table(path).to_pylist()  # type: ignore[no-any-return]
+    return read_rows(path) if path.is_file() else None
 
 
 def answered(rows: Iterable[Row]) -> list[Row]:
