@@ -6,37 +6,75 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from project import Project, Repro, clone, fresh
 
 New = Callable[..., Project]
+Finished = tuple[Project, Repro]
+
+LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
+
+
+def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]) -> tuple[Path, Any]:
+    """A folder made by the first of the test processes that asks for it, and what making it gave (JSON)."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder, made = shared / name, shared / f"{name}.json"
+    with FileLock(shared / f"{name}.lock"):
+        if not made.exists():
+            made.write_text(json.dumps(make(folder)))
+    return folder, json.loads(made.read_text())
+
+
+def _after_first_repro(source: Path, root: Path, *edits: tuple[str, str]) -> dict[str, Any]:
+    project = clone(Project(source), root)
+    for old, new in edits:
+        project.edit("params.yaml", old, new)
+    return project.repro_passes()._asdict()
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Repro]:
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The project that all others are copies of, so that all have one code. To be read, not changed."""
+    return Project(_once(tmp_path_factory, "pristine", lambda root: str(fresh(root).root))[0])
+
+
+@pytest.fixture(scope="session")
+def finished(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """A tiny project after its first ``dvc repro``, and what that did. To be read, not changed."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # one for all workers
-    project, done = Project(folder / "finished"), folder / "finished.json"
-    with FileLock(folder / "finished.lock"):
-        if not done.exists():
-            fresh(project.root)
-            first = project.repro_passes()
-            done.write_text(json.dumps(first._asdict()))
-    return project, Repro(**json.loads(done.read_text()))
+    root, first = _once(tmp_path_factory, "finished", lambda root: _after_first_repro(pristine.root, root))
+    return Project(root), Repro(**first)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """The same with fits long enough to be hit by a kill, for what is disturbed to be compared with."""
+    root, first = _once(
+        tmp_path_factory, "undisturbed", lambda root: _after_first_repro(pristine.root, root, LONGER_FITS)
+    )
+    return Project(root), Repro(**first)
 
 
 @pytest.fixture
-def new_project(tmp_path: Path) -> Iterator[New]:
+def new_project(pristine: Project, tmp_path: Path) -> Iterator[New]:
     """Make a project that nothing was run in; called with a name where a test needs several."""
-    yield from _made(lambda name: fresh(tmp_path / name))
+    yield from _made(lambda name: clone(pristine, tmp_path / name))
 
 
 @pytest.fixture
-def finished_copy(finished: tuple[Project, Repro], tmp_path: Path) -> Iterator[New]:
+def disturbed(new_project: New) -> Project:
+    """A project that asks what ``undisturbed`` has answered, and that nothing was run in."""
+    project = new_project()
+    project.edit("params.yaml", *LONGER_FITS)
+    return project
+
+
+@pytest.fixture
+def finished_copy(finished: Finished, tmp_path: Path) -> Iterator[New]:
     """Make a copy of the finished project, to be changed."""
     yield from _made(lambda name: clone(finished[0], tmp_path / name))
 

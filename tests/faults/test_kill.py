@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,24 +15,16 @@ from contextlib import closing
 
 import psutil
 import pytest
-from project import File, Project, Repro, fresh
+from project import File, Project, Repro
+
+from puoc import archive
+from puoc.ledger import Ledger
+from puoc.pipeline import unanswered
 
 New = Callable[..., Project]
 Reference = tuple[Project, Repro]
 
 MOMENTS = 10
-
-
-def with_longer_fits(project: Project) -> Project:
-    """Fits that a kill can hit: the tiny profile's take hundredths of a second."""
-    project.edit("params.yaml", "epochs: 3,", "epochs: 40,")
-    return project
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    project = with_longer_fits(fresh(tmp_path_factory.mktemp("undisturbed") / "project"))
-    return project, project.repro_passes()
 
 
 def final_records(project: Project) -> dict[str, File]:
@@ -43,8 +37,8 @@ def is_as_undisturbed(project: Project, undisturbed: Reference) -> None:
     assert project.answers() == reference.answers()
     assert set(project.records()) == set(reference.records())
     assert not list((project.root / "ledger").rglob("*.claim"))
-    assert project.puoc("ledger", "verify").code == 0
-    assert project.puoc("status").code == 0
+    assert archive.verify(Ledger(project.root / "ledger")) == []
+    assert unanswered(project.root) == []
     with closing(sqlite3.connect(project.root / "mlruns" / "mlflow.db")) as store:
         statuses = Counter(s for (s,) in store.execute("select status from runs where lifecycle_stage = 'active'"))
         running = store.execute("select count(*) from runs where status = 'RUNNING'").fetchone()[0]
@@ -55,18 +49,19 @@ def is_as_undisturbed(project: Project, undisturbed: Reference) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(MOMENTS))
-def test_a_job_whose_dvc_was_killed_goes_on_where_it_was(undisturbed: Reference, new_project: New, moment: int) -> None:
-    project = with_longer_fits(new_project())
-    process = project.start("dvc", "repro")
+def test_a_job_whose_dvc_was_killed_goes_on_where_it_was(
+    undisturbed: Reference, disturbed: Project, moment: int
+) -> None:
+    process = disturbed.start("dvc", "repro")
     time.sleep(undisturbed[1].seconds * (moment + 0.5) / MOMENTS)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert project.survivors(1.0) == []
-    before = final_records(project)
-    project.repro_passes()
-    now = final_records(project)
+    assert disturbed.survivors(2.0) == []  # a second on an idle machine
+    before = final_records(disturbed)
+    disturbed.repro_passes()
+    now = final_records(disturbed)
     assert {name: now.get(name) for name in before} == before
-    is_as_undisturbed(project, undisturbed)
+    is_as_undisturbed(disturbed, undisturbed)
 
 
 def workers(project: Project) -> list[psutil.Process]:
@@ -86,19 +81,18 @@ def workers(project: Project) -> list[psutil.Process]:
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 1.0])
 def test_a_killed_worker_is_replaced_and_its_fits_are_computed_by_another(
-    undisturbed: Reference, new_project: New, seconds: float
+    undisturbed: Reference, disturbed: Project, seconds: float
 ) -> None:
-    project = with_longer_fits(new_project())
-    process = project.start("dvc", "repro")
+    process = disturbed.start("dvc", "repro")
     killed: set[int] = set()
     stages_hit: set[tuple[str, ...]] = set()
     while process.poll() is None:
-        for worker in workers(project):
-            stage = tuple(worker.cmdline())
-            if stage in stages_hit:
-                continue
-            time.sleep(seconds)
+        for worker in workers(disturbed):
             try:
+                stage = tuple(worker.cmdline())
+                if stage in stages_hit:
+                    continue
+                time.sleep(seconds)
                 worker.kill()
             except psutil.NoSuchProcess:
                 continue  # its stage was done sooner
@@ -108,7 +102,17 @@ def test_a_killed_worker_is_replaced_and_its_fits_are_computed_by_another(
     output = process.communicate()[0]
     assert process.returncode == 0, output
     assert killed, output
-    is_as_undisturbed(project, undisturbed)
+    is_as_undisturbed(disturbed, undisturbed)
+
+
+def test_a_stage_that_starts_after_its_dvc_was_killed_ends_at_once(finished_copy: New) -> None:
+    project = finished_copy()
+    words = ["sh", "-c", "sleep 0.5; .venv/bin/puoc status; echo $? > code"]
+    launcher = f"import os, subprocess; subprocess.Popen({words!r}); os._exit(0)"
+    env = project.env | {"DVC_STAGE": "run@one_vs_all"}
+    subprocess.run([sys.executable, "-c", launcher], cwd=project.root, env=env, start_new_session=True, check=True)
+    assert project.survivors(10.0) == []
+    assert (project.root / "code").read_text() == "130\n"
 
 
 @pytest.mark.slow
@@ -144,18 +148,17 @@ def test_an_interrupted_run_ends_within_seconds_with_130_and_goes_on_later(finis
 
 @pytest.mark.slow
 def test_ctrl_c_on_dvc_repro_ends_it_within_seconds_and_the_next_goes_on(
-    undisturbed: Reference, new_project: New
+    undisturbed: Reference, disturbed: Project
 ) -> None:
-    project = with_longer_fits(new_project())
-    process = project.start("dvc", "repro")
+    process = disturbed.start("dvc", "repro")
     until = time.monotonic() + 120
-    while not workers(project):
+    while not workers(disturbed):
         assert process.poll() is None
         assert time.monotonic() < until
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode != 0
-    assert project.survivors(5.0) == []
-    project.repro_passes()
-    is_as_undisturbed(project, undisturbed)
+    assert disturbed.survivors(5.0) == []
+    disturbed.repro_passes()
+    is_as_undisturbed(disturbed, undisturbed)

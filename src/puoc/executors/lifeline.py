@@ -16,6 +16,7 @@ import psutil
 _PR_SET_PDEATHSIG = 1
 _SHELLS = {"sh", "bash", "dash", "zsh", "ash"}
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_INTERRUPTED = 130  # exit code
 
 _interrupted = threading.Event()
 
@@ -63,21 +64,33 @@ def die_with_parent(parent: int) -> None:
 
 
 def die_with_dvc() -> None:
-    """Inside a DVC stage: end when ``dvc`` ends, even when it was killed and a shell stands between."""
+    """Inside a DVC stage: end when ``dvc`` ends, even when it was killed and a shell stands between.
+
+    Where it has ended already, this process was handed to init or another reaper, which lives in its own session.
+    """
     if "DVC_STAGE" not in os.environ or not hasattr(os, "pidfd_open"):
         return
     for ancestor in psutil.Process().parents():
-        if ancestor.name() not in _SHELLS:
+        if ancestor.name() not in _SHELLS and _may_be_dvc(ancestor):
             threading.Thread(target=_end_after, args=(ancestor.pid,), daemon=True).start()
             return
+    os._exit(_INTERRUPTED)
+
+
+def _may_be_dvc(ancestor: psutil.Process) -> bool:
+    try:
+        same_session = os.getsid(ancestor.pid) == os.getsid(0)
+        return same_session and (ancestor.pid != 1 or "dvc" in " ".join(ancestor.cmdline()))
+    except (OSError, psutil.Error):
+        return False
 
 
 def _end_after(pid: int) -> None:
     try:
         watched = os.pidfd_open(pid)
     except ProcessLookupError:
-        os._exit(130)
+        os._exit(_INTERRUPTED)
     poll = select.poll()
     poll.register(watched, select.POLLIN)
     poll.poll()
-    os._exit(130)  # workers follow by die_with_parent
+    os._exit(_INTERRUPTED)  # workers follow by die_with_parent
