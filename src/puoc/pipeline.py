@@ -111,6 +111,7 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
             again = {r["fit_id"] for r in rows if r["status"] == "failed" or r["attempts"] > 1}
             due = {fit_id: ledger.retries(fit_id) for fit_id in sorted(again)}
             found[f"{part}/{name}"] = {fit_id: number for fit_id, number in due.items() if number}
+    (root / "results" / "tune" / "val").mkdir(parents=True, exist_ok=True)  # select depends on it, even when empty
     folder = root / "work" / "pending"
     for key, value in found.items():
         write_json(folder / f"{key}.json", value)

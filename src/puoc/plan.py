@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from puoc.datasets import DATASETS
 from puoc.digests import code_digest, draw_digest, scoring_digest
 from puoc.encoders import inputs_of
-from puoc.files import write_json
+from puoc.files import write_bytes, write_json
 from puoc.params import MethodSpec, Params, Table, TableSpec, Tune, TuneSpec
 from puoc.records import content_id
 from puoc.registry import METHODS
@@ -35,7 +35,8 @@ class Plan(NamedTuple):
                 if path.relative_to(root) not in self.files:
                     path.unlink()
                     touched.append(path.relative_to(root))
-        (root / "results" / "tune" / "val").mkdir(parents=True, exist_ok=True)  # select depends on it, even when empty
+        # stages depend on this folder, even without a sweep, and DVC's cache brings back no empty one
+        write_bytes(root / PLAN / "tune" / ".keep", b"")
         return touched
 
 
