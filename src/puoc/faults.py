@@ -14,7 +14,9 @@ from puoc.yamlfile import KeyPath
 def location(loc: tuple[int | str, ...]) -> KeyPath:
     """Pydantic's location without the names of its own validators."""
     return tuple(
-        part for part in loc if not (isinstance(part, str) and ("[" in part or part in ("int", "str", "literal")))
+        part
+        for part in loc
+        if not (isinstance(part, str) and ("[" in part or part in ("int", "str", "literal", "constrained-int")))
     )
 
 

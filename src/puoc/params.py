@@ -7,89 +7,19 @@ a file are reported at once.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from puoc.datasets import DATASETS
+from puoc.encoders import ENCODERS
 from puoc.faults import is_name, kind, listed, location, nearest, sentence
-from puoc.records import Prior
 from puoc.scenarios import SCENARIOS, Cell, check_counts
 from puoc.spaces import enumerate_grid, read_space
+from puoc.specs import ComputeSpec, MethodSpec, Spec, TableSpec, TuneSpec
 from puoc.yamlfile import AskedWrongly, KeyPath, YamlFile, dotted
 
 M = TypeVar("M", bound="Spec")
-
-
-class Spec(BaseModel):
-    """A section of params.yaml."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
-
-
-def _as_seeds(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("expected a number of seeds or a list of them")
-    if isinstance(value, int):
-        if value < 1:
-            raise ValueError("expected at least 1 seed")
-        return tuple(range(value))
-    return value
-
-
-def _as_prior(value: Any) -> Any:
-    """``true`` (YAML reads it as a truth value), or ``{fixed: 0.4}``."""
-    if value is True or value == "true":
-        return {"kind": "true"}
-    if isinstance(value, dict) and set(value) == {"fixed"}:
-        return {"kind": "fixed", "value": value["fixed"]}
-    raise ValueError("expected true (the share in the draw) or {fixed: NUMBER}")
-
-
-class ComputeSpec(Spec):
-    """How to compute; nothing here changes what is asked."""
-
-    workers: Annotated[int, Field(ge=1)] | Literal["auto"] = (
-        "auto"  # processes with one thread each; auto: as many as there are cores
-    )
-    lane_map: Literal["auto", "loop", "vmap"] = "auto"
-    max_lanes: int = Field(8, ge=1)  # fits trained as one batch
-    models: Literal["all", "none"] = "all"  # which fitted models the ledger keeps
-    device: str = "cpu"
-
-
-class MethodSpec(Spec):
-    """A row of a table: a method, its hyperparameters and what it is given."""
-
-    method: str | None = None  # id of the method; absent: the entry's own name
-    params: dict[str, Any]  # hyperparameters, all of them
-    prior: Annotated[Prior, BeforeValidator(_as_prior)] | None = None
-    encoder: str | None = None
-    numerics: Literal["fp32"] = "fp32"
-    labels: Literal["pu", "oracle"] = "pu"
-    source: str = "params.yaml"  # where the hyperparameters come from
-
-
-class TableSpec(Spec):
-    """A table: methods in rows, the cells of a scenario in columns."""
-
-    scenario: str
-    dataset: str
-    methods: tuple[str, ...] = Field(min_length=1)
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_as_seeds), Field(min_length=1)]
-    configs: Literal["published", "selected"]
-    title: str | None = None
-
-
-class TuneSpec(Spec):
-    """A sweep over configurations of one entry of ``methods``."""
-
-    scenario: str
-    dataset: str
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_as_seeds), Field(min_length=1)]
-    space: str  # a space of tuning/spaces/<method>.yaml
-    search: Literal["grid"]
-    holdout: float = Field(gt=0, lt=1)  # share of P and U withheld to choose by
 
 
 class Table(NamedTuple):
@@ -116,15 +46,21 @@ class Params(NamedTuple):
     tune: dict[str, Tune]
 
 
-def read_params(path: Path) -> Params:
-    """Read and check a params file; raises AskedWrongly with every fault in it."""
-    return _Reader(YamlFile(path), path.parent).read()
+def read_params(path: Path, root: Path | None = None) -> Params:
+    """Read and check a params file; raises AskedWrongly with every fault in it.
+
+    Parameters
+    ----------
+    root : the project's folder, where ``tuning/spaces`` lies; default: the folder of the file.
+    """
+    return _Reader(YamlFile(path), path.parent if root is None else root).read()
 
 
 class _Reader:
     def __init__(self, file: YamlFile, root: Path):
         self.file, self.root = file, root
         self.faults: list[str] = []
+        self.entries: dict[str, Any] = {}  # of the section methods, right or wrong
 
     def read(self) -> Params:
         data = self.file.data
@@ -133,8 +69,10 @@ class _Reader:
         for key in data:
             if key not in _SECTIONS:
                 self._fault((key,), f"unknown section{nearest(str(key), _SECTIONS)}; expected {listed(_SECTIONS)}")
-        compute = self._section(data.get("compute") or {}, ComputeSpec, ("compute",)) or ComputeSpec()
-        methods = self._methods(self._mapping(data, "methods", required=True))
+        raw = data.get("compute")
+        compute = self._section({} if raw is None else raw, ComputeSpec, ("compute",)) or ComputeSpec()
+        self.entries = self._mapping(data, "methods", required=True)
+        methods = self._methods(self.entries)
         tables = self._mapping(data, "tables", required=True)
         params = Params(
             compute,
@@ -169,12 +107,7 @@ class _Reader:
                 )
                 continue
             cls = METHODS[method]
-            if cls.kind == "oc" and spec.prior is not None:
-                self._fault((*key, "prior"), f"{method} is a one-class method and takes no prior; expected no such key")
-            if cls.kind == "oc" and spec.labels == "oracle":
-                self._fault((*key, "labels"), f"{method} is a one-class method; expected labels: oracle on a PU method")
-            if cls.kind != "oc" and getattr(cls, "needs_alpha", True) and spec.prior is None:
-                self._fault((*key, "prior"), f"{method} needs a class prior; expected true or {{fixed: NUMBER}}")
+            self._check_given(key, spec, cls)
             try:
                 values = normalise(method, spec.params)
             except ValueError as error:
@@ -183,6 +116,20 @@ class _Reader:
             found[name] = spec.model_copy(update={"method": method, "params": values})
         return found
 
+    def _check_given(self, key: KeyPath, spec: MethodSpec, cls: Any) -> None:
+        """What an entry gives its method beside the hyperparameters. What would not be looked at is refused."""
+        needs_prior = cls.kind != "oc" and getattr(cls, "needs_alpha", True)
+        if spec.prior is not None and not needs_prior:
+            what = "is a one-class method and takes" if cls.kind == "oc" else "takes"
+            self._fault((*key, "prior"), f"{cls.name} {what} no prior; expected no such key")
+        if spec.prior is None and needs_prior:
+            self._fault((*key, "prior"), f"{cls.name} needs a class prior; expected true or {{fixed: NUMBER}}")
+        if spec.labels == "oracle" and (cls.kind == "oc" or needs_prior):
+            self._fault((*key, "labels"), f"got oracle for {cls.name}; expected a PU method that takes no prior")
+        if spec.encoder is not None and spec.encoder not in ENCODERS:
+            expected = f"{nearest(spec.encoder, ENCODERS)}; expected one of {listed(ENCODERS)}, or no such key"
+            self._fault((*key, "encoder"), f"got {spec.encoder!r}{expected}")
+
     def _table(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Table | None:
         key: KeyPath = ("tables", name)
         parts = self._question(key, raw, TableSpec)
@@ -190,21 +137,23 @@ class _Reader:
             return None
         spec, cells = parts
         for index, entry in enumerate(spec.methods):
-            if entry not in self.file.data.get("methods", {}):
+            if entry not in self.entries:
                 hint = f"{nearest(entry, methods)}; expected a key of methods: {listed(methods)}"
                 self._fault((*key, "methods", index), f"got {entry!r}{hint}")
         if len(set(spec.methods)) < len(spec.methods):
             self._fault((*key, "methods"), f"got a method twice in {listed(spec.methods)}; expected each once")
-        if spec.configs == "selected" and not (self.file.data.get("tune") or {}):
+        if spec.configs == "selected" and not self.file.data.get("tune"):
             self._fault((*key, "configs"), "got selected but nothing is tuned; expected published, or a section tune")
         return Table(spec, cells)
 
     def _tune(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Tune | None:
         key: KeyPath = ("tune", name)
         if name not in methods:
-            if name not in self.file.data.get("methods", {}):
+            if name not in self.entries:
                 self._fault(key, f"got {name!r}{nearest(name, methods)}; expected a key of methods: {listed(methods)}")
             return None
+        if methods[name].labels == "oracle":
+            self._fault(key, "got an entry with labels: oracle; expected none, since choosing may not see labels")
         parts = self._question(key, raw, TuneSpec)
         if parts is None:
             return None
@@ -232,8 +181,6 @@ class _Reader:
         if not isinstance(raw, dict):
             self._fault(key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)} and the scenario's own")
             return None
-        if not is_name(str(key[-1])):
-            self._fault(key, "expected a name of small letters, digits and _, beginning with a letter")
         scenario, dataset = raw.get("scenario"), raw.get("dataset")
         for part, value, table in (("scenario", scenario, SCENARIOS), ("dataset", dataset, DATASETS)):
             if value is None:
@@ -280,12 +227,15 @@ class _Reader:
 
     def _mapping(self, data: dict[str, Any], section: str, required: bool = False) -> dict[str, Any]:
         value = data.get(section)
-        if value is None and not required:
+        if value in (None, {}) and not required:
             return {}
         if not isinstance(value, dict) or not value:
             self._fault((section,), f"got {kind(value)}; expected at least one entry")
             return {}
-        return value
+        for name in value:
+            if not is_name(str(name)):
+                self._fault((section, name), "expected a name of small letters, digits and _, beginning with a letter")
+        return {name: entry for name, entry in value.items() if is_name(str(name))}
 
     def _section(self, raw: Any, model: type[M], key: KeyPath) -> M | None:
         if not isinstance(raw, dict):

@@ -13,9 +13,10 @@ from puoc.datasets import DATASETS
 from puoc.digests import code_digest, draw_digest, scoring_digest
 from puoc.encoders import inputs_of
 from puoc.files import write_bytes, write_json
-from puoc.params import MethodSpec, Params, Table, TableSpec, Tune, TuneSpec
+from puoc.params import Params, Table, Tune
 from puoc.records import content_id
 from puoc.registry import METHODS
+from puoc.specs import MethodSpec, TableSpec, TuneSpec
 
 WORK = Path("work")
 PLAN = WORK / "plan"
@@ -97,21 +98,31 @@ def _question(spec: TableSpec | TuneSpec, cells: list[Any]) -> dict[str, Any]:
 
 def _plan_entry(spec: MethodSpec, dataset: str) -> dict[str, Any]:
     cls = METHODS[str(spec.method)]
+    encoder = _encoder(spec, dataset)
+    besides = (["puoc.encoders"] if encoder else []) + (["puoc.priors"] if spec.prior else [])
     return {
         "method": spec.method,
         "kind": cls.kind,
         "twin": cls.twin,
         "labels": spec.labels,
         "prior": spec.prior.canonical() if spec.prior else None,
-        "encoder": spec.encoder,
+        "encoder": encoder,
         "numerics": spec.numerics,
-        "code_digest": code_digest(cls.__module__, *(["puoc.encoders"] if spec.encoder else [])),
+        "code_digest": code_digest(cls.__module__, *besides),
         "skip": _not_applicable(spec, cls, dataset),
     }
 
 
+def _encoder(spec: MethodSpec, dataset: str) -> str | None:
+    """The entry's encoder; None where it would leave the rows as they are, so that one question has one id."""
+    return None if spec.encoder == "flatten" and DATASETS[dataset].inputs == "vector" else spec.encoder
+
+
 def _not_applicable(spec: MethodSpec, cls: Any, dataset: str) -> str | None:
-    given = inputs_of(spec.encoder, DATASETS[dataset].inputs)
+    try:
+        given = inputs_of(spec.encoder, DATASETS[dataset].inputs)
+    except ValueError as error:
+        return f"{dataset}: {error}"
     if given in cls.inputs:
         return None
     through = f" through the encoder {spec.encoder}" if spec.encoder else ""

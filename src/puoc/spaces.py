@@ -6,6 +6,7 @@ as in Optuna), and ``{low, high, type: int}`` a range of integers.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -32,11 +33,15 @@ def read_space(folder: Path, method: str, space: str) -> dict[str, BaseDistribut
         raise AskedWrongly([f"no search space for {method}: {path} does not exist; methods with spaces: {known}"])
     file = YamlFile(path)
     spaces = file.data or {}
+    if not isinstance(spaces, dict):
+        raise AskedWrongly([f"{path}: got {spaces!r}; expected spaces by name"])
     if space not in spaces:
-        raise AskedWrongly([f"{path}: no space {space!r}; it has: {', '.join(sorted(spaces)) or 'none'}"])
+        raise AskedWrongly([f"{path}: no space {space!r}; it has: {', '.join(sorted(map(str, spaces))) or 'none'}"])
+    if not isinstance(spaces[space], dict):
+        raise AskedWrongly([f"{file.at((space,))}: got {spaces[space]!r}; expected hyperparameters by name"])
     faults: list[str] = []
     found = {}
-    for name, spec in (spaces[space] or {}).items():
+    for name, spec in spaces[space].items():
         try:
             found[name] = _distribution(spec)
         except (TypeError, ValueError) as error:
@@ -82,6 +87,7 @@ def _values(name: str, distribution: BaseDistribution) -> list[Any]:
     if isinstance(distribution, IntDistribution) and not distribution.log:
         return list(range(distribution.low, distribution.high + 1, distribution.step))
     if isinstance(distribution, FloatDistribution) and distribution.step is not None:
-        count = round((distribution.high - distribution.low) / distribution.step)
-        return [distribution.low + i * distribution.step for i in range(count + 1)]
+        # decimal, as written: 0.1 + 2 * 0.1 must be the 0.3 that somebody else writes, or one question has two ids
+        low, high, step = (Decimal(str(n)) for n in (distribution.low, distribution.high, distribution.step))
+        return [float(low + i * step) for i in range(int((high - low) / step) + 1)]
     raise AskedWrongly([f"{name} is a range without a step, so it has no grid; give it a step or a list of choices"])

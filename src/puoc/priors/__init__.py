@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from puoc.draws import count_of
 from puoc.records import Prior, Sample
 
-#: ``true``: the share in the draw, as only a benchmark knows it. ``fixed``: a number somebody gives.
+#: ``true``: the share in the rows drawn and kept, as only a benchmark knows it. ``fixed``: a number somebody gives.
 KINDS = ("true", "fixed")
 
 
@@ -18,7 +19,15 @@ def class_prior(prior: Prior | None, sample: Sample) -> float | None:
     if prior is None:
         return None
     if prior.kind == "true":
-        return sample.alpha
+        return _kept_alpha(sample)
     if prior.kind == "fixed":
         return prior.value
     raise ValueError(f"prior: got {prior.kind!r}; expected one of {', '.join(KINDS)}")
+
+
+def _kept_alpha(sample: Sample) -> float | None:
+    """Share of positives in what ``holdout`` leaves of U: its positives and its negatives are withheld apart."""
+    if sample.n_pos_unl is None or sample.n_neg_unl is None:
+        return None
+    positives, negatives = (n - count_of(sample.holdout, n) for n in (sample.n_pos_unl, sample.n_neg_unl))
+    return positives / (positives + negatives) if positives + negatives else None

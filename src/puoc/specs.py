@@ -1,0 +1,96 @@
+"""Sections of params.yaml: their keys, the types of these, and what they default to."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+
+from puoc.records import Prior
+
+
+class Spec(BaseModel):
+    """A section of params.yaml."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+
+def _as_seeds(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("expected a number of seeds or a list of them")
+    if isinstance(value, int):
+        if value < 1:
+            raise ValueError("expected at least 1 seed")
+        return tuple(range(value))
+    return value
+
+
+def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("expected each seed once: a repeated one is no further repetition")
+    return seeds
+
+
+Seed = Annotated[StrictInt, Field(ge=0, lt=2**63)]
+Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_as_seeds), AfterValidator(_each_once), Field(min_length=1)]
+
+
+def _as_prior(value: Any) -> Any:
+    """``true`` (YAML reads it as a truth value), or ``{fixed: 0.4}``."""
+    if value is True or value == "true":
+        return {"kind": "true"}
+    if isinstance(value, dict) and set(value) == {"fixed"}:
+        return {"kind": "fixed", "value": value["fixed"]}
+    raise ValueError("expected true (the share in the draw) or {fixed: NUMBER}")
+
+
+def _known_device(value: str) -> str:
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", value):
+        raise ValueError("expected cpu, cuda or cuda:NUMBER")
+    return value
+
+
+class ComputeSpec(Spec):
+    """How to compute; nothing here changes what is asked."""
+
+    #: processes with one thread each; auto: as many as there are cores
+    workers: Annotated[StrictInt, Field(ge=1)] | Literal["auto"] = "auto"
+    lane_map: Literal["auto", "loop", "vmap"] = "auto"
+    max_lanes: int = Field(8, ge=1)  # fits trained as one batch
+    models: Literal["all", "none"] = "all"  # which fitted models the ledger keeps
+    device: Annotated[str, AfterValidator(_known_device)] = "cpu"
+
+
+class MethodSpec(Spec):
+    """A row of a table: a method, its hyperparameters and what it is given."""
+
+    method: str | None = None  # id of the method; absent: the entry's own name
+    params: dict[str, Any]  # hyperparameters, all of them
+    prior: Annotated[Prior, BeforeValidator(_as_prior)] | None = None
+    encoder: str | None = None
+    numerics: Literal["fp32"] = "fp32"
+    labels: Literal["pu", "oracle"] = "pu"
+    source: str = "params.yaml"  # where the hyperparameters come from
+
+
+class TableSpec(Spec):
+    """A table: methods in rows, the cells of a scenario in columns."""
+
+    scenario: str
+    dataset: str
+    methods: tuple[str, ...] = Field(min_length=1)
+    seeds: Seeds
+    configs: Literal["published", "selected"]
+    title: str | None = None
+
+
+class TuneSpec(Spec):
+    """A sweep over configurations of one entry of ``methods``."""
+
+    scenario: str
+    dataset: str
+    seeds: Seeds
+    space: str  # a space of tuning/spaces/<method>.yaml
+    search: Literal["grid"]
+    holdout: float = Field(gt=0, lt=1)  # share of P and U withheld to choose by

@@ -1,0 +1,204 @@
+"""From params.yaml to questions: equal ones have one id, different ones two, and a fault is told with its place."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from project import REPOSITORY
+
+from puoc.bind import bind
+from puoc.datasets.dataset import Arrays
+from puoc.digests import code_digest
+from puoc.draws import draw
+from puoc.params import read_params
+from puoc.plan import CONFIGS, PLAN, make_plan
+from puoc.prepare import Prepared
+from puoc.priors import class_prior
+from puoc.records import Prior, Sample
+from puoc.yamlfile import AskedWrongly
+
+TINY = (REPOSITORY / "profiles" / "tiny.yaml").read_text()
+NAIVE = "naive: {%s params: {lr: 1.0e-3, lr_decay: 0.99, epochs: 5, batch_size: 64, batching: union}}"
+
+Ask = Callable[..., dict[Path, Any]]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    """The files of the plan of the tiny profile with texts replaced, and with a space of pu_svm where one is given."""
+    shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
+
+    def plan(*changes: tuple[str, str], space: str | None = None) -> dict[Path, Any]:
+        text = TINY
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new, 1)
+        (tmp_path / "params.yaml").write_text(text)
+        if space is not None:
+            (tmp_path / "tuning" / "spaces" / "pu_svm.yaml").write_text(f"tiny: {space}\n")
+        return make_plan(read_params(tmp_path / "params.yaml")).files
+
+    return plan
+
+
+def trials(files: dict[Path, Any], entry: str) -> list[str]:
+    """Ids of what the table asks of an entry, with the published configurations."""
+    plan, configs = (files[folder / "one_vs_all.json"] for folder in (PLAN / "tables", CONFIGS / "published"))
+    return [asked.trial.id for asked in bind(plan, configs) if asked.entry == entry]
+
+
+SAME = {
+    "an encoder that leaves vectors as they are": ("oc_svm:\n    encoder: flatten\n", "oc_svm:\n"),
+    "a number written otherwise": ("gamma: 2.0e-3", "gamma: 0.002"),
+    "a whole number where a float is meant": ("nu: 0.5", "nu: 1.0"),
+    "the order of keys": ("{kernel: linear, nu: 0.5,", "{nu: 0.5, kernel: linear,"),
+    "how to compute": ("max_lanes: 8", "max_lanes: 1"),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_one_question_written_in_two_ways_has_one_id(ask: Ask, name: str) -> None:
+    old, new = SAME[name]
+    if name.startswith("a whole"):
+        assert trials(ask((old, "nu: 1")), "oc_svm") == trials(ask((old, new)), "oc_svm")
+    else:
+        assert trials(ask(), "oc_svm") == trials(ask((old, new)), "oc_svm")
+
+
+OTHER = {
+    "another hyperparameter": ("lam: 0.01", "lam: 0.02"),
+    "another prior": ("encoder: flatten\n    prior: true", "encoder: flatten\n    prior: {fixed: 0.5}"),
+    "other rows of U": ("n_neg_unl: 30", "n_neg_unl: 31"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_another_question_has_another_id(ask: Ask, name: str) -> None:
+    assert not set(trials(ask(), "pu_svm")) & set(trials(ask(OTHER[name]), "pu_svm"))
+
+
+def test_an_oc_fit_does_not_depend_on_the_rows_of_u(ask: Ask) -> None:
+    assert trials(ask(), "oc_svm") == trials(ask(OTHER["other rows of U"]), "oc_svm")
+
+
+def test_the_oracle_is_another_question_than_the_method_it_uses(ask: Ask) -> None:
+    def asked(given: str) -> list[str]:
+        entry = ("methods:\n  oc_svm", f"methods:\n  {NAIVE % given}\n  oc_svm")
+        return trials(ask(entry, ("[oc_svm,", "[naive, oc_svm,")), "naive")
+
+    assert len(asked("")) == 4
+    assert not set(asked("")) & set(asked("labels: oracle,"))
+
+
+def test_the_code_of_a_prior_belongs_to_the_question_where_one_is_given(ask: Ask) -> None:
+    entries = ask()[PLAN / "tables" / "one_vs_all.json"]["entries"]
+    assert entries["nnpu"]["code_digest"] == code_digest("puoc.methods.nnpu", "puoc.priors")
+    assert entries["oc_svm"]["code_digest"] == code_digest("puoc.methods.svm")
+
+
+def test_a_range_with_a_step_has_the_values_that_one_would_write(ask: Ask) -> None:
+    plan = ask(space="{lam: {low: 0.1, high: 0.7, step: 0.1}}")[PLAN / "tune" / "pu_svm.json"]
+    values = [config["params"]["lam"] for config in plan["configs"]]
+    assert values == [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+
+
+def test_a_configuration_that_the_space_repeats_is_asked_once_and_the_published_one_first(ask: Ask) -> None:
+    plan = ask(space="{lam: [1, 1.0, 1.0e-2, 0.01]}")[PLAN / "tune" / "pu_svm.json"]
+    assert [(c["params"]["lam"], c["is_published"]) for c in plan["configs"]] == [(0.01, True), (1.0, False)]
+
+
+@pytest.mark.parametrize("holdout", [0.0, 0.2, 0.5])
+def test_the_true_prior_is_the_share_in_the_rows_that_the_method_sees(holdout: float) -> None:
+    gen = np.random.default_rng(0)
+    arrays = Arrays(gen.normal(size=(400, 3)).astype(np.float32), np.arange(400) % 2)
+    prepared = Prepared.of(arrays, name="two", inputs="vector", classes=("0", "1"))
+    counts = {"n_pos_lab": 20, "n_pos_unl": 3, "n_neg_unl": 47}
+    sample = Sample(dataset="two", data_digest=prepared.digest, pos=(1,), neg=(0,), holdout=holdout, **counts)
+    seen = draw(prepared, sample, seed=0)
+    assert class_prior(Prior(kind="true"), sample) == seen.y_u.mean()
+    assert class_prior(Prior(kind="fixed", value=0.3), sample) == 0.3
+
+
+WRONG = {
+    "an unknown encoder": (
+        ("encoder: flatten", "encoder: flaten"),
+        "params.yaml:33: methods.oc_svm.encoder: got 'flaten' (did you mean 'flatten'?); expected one of flatten",
+    ),
+    "a seed twice": (
+        ("seeds: 2", "seeds: [1, 1]"),
+        "tables.one_vs_all.seeds: got [1, 1]; expected each seed once",
+    ),
+    "a truth value for a seed": (("seeds: 2", "seeds: [true]"), "seeds[0]: got True; expected a valid integer"),
+    "a negative seed": (("seeds: 2", "seeds: [-1]"), "seeds[0]: got -1; expected greater than or equal to 0"),
+    "a device there is not": (
+        ("device: cpu", "device: gpu"),
+        "compute.device: got 'gpu'; expected cpu, cuda or cuda:NUMBER",
+    ),
+    "compute that is no mapping": (
+        ("compute: {workers: auto, lane_map: loop, max_lanes: 8, models: all, device: cpu}", "compute: []"),
+        "compute: got [] (list); expected the keys workers",
+    ),
+    "no methods": ((TINY[TINY.index("methods:\n  oc") :], "methods:\n"), "methods: got nothing; expected at least one"),
+    "a number for a method's name": (
+        ("methods:\n  oc", "methods:\n  1: {params: {}}\n  oc"),
+        "methods[1]: expected a name of small letters",
+    ),
+    "a number for a sweep's name": (("tune:\n  pu_svm:", "tune:\n  1:"), "tune[1]: expected a name of small letters"),
+    "a prior for a method that does not look at it": (
+        ("methods:\n  oc", f"methods:\n  {NAIVE % 'prior: true,'}\n  oc"),
+        "methods.naive.prior: naive takes no prior; expected no such key",
+    ),
+    "true classes for a method that needs a prior": (
+        ("  nnpu:\n", "  nnpu:\n    labels: oracle\n"),
+        "methods.nnpu.labels: got oracle for nnpu; expected a PU method that takes no prior",
+    ),
+    "a sweep of the oracle": (
+        ("  pu_svm:\n    encoder", "  pu_svm:\n    labels: oracle\n    encoder"),
+        "tune.pu_svm: got an entry with labels: oracle; expected none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_meant_is_refused_with_its_place(ask: Ask, name: str) -> None:
+    change, expected = WRONG[name]
+    with pytest.raises(AskedWrongly) as told:
+        ask(change)
+    assert expected in str(told.value)
+
+
+@pytest.mark.parametrize("space", ["[1, 2]", "", "text", "{lam: }"])
+def test_a_space_that_is_none_is_refused_with_its_place(ask: Ask, space: str) -> None:
+    with pytest.raises(AskedWrongly, match=r"params\.yaml:\d+: tune\.pu_svm\.space: .*; expected "):
+        ask(space=space)
+
+
+def test_an_empty_section_tune_asks_for_no_sweep(ask: Ask) -> None:
+    sweep = TINY[TINY.index("tune:\n") : TINY.index("methods:\n  oc")]
+    files = ask((sweep, "tune: {}\n\n"), ("configs: selected", "configs: published"))
+    assert not [path for path in files if path.parent == PLAN / "tune"]
+
+
+def test_spaces_are_those_of_the_project_wherever_the_params_file_lies(tmp_path: Path) -> None:
+    shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "mine.yaml").write_text(TINY)
+    assert len(read_params(tmp_path / "profiles" / "mine.yaml", tmp_path).tune["pu_svm"].configs) == 3
+
+
+def test_a_plan_removes_what_is_asked_no_more_and_leaves_alone_what_is_equal(ask: Ask, tmp_path: Path) -> None:
+    ask()
+    make_plan(read_params(tmp_path / "params.yaml")).write(tmp_path)
+    kept = tmp_path / PLAN / "tune" / "pu_svm.json"
+    state = kept.stat().st_mtime_ns, kept.stat().st_ino
+    ask(("  one_vs_all:\n", "  renamed:\n"))
+    touched = make_plan(read_params(tmp_path / "params.yaml")).write(tmp_path)
+    names = {"work/plan/tables": "one_vs_all renamed", "work/configs/published": "one_vs_all renamed"}
+    assert {str(path) for path in touched} == {f"{f}/{n}.json" for f, both in names.items() for n in both.split()}
+    assert not (tmp_path / PLAN / "tables" / "one_vs_all.json").exists()
+    assert (kept.stat().st_mtime_ns, kept.stat().st_ino) == state
