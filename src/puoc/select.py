@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from puoc.bind import bind
 from puoc.files import read_json, write_json
 from puoc.rows import Row, read_rows
 
@@ -76,13 +77,28 @@ def _words(beats: bool, complete: int, asked: int, best: float, published: float
     return f"published: none of {among} beat its {published:.4f} by a standard error (best gain {gain})"
 
 
+def _tuned(root: Path, planned: Path) -> list[Row]:
+    """Validation rows of a planned sweep."""
+    path = root / "results" / "tune" / "val" / f"{planned.stem}.parquet"
+    if not path.exists():
+        raise ValueError(f"{path} does not exist; the sweep writes it: run dvc repro tune@{planned.stem}")
+    rows = read_rows(path)
+    if {row["trial_id"] for row in rows} != {asked.trial.id for asked in bind(read_json(planned))}:
+        raise ValueError(f"{path} answers an earlier plan; run dvc repro tune@{planned.stem}")
+    return rows
+
+
 def select(root: Path) -> list[Path]:
-    """Write ``work/configs/selected/<table>.json`` for every table that asks for selected configurations."""
+    """Write ``work/configs/selected/<table>.json`` for every table that asks for selected configurations.
+
+    Raises
+    ------
+    ValueError : a planned sweep was not run, or its rows answer an earlier plan.
+    """
     import json
 
     choices = {
-        path.stem: choose(read_rows(root / "results" / "tune" / "val" / f"{path.stem}.parquet"))
-        for path in sorted((root / "work" / "plan" / "tune").glob("*.json"))
+        path.stem: choose(_tuned(root, path)) for path in sorted((root / "work" / "plan" / "tune").glob("*.json"))
     }
     written: list[Path] = []
     folder = root / "work" / "configs" / "selected"

@@ -1,0 +1,146 @@
+"""Choosing a configuration: what the criterion measures, when the published one stays, what is never read."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from math import erf, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from project import REPOSITORY
+
+from puoc.params import read_params
+from puoc.pipeline import answer
+from puoc.plan import make_plan
+from puoc.prepare import prepare
+from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, read_rows, write_rows
+from puoc.scoring import auc
+from puoc.select import choose, select
+
+PUBLISHED, OTHER, THIRD = "a" * 8, "b" * 8, "c" * 8
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("shift", [-0.5, 0.0, 1.5])
+def test_the_criterion_is_half_alpha_plus_the_auc_times_the_share_of_negatives(alpha: float, shift: float) -> None:
+    gen, n_p, n_u = np.random.default_rng(7), 20, 30
+    n_pos = round(alpha * n_u)
+    values = []
+    for _ in range(3000):
+        held_p, unl_pos, unl_neg = (gen.normal(shift * (n > 0), 1, abs(n)) for n in (n_p, n_pos, -(n_u - n_pos)))
+        values.append(auc(held_p, np.concatenate([unl_pos, unl_neg]), "withheld rows"))
+    true_auc = (1 + erf(shift / 2)) / 2  # P(x > y) for unit normals whose means differ by shift
+    expected = n_pos / n_u / 2 + (1 - n_pos / n_u) * true_auc
+    assert abs(np.mean(values) - expected) < 4 * np.std(values) / sqrt(len(values))
+
+
+def rows(values: dict[str, list[float | None]], **fields: object) -> list[Row]:
+    """Validation rows: one cell, a seed a value; None is a failed fit. The published configuration is ``a``."""
+    return [
+        dict.fromkeys(COLUMNS)
+        | {"cell": "pos=0", "seed": seed, "config_id": config, "params": json.dumps({"lam": config})}
+        | {"kind": "pu", "is_published": config == PUBLISHED, "auc_val_pu": value}
+        | {"status": "failed" if value is None else "ok"}
+        | fields
+        for config, of_config in values.items()
+        for seed, value in enumerate(of_config)
+    ]
+
+
+def test_a_gain_of_more_than_one_standard_error_is_chosen_and_one_of_less_is_not() -> None:
+    published = [0.70, 0.72, 0.74]
+    noise = [-0.03, 0.0, 0.03]  # standard error .03 / sqrt(3) = .0173
+    for gain, wins in ((0.018, True), (0.017, False)):
+        better = [p + gain + n for p, n in zip(published, noise, strict=True)]
+        choice = choose(rows({PUBLISHED: published, OTHER: better}))
+        assert choice.is_published is not wins
+        assert choice.config_id == (OTHER if wins else PUBLISHED)
+        assert json.loads(choice.params) == {"lam": choice.config_id}
+        assert choice.source.startswith("published: none of 2 of 2" if choice.is_published else "selected among 2 of 2")
+        assert choice.val_se == pytest.approx(0.03 / sqrt(3))
+
+
+def test_of_equals_the_published_one_is_chosen_whatever_the_ids_and_the_order() -> None:
+    same = [0.7, 0.8, 0.9]
+    for seed in range(5):
+        asked = rows({OTHER: same, PUBLISHED: same, THIRD: same})
+        random.Random(seed).shuffle(asked)
+        assert choose(asked).config_id == PUBLISHED
+
+
+def test_one_value_shows_no_error_so_the_published_one_stays() -> None:
+    choice = choose(rows({PUBLISHED: [0.5], OTHER: [0.99]}))
+    assert choice.is_published
+    assert "(n = 1)" in choice.source
+
+
+def test_a_configuration_that_failed_once_is_not_chosen_however_well_it_does_elsewhere() -> None:
+    asked = {PUBLISHED: [0.7, 0.7, 0.71], OTHER: [0.99, None, 0.99], THIRD: [0.8, 0.8, 0.82]}
+    choice = choose(rows(asked))
+    assert choice.config_id == THIRD
+    assert "2 of 3 configurations" in choice.source
+
+
+def test_where_the_published_one_failed_it_stays_and_the_row_says_so() -> None:
+    choice = choose(rows({PUBLISHED: [0.7, None], OTHER: [0.9, 0.91]}))
+    assert choice.is_published
+    assert "1 of 2 validation values" in choice.source
+    assert choice.val is None
+
+
+def test_the_choice_for_a_one_class_method_says_that_it_used_the_unlabelled_rows() -> None:
+    choice = choose(rows({PUBLISHED: [0.5, 0.51], OTHER: [0.9, 0.92]}, kind="oc"))
+    assert choice.source.startswith("selected_with_unlabelled among")
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny profile after its sweep."""
+    root = tmp_path_factory.mktemp("swept")
+    make_plan(read_params(REPOSITORY / "profiles" / "tiny.yaml", REPOSITORY)).write(root)
+    prepare("digits", root / "data", root / "work" / "prepared")
+    assert answer(root, "tune", "pu_svm") == {"ok": 6, "failed": 0, "known": 0}
+    return root
+
+
+@pytest.fixture
+def tuned(swept: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return Path(shutil.copytree(swept, tmp_path / "project"))
+
+
+def test_the_choice_reads_no_test_column(tuned: Path) -> None:
+    val, test = (tuned / "results" / "tune" / part / "pu_svm.parquet" for part in ("val", "test"))
+    assert not set(TEST_COLUMNS) & set(read_rows(val)[0])
+    chosen = tuned / "work" / "configs" / "selected" / "one_vs_all.json"
+    assert select(tuned) == [chosen]
+    before = chosen.read_bytes()
+    assert set(json.loads(before)) == {"oc_svm", "pu_svm", "nnpu"}
+
+    aucs = read_rows(test)
+    turned = [one | {"auc": 1 - one["auc"], "auc_train_pool": 0.5} for one in aucs]
+    write_rows(test, turned, (*TEST_KEYS, *TEST_COLUMNS))
+    select(tuned)
+    assert chosen.read_bytes() == before
+
+    shutil.rmtree(test.parent)
+    select(tuned)
+    assert chosen.read_bytes() == before
+
+
+def test_a_sweep_that_was_not_run_is_named(tuned: Path) -> None:
+    (tuned / "results" / "tune" / "val" / "pu_svm.parquet").unlink()
+    with pytest.raises(ValueError, match=r"pu_svm\.parquet does not exist; .* run dvc repro tune@pu_svm"):
+        select(tuned)
+
+
+def test_rows_of_an_earlier_plan_are_not_chosen_from(tuned: Path) -> None:
+    path = tuned / "work" / "plan" / "tune" / "pu_svm.json"
+    plan = json.loads(path.read_text())
+    path.write_text(json.dumps(plan | {"seeds": [0, 1, 2]}))
+    with pytest.raises(ValueError, match="answers an earlier plan; run dvc repro tune@pu_svm"):
+        select(tuned)
+    assert not (tuned / "work" / "configs" / "selected").exists()
