@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from puoc import cli_ledger
-from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, say
+from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say
 
 # One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -56,7 +56,7 @@ def plan(
         from puoc.params import read_params
         from puoc.plan import make_plan
 
-        made = make_plan(read_params(params))
+        made = make_plan(read_params(params, ROOT))
     if not check:
         made.write(ROOT)
     say(f"{params}: {_count(made.files, 'tables')} tables, {_count(made.files, 'tune')} sweeps, no fault")
@@ -71,6 +71,7 @@ def fetch(
 ) -> None:
     """Bring the raw data that the plan needs into data/."""
     with asked_wrongly():
+        planned(ROOT)
         from puoc.fetch import compare_with_dvc, write_fetched
         from puoc.files import read_json
 
@@ -87,6 +88,7 @@ def fetch(
 def prepare() -> None:
     """Turn raw data into arrays with a digest, below work/prepared."""
     with asked_wrongly():
+        planned(ROOT)
         from puoc.fetch import ensure
         from puoc.files import read_json, write_json
         from puoc.pipeline import names
@@ -112,6 +114,7 @@ def prepare() -> None:
 def pending() -> None:
     """Write which failed fits are due for another attempt, so that DVC runs their stages."""
     with asked_wrongly():
+        planned(ROOT)
         from puoc.pipeline import pending as write_pending
 
         found = write_pending(ROOT)
@@ -129,6 +132,7 @@ def tune(entry: Entry) -> None:
 def select() -> None:
     """Choose configurations by held-out positives and unlabelled rows: no negative label, no test row."""
     with asked_wrongly():
+        planned(ROOT)
         from puoc.select import select as write_selected
 
         written = write_selected(ROOT)
@@ -145,6 +149,7 @@ def run(table: Table) -> None:
 def compare() -> None:
     """Means, significance and choices from results/, written to results/compare."""
     with asked_wrongly():
+        planned(ROOT)
         from puoc.analysis import compare as write_comparison
 
         write_comparison(ROOT)
@@ -157,6 +162,7 @@ def report(
 ) -> None:
     """Write reports/index.html."""
     with asked_wrongly():
+        planned(ROOT)
         from puoc.report import build
 
         page = build(ROOT)
@@ -180,16 +186,19 @@ def track() -> None:
 
 @app.command()
 def status() -> None:
-    """Failed and missing rows; exit code 3 when failed rows stand."""
+    """Failed and missing rows, and what was not run; exit code 3 when failed rows stand."""
     with asked_wrongly():
-        from puoc.pipeline import unanswered
+        planned(ROOT)
+        from puoc.pipeline import not_run, unanswered
 
-        rows = unanswered(ROOT)
+        rows, without = unanswered(ROOT), not_run(ROOT)
     failed = [row for row in rows if row["status"] == "failed"]
     missing = len(rows) - len(failed)
     for row in failed:
         place = f"{row['table']}, {row['entry']}, {row['cell']}, seed {row['seed']}"
         say(f"failed ({row['attempts']} attempts): {place}: {row['reason']}  [{row['fit_id']}]")
+    if without:
+        say(f"not run: {', '.join(without)}")
     say(f"{len(failed)} failed rows, {missing} missing rows")
     if failed:
         say("the next dvc repro tries a fit once more, then it is quarantined; puoc retry lifts that")
@@ -200,6 +209,7 @@ def status() -> None:
 def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fits, or: all")]) -> None:
     """Allow quarantined fits one more attempt, made by the next dvc repro."""
     with asked_wrongly():
+        planned(ROOT)
         from puoc.ledger import Ledger
         from puoc.pipeline import unanswered
 
@@ -228,6 +238,7 @@ def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) 
 
 def _bring_into_line() -> None:
     with asked_wrongly():
+        planned(ROOT)
         from puoc.tracking import track as bring_into_line
 
         counts = bring_into_line(ROOT)
@@ -236,16 +247,19 @@ def _bring_into_line() -> None:
 
 def _answer(part: Any, name: str) -> None:
     with asked_wrongly():
+        planned(ROOT)
         from puoc.pipeline import answer, questions
 
         questions(ROOT, part, name)
     from puoc.live import LiveTracking
     from puoc.progress import Reporter
 
-    with LiveTracking(ROOT) as tracking, Reporter(name, console()) as reporter:
+    with asked_wrongly(), LiveTracking(ROOT) as tracking, Reporter(name, console()) as reporter:
         counts = answer(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
     elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
     say(f"{name}: {counts['ok']} fits computed, {counts['failed']} failed{elsewhere}")
+    if tracking.failure:
+        say(f"MLflow lacks some of them ({tracking.failure}); puoc track brings it into line")
 
 
 def _mirror() -> Path | None:

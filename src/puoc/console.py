@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -21,6 +22,12 @@ def asked_wrongly() -> Iterator[None]:
         yield
     except ValueError as error:
         _fail(str(error))
+
+
+def planned(root: Path) -> None:
+    """Raise ValueError where nothing was planned: before ``puoc plan``, or in a folder that is no project."""
+    if not (root / "work" / "plan" / "compute.json").exists():
+        raise ValueError(f"no work/plan in {root.resolve()}; run puoc plan in the folder of params.yaml")
 
 
 def _fail(message: str) -> NoReturn:

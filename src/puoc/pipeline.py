@@ -64,6 +64,11 @@ def answer(
     """Compute what a table or a sweep asks and the ledger lacks, then write its rows.
 
     ``on_rows`` gets the rows of every fit as soon as it has its record.
+
+    Raises
+    ------
+    ValueError : as ``questions`` and ``Runner.run``; no rows are written then.
+    OSError : the ledger or the results cannot be written.
     """
     plan, asked = questions(root, part, name)
     by_fit: dict[str, list[Asked]] = {}
@@ -76,7 +81,11 @@ def answer(
     settings = read_json(root / "work" / "plan" / "compute.json")
     runner = Runner(root, settings, on_done=report, on_progress=on_progress)
     counts = runner.run(plan, asked)
-    _write(root, part, name, collect(plan, asked, runner.ledger))
+    rows = collect(plan, asked, runner.ledger)
+    for unscored in rows:  # the fit stands in the ledger, but scoring it on a test set asked for later failed
+        if unscored["status"] == "missing" and unscored["fit_id"] in runner.reasons:
+            unscored |= {"status": "failed", "reason": runner.reasons[unscored["fit_id"]]}
+    _write(root, part, name, rows)
     return counts
 
 
@@ -121,8 +130,14 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
     return found
 
 
+def not_run(root: Path) -> list[str]:
+    """Planned tables and sweeps without a file of rows."""
+    parts: tuple[Part, ...] = ("tables", "tune")
+    return [name for part in parts for name in names(root, part) if not result_path(root, part, name).exists()]
+
+
 def unanswered(root: Path) -> list[Row]:
-    """Rows of the planned tables and sweeps that failed or are missing."""
+    """Rows that failed or are missing, of the planned tables and sweeps that were run."""
     parts: tuple[Part, ...] = ("tables", "tune")
     found = []
     for part in parts:

@@ -29,6 +29,8 @@ class Reporter:
             TextColumn("{task.fields[note]}"),
             console=console,
             transient=True,
+            redirect_stdout=False,  # a worker that is forked while the bar's thread holds its lock would wait for it
+            redirect_stderr=False,  # for ever with its first warning
         )
         self._task = self._bar.add_task(title, total=None, note="")
 

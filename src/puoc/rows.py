@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from puoc.bind import Asked
+from puoc.files import write_bytes
 from puoc.ledger import Entry, Ledger
 
 Row = dict[str, Any]
@@ -147,13 +148,9 @@ def write_rows(path: Path, rows: Sequence[Row], columns: Iterable[str] = COLUMNS
 
     schema = pa.schema([(name, _arrow(COLUMNS[name])) for name in columns])
     table = pa.Table.from_pylist([{name: r[name] for name in schema.names} for r in rows], schema=schema)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}"
-    try:
-        pq.write_table(table, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    content = BytesIO()
+    pq.write_table(table, content)
+    write_bytes(path, content.getvalue())
 
 
 def read_rows(path: Path) -> list[Row]:

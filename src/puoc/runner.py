@@ -16,6 +16,7 @@ from puoc.estimator import Compute
 from puoc.executors.job import Done, Job, compute
 from puoc.executors.local import Died, LocalExecutor
 from puoc.ledger import Ledger
+from puoc.prepare import Prepared
 from puoc.provenance import git_state
 from puoc.records import Fit, FitResult, TestSet
 
@@ -58,9 +59,17 @@ class Runner:
         self.root, self.settings = root, settings
         self.ledger = Ledger(root / "ledger")
         self.on_done, self.on_progress = on_done, on_progress
+        self.reasons: dict[str, str] = {}  # of fits that failed in this run
 
     def run(self, plan: dict[str, Any], asked: Iterable[Asked]) -> Counter[str]:
-        """Compute what is missing; counts of fits computed here as ``ok`` and ``failed``, elsewhere as ``known``."""
+        """Compute what is missing; counts of fits computed here as ``ok`` and ``failed``, elsewhere as ``known``.
+
+        Raises
+        ------
+        ValueError : the prepared data are missing or not those of the plan, there is no such device, or a record is
+            damaged. Nothing was computed then, or what was is recorded.
+        OSError : the ledger cannot be written.
+        """
         wanted: dict[str, Fit] = {}
         tests: dict[str, dict[str, TestSet]] = defaultdict(dict)
         for one in asked:
@@ -79,11 +88,15 @@ class Runner:
         counts: Counter[str] = Counter(ok=0, failed=0, known=0)
         if not missing:
             return counts
+        self._check_data(missing.values())
         self._load_libraries({fit.method for fit in missing.values()})
+        self._check_device()
         jobs = self._jobs(plan, missing, {fit_id: tuple(found.values()) for fit_id, found in tests.items()})
         with LocalExecutor(self._n_workers(), compute) as executor:
             for done in self._drive(executor, jobs, counts, len(missing)):
                 counts[done.status] += 1
+                if done.status == "failed":
+                    self.reasons[done.fit_id] = done.reason or "no reason is known"
                 self.on_done([done.fit_id])
         return counts
 
@@ -140,6 +153,7 @@ class Runner:
                 Job(
                     fits=tuple(batch),
                     tests=tuple(tests[fit.id] for fit in batch),
+                    attempts=tuple(self.ledger.attempts(fit.id) for fit in batch),
                     compute=how,
                     keep_models=self.settings["models"] == "all",
                     ledger=self.root / "ledger",
@@ -159,6 +173,25 @@ class Runner:
         if not self.ledger.is_final(fit.id):
             self.ledger.put(FitResult(fit=fit, status="skipped", reason=reason))
 
+    def _check_data(self, fits: Iterable[Fit]) -> None:
+        """Refuse what would fail every fit and use up its attempts."""
+        prepared = self.root / "work" / "prepared"
+        for name, expected in sorted({(fit.sample.dataset, fit.sample.data_digest) for fit in fits}):
+            got = Prepared.open(prepared / name).digest
+            if got != expected:
+                raise ValueError(f"{prepared / name} holds data {got}, the plan asks {expected}; run `puoc prepare`")
+
+    def _check_device(self) -> None:
+        import torch
+
+        device = self.settings["device"]
+        if device == "cpu":
+            return
+        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # else asking makes CUDA unusable after a fork
+        there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if int(device.partition(":")[2] or 0) >= there:
+            raise ValueError(f"compute.device: got {device}; expected cpu, or one of the {there} CUDA devices here")
+
     @staticmethod
     def _load_libraries(methods: Iterable[str]) -> None:
         """Import what fits need before workers are forked: once for all, and not within a fit's seconds."""
@@ -171,4 +204,5 @@ class Runner:
 
 
 def _apart(job: Job) -> list[Job]:
-    return [job._replace(fits=(fit,), tests=(tests,)) for fit, tests in zip(job.fits, job.tests, strict=True)]
+    lanes = zip(job.fits, job.tests, job.attempts, strict=True)
+    return [job._replace(fits=(fit,), tests=(tests,), attempts=(made,)) for fit, tests, made in lanes]

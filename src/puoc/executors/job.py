@@ -29,6 +29,7 @@ class Job(NamedTuple):
 
     fits: tuple[Fit, ...]
     tests: tuple[tuple[TestSet, ...], ...]
+    attempts: tuple[int, ...]  # of each fit, when the run began
     compute: Compute
     keep_models: bool
     ledger: Path
@@ -38,7 +39,7 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What became of one fit of a job; ``busy``: somebody else is computing it, ``known``: somebody else has."""
+    """What became of one fit of a job; ``busy``: somebody else is computing it, ``known``: the ledger has it."""
 
     fit_id: str
     status: Literal["ok", "failed", "busy", "known"]
@@ -46,7 +47,12 @@ class Done(NamedTuple):
 
 
 def compute(job: Job) -> list[Done]:
-    """Compute what this process can claim of a job. A fit that raises is recorded as failed, with its reason."""
+    """Compute what this process can claim of a job. A fit that raises is recorded as failed, with its reason.
+
+    Raises
+    ------
+    OSError, ValueError : the ledger cannot be written, or a record in it is damaged.
+    """
     ledger = Ledger(job.ledger)
     claims: dict[int, Claim] = {}
     done: dict[int, Done] = {}
@@ -59,6 +65,8 @@ def compute(job: Job) -> list[Done]:
     with Heartbeat(list(claims.values())):
         ready = [i for i in claims if not _is_answered(job, i, ledger)]
         done |= {i: Done(job.fits[i].id, "known") for i in claims if i not in ready}
+        done |= {i: lost for i in ready if (lost := _failed_elsewhere(job, i, ledger))}
+        ready = [i for i in ready if i not in done]
         known = [i for i in ready if ledger.is_final(job.fits[i].id)]
         for group in [*([i] for i in known), [i for i in ready if i not in known]]:
             done |= _attempt(job, group, ledger)
@@ -69,6 +77,15 @@ def _is_answered(job: Job, i: int, ledger: Ledger) -> bool:
     """True where another process recorded everything between the question and the claim."""
     fit = job.fits[i]
     return all(ledger.has(fit.id, Trial(fit=fit, test=test).id) for test in job.tests[i])
+
+
+def _failed_elsewhere(job: Job, i: int, ledger: Ledger) -> Done | None:
+    """The failure that another run recorded since this one began: the next attempt is for the next run."""
+    fit_id = job.fits[i].id
+    if ledger.is_final(fit_id) or ledger.attempts(fit_id) <= job.attempts[i]:
+        return None
+    entry = ledger.get(fit_id)
+    return Done(fit_id, "failed", entry.result.reason if entry else None)
 
 
 def _attempt(job: Job, lanes: list[int], ledger: Ledger) -> dict[int, Done]:

@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class Died(NamedTuple):
-    """A worker ended in the middle of a job: killed, out of memory, a crash in native code."""
+    """A worker ended before its job was done: killed, out of memory, a crash in native code."""
 
     exit_code: int | None
 
@@ -26,6 +26,12 @@ class Died(NamedTuple):
         if code is not None and code < 0:
             return f"the worker was killed by signal {-code} ({signal.Signals(-code).name})"
         return f"the worker ended with exit code {code}"
+
+
+class _Refused(NamedTuple):
+    """What a call raised: no fault of its job, which has its own boundary, but of what all jobs need."""
+
+    error: Exception
 
 
 class _Worker:
@@ -62,7 +68,12 @@ class LocalExecutor:
         self.workers.clear()
 
     def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | Died]]:
-        """Yield each job with its outcome, as they come. ``tick`` is called at least every half second."""
+        """Yield each job with its outcome, as they come. ``tick`` is called at least every half second.
+
+        Raises
+        ------
+        OSError, ValueError : what a call raised, for example where the ledger's disk is full; other jobs are given up.
+        """
         queue = list(reversed(jobs))
         while queue or any(worker.job is not None for worker in self.workers):
             raise_if_interrupted()
@@ -83,18 +94,21 @@ class LocalExecutor:
 
     def _send(self, worker: _Worker, queue: list[J]) -> None:
         worker.job = queue.pop()
-        with suppress(BrokenPipeError):  # it died idle; _receive finds the closed pipe and reports the job
+        with suppress(ConnectionError):  # it died; _receive finds the closed pipe and reports the job
             worker.connection.send(worker.job)
 
     def _receive(self, worker: _Worker) -> tuple[object, object]:
         job, worker.job = worker.job, None
         try:
-            return job, worker.connection.recv()
-        except (EOFError, ConnectionResetError):
+            outcome = worker.connection.recv()
+        except (EOFError, OSError):  # the second: it died while it sent
             worker.process.join()
             self.workers.remove(worker)
             worker.connection.close()
             return job, Died(worker.process.exitcode)
+        if isinstance(outcome, _Refused):
+            raise outcome.error
+        return job, outcome
 
 
 def _serve(connection: Connection, parents: Connection, call: Callable[[J], R], parent: int) -> None:
@@ -109,4 +123,8 @@ def _serve(connection: Connection, parents: Connection, call: Callable[[J], R], 
             job = connection.recv()
         except EOFError:
             return
-        connection.send(call(job))
+        try:
+            outcome: object = call(job)
+        except (OSError, ValueError) as error:
+            outcome = _Refused(error)
+        connection.send(outcome)

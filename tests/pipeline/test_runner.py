@@ -1,0 +1,321 @@
+"""The runner with real workers and a real ledger: nothing is lost, nothing done twice, every end is told."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from puoc.cli import app
+from puoc.executors import job as jobs
+from puoc.executors.local import Died, LocalExecutor
+from puoc.params import read_params
+from puoc.pipeline import answer, questions, unanswered
+from puoc.plan import make_plan
+from puoc.prepare import prepare
+from puoc.progress import Reporter
+from puoc.records import FitResult
+from puoc.rows import Row, read_rows
+from puoc.runner import Progress, Runner
+
+PARAMS = """
+compute: {workers: 2, lane_map: loop, models: all, device: cpu}
+tables:
+  shift:
+    scenario: named_shift
+    dataset: digits
+    pos: [3]
+    shifts: [{neg: [1]}]
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 2
+    configs: published
+    methods: [oc_svm, nnpu]
+methods:
+  oc_svm: {params: {kernel: linear, nu: 0.5, gamma: 2.0e-3}}
+  nnpu:
+    prior: true
+    params:
+      {lr: 1.0e-2, lr_decay: 1.0, epochs: 1, batch_size: 64, batching: union, surrogate: sigmoid, correction: ascent}
+"""
+LATER = ("shifts: [{neg: [1]}]", "shifts: [{neg: [1]}, {neg: [1], neg_test: [8]}]")
+
+Said = Callable[..., tuple[int, str]]
+
+
+def plan(root: Path, *changes: tuple[str, str]) -> None:
+    text = PARAMS
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    (root / "params.yaml").write_text(text)
+    make_plan(read_params(root / "params.yaml")).write(root)
+
+
+def rows(root: Path) -> list[Row]:
+    return read_rows(root / "results" / "tables" / "shift.parquet")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("prepared")
+    prepare("digits", folder / "data", folder / "prepared")
+    return folder / "prepared" / "digits"
+
+
+@pytest.fixture
+def root(tmp_path: Path, prepared: Path) -> Path:
+    """A planned project with its data, in which nothing was run."""
+    plan(tmp_path)
+    shutil.copytree(prepared, tmp_path / "work" / "prepared" / "digits")
+    return tmp_path
+
+
+@pytest.fixture
+def puoc(root: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
+    """Exit code and words of a command in the project, as a stage: MLflow is left to the stage report."""
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("DVC_STAGE", "run@shift")
+
+    def call(*words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, words)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.output
+
+    return call
+
+
+# what is there, and what is not
+
+
+def test_a_table_is_computed_once_and_its_progress_adds_up(root: Path) -> None:
+    states: list[Progress] = []
+    told: list[Row] = []
+    assert answer(root, "tables", "shift", on_rows=told.extend, on_progress=states.append)["ok"] == 4
+    assert {row["status"] for row in rows(root)} == {"ok"}
+    assert sorted(row["trial_id"] for row in told) == sorted(row["trial_id"] for row in rows(root))
+    done = [state.ok + state.failed for state in states]
+    assert done == sorted(done)
+    assert {state.wanted for state in states} == {4}
+    assert all(state.remaining == 4 - n for state, n in zip(states, done, strict=True))
+    before = {path: path.stat().st_mtime_ns for path in (root / "ledger").rglob("*.*")}
+    assert answer(root, "tables", "shift") == {"ok": 0, "failed": 0, "known": 0}
+    assert {path: path.stat().st_mtime_ns for path in (root / "ledger").rglob("*.*")} == before
+
+
+def test_without_prepared_data_nothing_is_started_and_no_attempt_is_used_up(root: Path, puoc: Said) -> None:
+    meta = root / "work" / "prepared" / "digits" / "meta.json"
+    other = json.loads(meta.read_text()) | {"digest": "0" * 32}
+    meta.write_text(json.dumps(other))
+    code, said = puoc("run", "shift")
+    assert code == 2
+    assert f"holds data {'0' * 32}, the plan asks" in said
+    shutil.rmtree(meta.parent)
+    code, said = puoc("run", "shift")
+    assert code == 2
+    assert "holds no prepared dataset" in said
+    assert "run `puoc prepare`" in said
+    assert not (root / "ledger").exists()
+    assert not (root / "results" / "tables").exists()
+
+
+def test_a_device_that_is_not_there_is_told_before_any_fit_fails_for_it(root: Path, puoc: Said) -> None:
+    plan(root, ("device: cpu", "device: cuda:99"))
+    code, said = puoc("run", "shift")
+    assert code == 2
+    assert "compute.device: got cuda:99; expected cpu, or one of the" in said
+    assert not (root / "ledger").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["fetch", "prepare", "pending", "tune x", "select", "run x", "compare", "report", "track", "status", "retry all"],
+)
+def test_in_a_folder_that_is_no_project_a_command_says_so_and_writes_nothing(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, words.split())
+    assert done.exit_code == 2, done.output
+    assert f"no work/plan in {tmp_path}; run puoc plan in the folder of params.yaml" in done.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_status_names_what_was_not_run(puoc: Said) -> None:
+    code, said = puoc("status")
+    assert code == 0
+    assert "not run: shift" in said
+    assert puoc("run", "shift")[0] == 0
+    assert "not run" not in puoc("status")[1]
+
+
+def test_an_interrupted_run_writes_no_results_and_the_next_computes_the_rest(root: Path) -> None:
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        answer(root, "tables", "shift", on_rows=stop)
+    assert not (root / "results" / "tables").exists()
+    known = len([path for path in (root / "ledger").rglob("*.json") if "+" not in path.name])
+    assert 1 <= known < 4
+    assert answer(root, "tables", "shift")["ok"] == 4 - known
+    assert not list((root / "ledger").rglob("*.claim"))
+
+
+# failures
+
+
+def test_a_store_that_fails_costs_no_result_and_no_exit_code(
+    root: Path, puoc: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DVC_STAGE")
+    (root / "mlruns").write_text("a file where MLflow's folder belongs")
+    code, said = puoc("run", "shift")
+    assert code == 0, said
+    assert "shift: 4 fits computed, 0 failed" in said
+    assert "MLflow lacks some of them" in said
+    assert "puoc track brings it into line" in said
+    assert {row["status"] for row in rows(root)} == {"ok"}
+
+
+def test_a_damaged_record_is_one_sentence_that_names_its_file(root: Path, puoc: Said) -> None:
+    assert puoc("run", "shift")[0] == 0
+    record = next(path for path in (root / "ledger").rglob("*.json"))
+    record.write_bytes(b"{")
+    code, said = puoc("run", "shift")
+    assert code == 2
+    assert f"{record.name}: not a record" in said
+    assert "delete it and run again" in said
+
+
+def test_a_ledger_that_cannot_be_written_ends_the_run_with_its_own_words(root: Path) -> None:
+    (root / "ledger").write_text("a file where the ledger's folder belongs")
+    with pytest.raises(OSError, match="ledger"):
+        answer(root, "tables", "shift")
+    assert not (root / "results" / "tables").exists()
+
+
+def test_a_failure_that_another_run_recorded_meanwhile_leaves_the_next_attempt_to_the_next_run(root: Path) -> None:
+    settings = json.loads((root / "work" / "plan" / "compute.json").read_text())
+    table, asked = questions(root, "tables", "shift")
+    runner = Runner(root, settings)
+    fit = asked[0].trial.fit
+    begun = runner._jobs(table, {fit.id: fit}, {fit.id: (asked[0].trial.test,)})
+    runner.ledger.put(FitResult(fit=fit, status="failed", reason="RuntimeError: elsewhere"))
+    assert jobs.compute(begun[0]) == [jobs.Done(fit.id, "failed", "RuntimeError: elsewhere")]
+    assert runner.ledger.attempts(fit.id) == 1
+    assert answer(root, "tables", "shift")["ok"] == 4  # which is the next run
+    assert runner.ledger.get(fit.id).result.attempts == 2  # type: ignore[union-attr]
+
+
+# test sets that are asked later
+
+
+def test_a_test_set_asked_later_is_scored_by_the_same_model_kept_or_not(root: Path) -> None:
+    answer(root, "tables", "shift")
+    plan(root, LATER)
+    assert answer(root, "tables", "shift")["ok"] == 4
+    kept = {(r["entry"], r["cell"], r["seed"]): (r["status"], r["auc"], r["auc_train_pool"]) for r in rows(root)}
+    assert len(kept) == 8
+    shutil.rmtree(root / "ledger")
+    for changes in ((), (LATER,)):
+        plan(root, ("models: all", "models: none"), *changes)
+        answer(root, "tables", "shift")
+    assert not list((root / "ledger").rglob("*.safetensors"))
+    again = {(r["entry"], r["cell"], r["seed"]): (r["status"], r["auc"], r["auc_train_pool"]) for r in rows(root)}
+    assert again == kept
+
+
+def test_a_test_set_that_could_not_be_scored_is_a_failed_row_with_its_reason(root: Path) -> None:
+    answer(root, "tables", "shift")
+    for path in (root / "ledger").rglob("*.safetensors"):
+        path.write_bytes(b"damaged")
+    plan(root, LATER)
+    assert answer(root, "tables", "shift")["failed"] == 4
+    assert {(row["cell"], row["status"]) for row in rows(root)} == {("1->1", "ok"), ("1->8", "failed")}
+    assert all("safetensors" in row["reason"] for row in unanswered(root))
+    assert len(unanswered(root)) == 4
+
+
+# workers
+
+
+def _connection() -> Any:
+    return sys._getframe(2).f_locals["connection"]
+
+
+def _obey(job: str) -> str:
+    if job == "dies while it sends":
+        os.write(_connection().fileno(), b"\0\0")  # half of a message's length
+        os._exit(1)
+    if job == "is killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if job == "is too much":
+        raise OSError(28, "No space left on device", "ledger")
+    if job.startswith("who"):
+        return str(os.getpid())
+    return job
+
+
+@pytest.mark.parametrize("job", ["dies while it sends", "is killed"])
+def test_a_worker_that_dies_is_replaced_and_its_job_reported(job: str) -> None:
+    with LocalExecutor(2, _obey) as executor:
+        outcomes = dict(executor.run(["a", job, "b", "c"]))
+        assert isinstance(outcomes.pop(job), Died)
+        assert outcomes == {"a": "a", "b": "b", "c": "c"}
+
+
+def test_a_worker_that_died_idle_costs_one_report_and_no_run() -> None:
+    with LocalExecutor(1, _obey) as executor:
+        pid = int(dict(executor.run(["who"]))["who"])
+        os.kill(pid, signal.SIGKILL)
+        executor.workers[0].process.join()
+        outcomes = dict(executor.run(["a", "b"]))
+    assert isinstance(outcomes["a"], Died)
+    assert outcomes["b"] == "b"
+
+
+def test_messages_larger_than_a_pipe_stop_nobody() -> None:
+    large = [str(i) * 3_000_000 for i in range(6)]
+    with LocalExecutor(2, _obey) as executor:
+        assert sorted(outcome for _, outcome in executor.run(large)) == sorted(large)
+
+
+def test_what_all_jobs_need_and_lack_ends_the_run_with_the_workers_own_error() -> None:
+    with LocalExecutor(2, _obey) as executor:
+        with pytest.raises(OSError, match="No space left on device: 'ledger'"):
+            list(executor.run(["a", "is too much", "b"]))
+        processes = [worker.process for worker in executor.workers]
+    assert not any(process.is_alive() for process in processes)
+
+
+# words for people
+
+
+def test_the_time_left_is_that_of_the_fits_done_so_far() -> None:
+    reporter = Reporter("table", Console(file=io.StringIO()))
+    reporter.started = time.monotonic() - 80
+    assert reporter._note(Progress(10, 0, 0, 0)) == "ETA after the first fit"
+    assert reporter._note(Progress(10, 3, 1, 0)) == "1 failed, ETA 2:00"
+    assert reporter._note(Progress(4, 1, 0, 3, "process 7 on here")).startswith(
+        "3 computed elsewhere by process 7 on h"
+    )
+
+
+def test_a_bar_on_a_terminal_leaves_the_streams_of_forked_workers_alone() -> None:
+    before = sys.stdout, sys.stderr
+    with Reporter("table", Console(file=io.StringIO(), force_terminal=True)) as reporter:
+        reporter.update(Progress(10, 3, 1, 0))
+        assert (sys.stdout, sys.stderr) == before
