@@ -97,7 +97,7 @@ WRONG = {
     ),
     "an unknown dataset": (
         ("dataset: digits", "dataset: digit"),
-        ["tables.one_vs_all.dataset: got 'digit' (did you mean 'digits'?); expected one of digits"],
+        ["tables.one_vs_all.dataset: got 'digit' (did you mean 'digits'?); expected one of "],
     ),
     "an unknown scenario": (
         ("scenario: one_vs_all", "scenario: one_versus_all"),
