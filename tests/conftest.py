@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any
     folder, made = shared / name, shared / f"{name}.json"
     with FileLock(shared / f"{name}.lock"):
         if not made.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # of one that failed
             made.write_text(json.dumps(make(folder)))
     return folder, json.loads(made.read_text())
 
