@@ -1,4 +1,7 @@
-"""The command line. Exit codes: 0 done, 2 asked wrongly (nothing was started), 3 failed rows stand, 130 interrupted."""
+"""The command line.
+
+Exit codes: 0 done, 1 the storage refused, 2 asked wrongly (nothing was started), 3 failed rows stand, 130 interrupted.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from puoc import cli_ledger
-from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say
+from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say, storage_refused
 
 # One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -254,7 +257,12 @@ def _answer(part: Any, name: str) -> None:
     from puoc.live import LiveTracking
     from puoc.progress import Reporter
 
-    with asked_wrongly(), LiveTracking(ROOT) as tracking, Reporter(name, console()) as reporter:
+    with (
+        asked_wrongly(),
+        storage_refused(),
+        LiveTracking(ROOT) as tracking,
+        Reporter(name, console()) as reporter,
+    ):
         counts = answer(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
     elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
     say(f"{name}: {counts['ok']} fits computed, {counts['failed']} failed{elsewhere}")

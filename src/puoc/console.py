@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-ASKED_WRONGLY, FAILED_ROWS, INTERRUPTED = 2, 3, 130
+REFUSED, ASKED_WRONGLY, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
 
 
 @contextmanager
@@ -24,15 +24,24 @@ def asked_wrongly() -> Iterator[None]:
         _fail(str(error))
 
 
+@contextmanager
+def storage_refused() -> Iterator[None]:
+    """Turn an OSError of the block, a full disk or a folder without rights, into its message and exit code 1."""
+    try:
+        yield
+    except OSError as error:
+        _fail(f"{error}; what is recorded stays, and the same command goes on from there", REFUSED)
+
+
 def planned(root: Path) -> None:
     """Raise ValueError where nothing was planned: before ``puoc plan``, or in a folder that is no project."""
     if not (root / "work" / "plan" / "compute.json").exists():
         raise ValueError(f"no work/plan in {root.resolve()}; run puoc plan in the folder of params.yaml")
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, code: int = ASKED_WRONGLY) -> NoReturn:
     console(stderr=True).print(message, style="red", highlight=False, markup=False, soft_wrap=True)
-    raise typer.Exit(ASKED_WRONGLY)
+    raise typer.Exit(code)
 
 
 def say(message: str) -> None:

@@ -200,10 +200,12 @@ def test_a_damaged_record_is_one_sentence_that_names_its_file(root: Path, puoc: 
     assert "delete it and run again" in said
 
 
-def test_a_ledger_that_cannot_be_written_ends_the_run_with_its_own_words(root: Path) -> None:
+def test_a_ledger_that_cannot_be_written_ends_the_run_with_its_own_words(root: Path, puoc: Said) -> None:
     (root / "ledger").write_text("a file where the ledger's folder belongs")
-    with pytest.raises(OSError, match="ledger"):
-        answer(root, "tables", "shift")
+    code, said = puoc("run", "shift")
+    assert code == 1
+    assert "Not a directory: 'ledger/" in said
+    assert "what is recorded stays, and the same command goes on from there" in said
     assert not (root / "results" / "tables").exists()
 
 
@@ -299,6 +301,14 @@ def test_what_all_jobs_need_and_lack_ends_the_run_with_the_workers_own_error() -
             list(executor.run(["a", "is too much", "b"]))
         processes = [worker.process for worker in executor.workers]
     assert not any(process.is_alive() for process in processes)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(-9, "killed by signal 9 (Killed)"), (-40, "killed by signal 40 ("), (1, "ended with exit code 1")],
+)
+def test_how_a_worker_ended_is_told_whatever_the_signal(code: int, words: str) -> None:
+    assert words in str(Died(code))
 
 
 # words for people

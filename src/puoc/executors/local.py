@@ -24,7 +24,7 @@ class Died(NamedTuple):
     def __str__(self) -> str:
         code = self.exit_code
         if code is not None and code < 0:
-            return f"the worker was killed by signal {-code} ({signal.Signals(-code).name})"
+            return f"the worker was killed by signal {-code} ({signal.strsignal(-code)})"
         return f"the worker ended with exit code {code}"
 
 
