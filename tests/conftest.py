@@ -1,10 +1,12 @@
-"""Fixtures that need the whole job: projects as users have them, one of them finished once for all tests."""
+"""Fixtures made once for all tests: raw files from a mirror, and projects as users have them, one of them finished."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from filelock import FileLock
 from project import Project, Repro, clone, fresh
 
 New = Callable[..., Project]
+Mirror = Callable[[str], Path]
 Finished = tuple[Project, Repro]
 
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
@@ -37,6 +40,29 @@ def _after_first_repro(source: Path, root: Path, *edits: tuple[str, str]) -> dic
     for old, new in edits:
         project.edit("params.yaml", old, new)
     return project.repro_passes()._asdict()
+
+
+@pytest.fixture(scope="session")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> Mirror:
+    """The folder that holds a dataset's raw files as its source lays them out; called with the dataset's name.
+
+    PUOC_MIRROR names a folder that either holds them so, or has a program ``lay_out`` that writes them so.
+    """
+    if not os.environ.get("PUOC_MIRROR"):
+        pytest.skip("PUOC_MIRROR is not set: it names a folder with the raw files of datasets")
+    given = Path(os.environ["PUOC_MIRROR"])
+
+    def holding(name: str) -> Path:
+        if (given / name).is_dir():
+            return given
+
+        def lay_out(folder: Path) -> None:
+            done = subprocess.run([sys.executable, given / "lay_out", folder, name], capture_output=True, text=True)
+            assert done.returncode == 0, f"PUOC_MIRROR={given} does not give {name}: {done.stderr}"
+
+        return _once(tmp_path_factory, f"mirror-{name}", lay_out)[0]
+
+    return holding
 
 
 @pytest.fixture(scope="session")
