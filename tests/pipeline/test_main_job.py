@@ -217,8 +217,13 @@ def test_make_repro_ends_with_an_error_where_failed_rows_stand(new_project: New)
     project.write("src/puoc/methods/broken.py", FAILING)
     project.edit("params.yaml", "methods: [oc_svm, pu_svm, nnpu]", "methods: [oc_svm, broken]")
     project.edit("params.yaml", "methods:\n  oc_svm", "methods:\n  broken: {params: {weight: 1.5}}\n  oc_svm")
-    words = ["make", "repro", "STAMP=Makefile"]  # installed already
-    done = subprocess.run(words, cwd=project.root, env=project.env, capture_output=True, text=True, check=False)
+    # .venv is the environment of these tests: it counts as installed, and must not be installed into
+    project.write(".installed", "")
+    words = ["make", "repro", "STAMP=.installed"]
+    env = project.env | {"PIP_DRY_RUN": "1"}
+    planned = subprocess.run([*words, "-n"], cwd=project.root, env=env, capture_output=True, text=True, check=True)
+    assert "pip install" not in planned.stdout
+    done = subprocess.run(words, cwd=project.root, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "Error 3" in done.stderr
     assert "report:     reports/index.html" in done.stdout
