@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from typing import Literal
 
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import batch_norm
+
+Part = Literal["all", "features", "head"]
 Shape = tuple[int, ...]
 
 
@@ -27,9 +32,7 @@ class Net(nn.Module):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
-        channels, height, width = shape
-        if min(height, width) < 8:
-            raise ValueError(f"images of at least 8x8 pixels expected, got {height}x{width}")
+        channels, height, width = _image(shape)
         self.features = nn.Sequential(
             *(nn.Conv2d(channels, 16, 5, padding=2), nn.ReLU()),
             *(nn.Conv2d(16, 16, 3, padding=1, stride=2), nn.ReLU()),
@@ -47,6 +50,111 @@ class Net(nn.Module):
         """Logits (b,) of images (b, channels, height, width)."""
         logits: Tensor = self.head(self.features(x))
         return logits
+
+
+class BatchNorm(nn.Module):
+    """Batch normalisation of (b, channels, height, width) without scale and shift; no counter among its buffers.
+
+    In training mode by the statistics of the batch. The running ones, by which evaluation normalises, move with a
+    batch alone that is tracked: an adversarial one is not, and under ``torch.func.grad`` none can be.
+    """
+
+    mean: Tensor
+    var: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(channels))
+        self.register_buffer("var", torch.ones(channels))
+
+    def forward(self, x: Tensor, track: bool = True) -> Tensor:
+        """Normalised x, of its shape."""
+        if self.training and not track:
+            return batch_norm(x, None, None, training=True, eps=1e-4)
+        return batch_norm(x, self.mean, self.var, training=self.training, momentum=0.1, eps=1e-4)
+
+
+class Layers(nn.Sequential):
+    """Layers in sequence; those that keep running statistics are told whether to track this batch."""
+
+    def forward(self, x: Tensor, track: bool = True) -> Tensor:
+        """What the last layer gives."""
+        for layer in self:
+            x = layer(x, track) if isinstance(layer, BatchNorm) else layer(x)
+        return x
+
+
+class Halves(nn.Module):
+    """A network in two parts, so that something can be searched for between them."""
+
+    def __init__(self, features: nn.Sequential, head: nn.Sequential) -> None:
+        super().__init__()
+        self.features, self.head = Layers(*features), Layers(*head)
+
+    def forward(self, x: Tensor, part: Part = "all", track: bool = True) -> Tensor:
+        """Logits (b,) of rows, features (b, *middle) of rows, or logits of features."""
+        if part != "head":
+            x = self.features(x, track)
+        out: Tensor = x if part == "features" else self.head(x, track)
+        return out
+
+
+def lenet(shape: Shape) -> Halves:
+    """LeNet by which DROCC's authors learn CIFAR-10 (Goyal et al., 2020); 528,800 parameters on 3x32x32.
+
+    Three poolings halve the image's sides (rounding up), any image of at least 8x8 pixels will do; the parts meet after
+    the second one. No layer has a bias.
+
+    Raises
+    ------
+    ValueError : images below 8x8 pixels.
+    """
+    channels, height, width = _image(shape)
+    features = nn.Sequential(*_normed(channels, 32), *_normed(32, 64))
+    eighths = -(-height // 8) * -(-width // 8)
+    head = nn.Sequential(
+        *_normed(64, 128),
+        nn.Flatten(1),
+        *(nn.Linear(128 * eighths, 128, bias=False), nn.LeakyReLU(0.01)),
+        *(nn.Linear(128, 64, bias=False), nn.LeakyReLU(0.01)),
+        *(nn.Linear(64, 1, bias=False), nn.Flatten(0)),
+    )
+    return Halves(features, head)
+
+
+def _normed(before: int, after: int) -> tuple[nn.Module, ...]:
+    conv = nn.Conv2d(before, after, 5, padding=2, bias=False)
+    return conv, BatchNorm(after), nn.LeakyReLU(0.01), nn.MaxPool2d(2, ceil_mode=True)
+
+
+def halves_for(shape: Shape, images: Literal["lenet", "net"]) -> Halves:
+    """``net_for`` in two parts, with ``lenet`` for images if asked; a perceptron is cut after its first hidden layer.
+
+    Raises
+    ------
+    ValueError : as ``net_for``.
+    """
+    if len(shape) == 3 and images == "lenet":
+        return lenet(shape)
+    whole = net_for(shape)
+    if isinstance(whole, Net):
+        return Halves(whole.features, whole.head)
+    layers = mlp(*shape)
+    return Halves(layers[:2], layers[2:])
+
+
+def middle(shape: Shape, images: Literal["lenet", "net"]) -> Shape:
+    """Shape of one row's features in ``halves_for``."""
+    if len(shape) == 1:
+        return (128,)
+    return (64 if images == "lenet" else 32, *map(_quarter, shape[1:]))
+
+
+def _image(shape: Shape) -> tuple[int, int, int]:
+    channels, height, width = shape
+    if min(height, width) < 8:
+        raise ValueError(f"images of at least 8x8 pixels expected, got {height}x{width}")
+    return channels, height, width
 
 
 def _quarter(side: int) -> int:
