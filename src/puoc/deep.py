@@ -105,6 +105,10 @@ class Deep(FittedNet):
         """New values of buffers after an optimizer step, by name (an offset set to a quantile of scores, say)."""
         return {}
 
+    def estimate_prior(self, sample: PUSample) -> float | None:
+        """What ``alpha_hat_`` is to be, from the trained network and its training rows."""
+        return None
+
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
         """Fit one independent copy per sample; each is seeded by its own sample alone.
 
@@ -172,7 +176,8 @@ class Deep(FittedNet):
             curves[epoch] = (total / len(sizes)).cpu().numpy()
             self._check_finite(curves[epoch], samples, epoch)
         lane_map = "vmap" if isinstance(lanes, StackedLanes) else "loop"
-        return [self._fitted(net, curve, lane_map) for net, curve in zip(lanes.nets(), curves.T, strict=True)]
+        trained = zip(samples, lanes.nets(), curves.T, strict=True)
+        return [self._fitted(sample, net, curve, lane_map) for sample, net, curve in trained]
 
     def _noise(self, x_p: Tensor, x_u: Tensor, gens: Sequence[torch.Generator]) -> Noise:
         drawn = [self.draws(*lane) for lane in zip(x_p, x_u, gens, strict=True)]
@@ -184,9 +189,10 @@ class Deep(FittedNet):
                 lane = f"{self.name}: the loss of the lane with seed {sample.seed} is {loss} in epoch {epoch}"
                 raise FloatingPointError(f"{lane}, a finite one expected; a smaller lr may help")
 
-    def _fitted(self, net: nn.Module, curve: Array, lane_map: str) -> Self:
+    def _fitted(self, sample: PUSample, net: nn.Module, curve: Array, lane_map: str) -> Self:
         one = copy(self)
-        one.net_, one.curve_, one.alpha_hat_, one.lane_map_ = net.eval(), {"loss": curve.tolist()}, None, lane_map
+        one.net_, one.curve_, one.lane_map_ = net.eval(), {"loss": curve.tolist()}, lane_map
+        one.alpha_hat_ = one.estimate_prior(sample)
         return one
 
 

@@ -67,11 +67,17 @@ def non_negative(
 ) -> Tensor:
     """Non-negative PU risk, alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg) (Kiryo et al., 2017, nnPU).
 
-    ``clamp`` differentiates just that. ``ascent`` is the paper's algorithm with beta = 0 and gamma = 1: where the
-    bracket is negative the step follows the gradient of minus the bracket alone. The value is the same for both.
-    Parameters as in ``unbiased``.
+    Corrections as in ``corrected``, parameters as in ``unbiased``.
     """
-    positive, negative = _parts(loss, f_p, f_u, alpha)
+    return corrected(*_parts(loss, f_p, f_u, alpha), correction)
+
+
+def corrected(positive: Tensor, negative: Tensor, correction: Correction) -> Tensor:
+    """positive + max(0, negative), where ``negative`` estimates what cannot be negative (Kiryo et al., 2017).
+
+    ``clamp`` differentiates just that. ``ascent`` is the paper's algorithm with beta = 0 and gamma = 1: where
+    ``negative`` is below 0 the step follows the gradient of -negative alone. The value is the same for both.
+    """
     risk = positive + negative.clamp(min=0)
     if correction == "clamp":
         return risk
