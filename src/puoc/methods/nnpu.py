@@ -1,6 +1,6 @@
-"""nnPU (Kiryo et al., 2017): a network trained on the non-negative PU risk; it needs the class prior alpha.
+"""Networks trained on a PU risk: uPU (du Plessis et al., 2015, unbiased) and nnPU (Kiryo et al., 2017, non-negative).
 
-In Bagirov et al. a baseline among the PU methods (section on PU learning, non-negative risk).
+In Bagirov et al. nnPU is a baseline among the PU methods (section on PU learning, risk estimation). Both need alpha.
 """
 
 from __future__ import annotations
@@ -14,7 +14,31 @@ from puoc.estimator import typed
 from puoc.lanes import Lane
 from puoc.nets import net_for
 from puoc.registry import method
-from puoc.risks import LOSSES, Correction, non_negative
+from puoc.risks import LOSSES, Correction, non_negative, unbiased
+
+Surrogate = Literal["sigmoid", "logistic"]
+
+
+@method("upu")
+@typed
+class UPU(Deep):
+    """Perceptron on vectors, small convolutional network on images.
+
+    With the logistic surrogate the risk of a flexible network has no lower bound: it can fall far below 0.
+    """
+
+    kind = "pu"
+    inputs = frozenset({"image", "vector"})
+
+    surrogate: Surrogate  # loss of the margin
+
+    def build(self, shape: tuple[int, ...]) -> nn.Module:
+        """See ``Deep``."""
+        return net_for(shape)
+
+    def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
+        """R = alpha R_p_pos + R_u_neg - alpha R_p_neg, du Plessis et al. (2015)."""
+        return unbiased(LOSSES[self.surrogate], net(x_p), net(x_u), alpha)
 
 
 @method("nnpu")
@@ -25,7 +49,7 @@ class NNPU(Deep):
     kind = "pu"
     inputs = frozenset({"image", "vector"})
 
-    surrogate: Literal["sigmoid", "logistic"]  # loss of the margin; Kiryo et al. take the sigmoid
+    surrogate: Surrogate  # loss of the margin; Kiryo et al. take the sigmoid
     correction: Correction  # what to do where the estimated risk of negatives is below 0
 
     def build(self, shape: tuple[int, ...]) -> nn.Module:
