@@ -149,6 +149,7 @@ class FitResult(Record):
     model: str | None = None  # file beside the record
     versions: dict[str, str] = {}
     git: dict[str, Any] = {}
+    session: str | None = None  # the dvc repro, or else the process, that made the attempt
 
 
 class TrialResult(Record):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from puoc.bind import Asked
 from puoc.estimator import Compute
 from puoc.executors.job import Done, Job, compute
+from puoc.executors.lifeline import session
 from puoc.executors.local import Died, LocalExecutor
 from puoc.ledger import Ledger
 from puoc.prepare import Prepared
@@ -59,6 +60,7 @@ class Runner:
         self.root, self.settings = root, settings
         self.ledger = Ledger(root / "ledger")
         self.on_done, self.on_progress = on_done, on_progress
+        self.session = session()
         self.reasons: dict[str, str] = {}  # of fits that failed in this run
 
     def run(self, plan: dict[str, Any], asked: Iterable[Asked]) -> Counter[str]:
@@ -83,7 +85,7 @@ class Runner:
             fit_id: fit
             for fit_id, fit in wanted.items()
             if not all(self.ledger.has(fit_id, trial_id) for trial_id in tests[fit_id])
-            and (self.ledger.is_final(fit_id) or self.ledger.may_try(fit_id))
+            and (self.ledger.is_final(fit_id) or self._is_due(fit_id))
         }
         counts: Counter[str] = Counter(ok=0, failed=0, known=0)
         if not missing:
@@ -120,7 +122,10 @@ class Runner:
                             waiting.append(part)
                         else:
                             reason = str(outcome)
-                            self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=job.git))
+                            failed = FitResult(
+                                fit=fit, status="failed", reason=reason, git=job.git, session=job.session
+                            )
+                            self.ledger.put(failed)
                             yield Done(fit.id, "failed", reason)
                     continue
                 for part, done in zip(_apart(job), outcome, strict=True):
@@ -159,6 +164,7 @@ class Runner:
                     ledger=self.root / "ledger",
                     prepared=self.root / "work" / "prepared",
                     git=git,
+                    session=self.session,
                     scoring_digest=plan["scoring_digest"],
                 )
                 for batch in (members[start : start + size] for start in range(0, len(members), size))
@@ -168,6 +174,13 @@ class Runner:
     def _n_workers(self) -> int:
         asked = self.settings["workers"]
         return len(os.sched_getaffinity(0)) if asked == "auto" else int(asked)
+
+    def _is_due(self, fit_id: str) -> bool:
+        """A fit that two tables share and that failed for the first is not tried again for the second right away."""
+        if not self.ledger.may_try(fit_id):
+            return False
+        last = self.ledger.get(fit_id)
+        return last is None or last.result.session != self.session
 
     def _skip(self, fit: Fit, reason: str) -> None:
         if not self.ledger.is_final(fit.id):

@@ -25,7 +25,7 @@ class Choice(NamedTuple):
     params: str  # JSON text
     is_published: bool
     val: float | None
-    val_se: float | None  # standard error of the gain over the published configuration, paired by cell and seed
+    val_se: float | None  # standard error of the gain over the published configuration, paired, over seeds
     published_val: float | None
     source: str
 
@@ -50,7 +50,7 @@ def choose(rows: list[Row]) -> Choice:
         return Choice(published, configs[published]["params"], True, None, None, None, source)
     means = {config: fmean(found.values()) for config, found in complete.items()}
     best = max(means, key=lambda config: (means[config], config == published, config))
-    gains = [complete[best][key] - complete[published][key] for key in sorted(asked)]
+    gains = _by_seed({key: complete[best][key] - complete[published][key] for key in asked})
     error = stdev(gains) / sqrt(len(gains)) if len(gains) > 1 else None
     beats = best != published and error is not None and fmean(gains) > error
     chosen = best if beats else published
@@ -63,6 +63,12 @@ def choose(rows: list[Row]) -> Choice:
         published_val=means[published],
         source=_words(beats, len(complete), len(configs), means[best], means[published], error, configs[published]),
     )
+
+
+def _by_seed(gains: dict[tuple[str, int], float]) -> list[float]:
+    """Means over the cells: seeds are the unit of replication, the cells of one seed may share rows."""
+    seeds = sorted({seed for _, seed in gains})
+    return [fmean(gain for (_, of), gain in sorted(gains.items()) if of == seed) for seed in seeds]
 
 
 def _words(beats: bool, complete: int, asked: int, best: float, published: float, se: float | None, row: Row) -> str:

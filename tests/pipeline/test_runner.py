@@ -222,6 +222,18 @@ def test_a_failure_that_another_run_recorded_meanwhile_leaves_the_next_attempt_t
     assert runner.ledger.get(fit.id).result.attempts == 2  # type: ignore[union-attr]
 
 
+def test_a_failed_fit_is_tried_once_in_a_session_however_many_tables_ask_it(root: Path) -> None:
+    settings = json.loads((root / "work" / "plan" / "compute.json").read_text())
+    table, asked = questions(root, "tables", "shift")
+    runner = Runner(root, settings)
+    fit = asked[0].trial.fit
+    runner.ledger.put(FitResult(fit=fit, status="failed", reason="for the first table", session=runner.session))
+    assert runner.run(table, asked[:1]) == {"ok": 0, "failed": 0, "known": 0}
+    runner.session = "the next dvc repro"
+    assert runner.run(table, asked[:1])["ok"] == 1
+    assert runner.ledger.attempts(fit.id) == 2
+
+
 # test sets that are asked later
 
 

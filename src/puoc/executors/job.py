@@ -35,6 +35,7 @@ class Job(NamedTuple):
     ledger: Path
     prepared: Path
     git: dict[str, Any]
+    session: str
     scoring_digest: str
 
 
@@ -232,6 +233,7 @@ def _result(job: Job, fit: Fit, status: Literal["ok", "failed"], **found: Any) -
         device=job.compute.device,
         versions=versions(),
         git=job.git,
+        session=job.session,
         peak_memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         **found,
     )

@@ -63,6 +63,14 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def session() -> str:
+    """Names the ``dvc repro`` that this process is a stage of, or this process: a failed fit is tried once in each."""
+    owner = psutil.Process()
+    if "DVC_STAGE" in os.environ:
+        owner = _dvc() or owner
+    return f"{os.uname().nodename} {owner.pid} {owner.create_time():.0f}"
+
+
 def die_with_dvc() -> None:
     """Inside a DVC stage: end when ``dvc`` ends, even when it was killed and a shell stands between.
 
@@ -70,11 +78,15 @@ def die_with_dvc() -> None:
     """
     if "DVC_STAGE" not in os.environ or not hasattr(os, "pidfd_open"):
         return
-    for ancestor in psutil.Process().parents():
-        if ancestor.name() not in _SHELLS and _may_be_dvc(ancestor):
-            threading.Thread(target=_end_after, args=(ancestor.pid,), daemon=True).start()
-            return
-    os._exit(_INTERRUPTED)
+    dvc = _dvc()
+    if dvc is None:
+        os._exit(_INTERRUPTED)
+    threading.Thread(target=_end_after, args=(dvc.pid,), daemon=True).start()
+
+
+def _dvc() -> psutil.Process | None:
+    ancestors = psutil.Process().parents()
+    return next((found for found in ancestors if found.name() not in _SHELLS and _may_be_dvc(found)), None)
 
 
 def _may_be_dvc(ancestor: psutil.Process) -> bool:
