@@ -47,6 +47,23 @@ def lanes() -> str:
     return _markdown(lines)
 
 
+#: One-vs-all AUC as the paper prints it (its table of one-vs-all results), by positive class.
+_PAPER = {(0, "drocc"): 0.76, (0, "pu_drocc"): 0.80, (0, "drpu"): 0.85}
+_PAPER |= {(3, "drocc"): 0.61, (3, "pu_drocc"): 0.74, (3, "drpu"): 0.78}
+
+
+def cifar10() -> str:
+    """Published sizes and hyperparameters on CIFAR-10: both AUCs beside the paper's number."""
+    rows = pd.read_parquet(EVIDENCE / "cifar10.parquet")
+    lines = [["positive class", "method", "seeds", "held-out AUC", "training-pool AUC", "paper"]]
+    for (pos, entry), part in rows.groupby(["pos", "entry"], sort=False):
+        label = int(pos.strip("[]"))
+        aucs = [f"{part[c].mean():.3f} ± {part[c].std():.3f}" for c in ("auc", "auc_train_pool")]
+        paper = _PAPER.get((label, entry))
+        lines.append([str(label), f"`{entry}`", str(len(part)), *aucs, f"{paper:.2f}" if paper else ""])
+    return _markdown(lines)
+
+
 def _markdown(lines: list[list[str]]) -> str:
     head, *body = lines
     return "".join("| " + " | ".join(line) + " |\n" for line in (head, ["---"] * len(head), *body))
