@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from puoc.yamlfile import AskedWrongly, YamlFile, dotted
 
@@ -209,6 +210,11 @@ def test_what_a_yaml_writer_writes_is_read_or_refused_but_never_changed(tmp_path
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     with path.open("w", encoding="utf-8") as file:
         YAML(typ="safe", pure=True).dump(data, file)
-    assume(YAML(typ="safe", pure=True).load(path) == data)  # the writer's own slips, such as {?0: null}, are not ours
+    try:
+        assume(
+            YAML(typ="safe", pure=True).load(path) == data
+        )  # the writer's own slips, such as {?0: null}, are not ours
+    except YAMLError:
+        reject()
     with suppress(AskedWrongly):
         assert YamlFile(path).data == data
