@@ -213,7 +213,7 @@ def test_what_a_yaml_writer_writes_is_read_or_refused_but_never_changed(tmp_path
     try:
         assume(
             YAML(typ="safe", pure=True).load(path) == data
-        )  # the writer's own slips, such as {?0: null}, are not ours
+        )  # a writer's slip, {?0: null}, is not ours
     except YAMLError:
         reject()
     with suppress(AskedWrongly):
