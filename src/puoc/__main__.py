@@ -1,5 +1,5 @@
 """``python -m puoc``."""
 
-from puoc.cli import main
+from puoc.cli import main_and_leave
 
-main()
+main_and_leave()
