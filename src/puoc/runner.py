@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from puoc.bind import Asked
 from puoc.estimator import Compute
@@ -20,6 +20,9 @@ from puoc.ledger import Ledger
 from puoc.prepare import Prepared
 from puoc.provenance import git_state
 from puoc.records import Fit, FitResult, TestSet
+
+if TYPE_CHECKING:
+    from puoc.executors.ray import RayExecutor
 
 _WAIT = 0.5  # seconds between two looks at a fit that somebody else computes
 
@@ -94,7 +97,7 @@ class Runner:
         self._load_libraries({fit.method for fit in missing.values()})
         self._check_device()
         jobs = self._jobs(plan, missing, {fit_id: tuple(found.values()) for fit_id, found in tests.items()})
-        with LocalExecutor(self._n_workers(), compute) as executor:
+        with self._executor() as executor:
             for done in self._drive(executor, jobs, counts, len(missing)):
                 counts[done.status] += 1
                 if done.status == "failed":
@@ -102,7 +105,16 @@ class Runner:
                 self.on_done([done.fit_id])
         return counts
 
-    def _drive(self, executor: LocalExecutor, jobs: list[Job], counts: Counter[str], wanted: int) -> Iterator[Done]:
+    def _executor(self) -> LocalExecutor | RayExecutor:
+        if self.settings["executor"] == "ray":
+            from puoc.executors.ray import RayExecutor
+
+            return RayExecutor(self._n_workers(), compute)
+        return LocalExecutor(self._n_workers(), compute)
+
+    def _drive(
+        self, executor: LocalExecutor | RayExecutor, jobs: list[Job], counts: Counter[str], wanted: int
+    ) -> Iterator[Done]:
         """Run jobs until every fit has an outcome; one held elsewhere is looked at again, a dead worker's once more."""
         died: Counter[str] = Counter()
         while jobs:
@@ -161,8 +173,8 @@ class Runner:
                     attempts=tuple(self.ledger.attempts(fit.id) for fit in batch),
                     compute=how,
                     keep_models=self.settings["models"] == "all",
-                    ledger=self.root / "ledger",
-                    prepared=self.root / "work" / "prepared",
+                    ledger=(self.root / "ledger").resolve(),
+                    prepared=(self.root / "work" / "prepared").resolve(),
                     git=git,
                     session=self.session,
                     scoring_digest=plan["scoring_digest"],

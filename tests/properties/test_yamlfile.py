@@ -211,9 +211,7 @@ def test_what_a_yaml_writer_writes_is_read_or_refused_but_never_changed(tmp_path
     with path.open("w", encoding="utf-8") as file:
         YAML(typ="safe", pure=True).dump(data, file)
     try:
-        assume(
-            YAML(typ="safe", pure=True).load(path) == data
-        )  # a writer's slip, {?0: null}, is not ours
+        assume(YAML(typ="safe", pure=True).load(path) == data)  # a writer's slip, {?0: null}, is not ours
     except YAMLError:
         reject()
     with suppress(AskedWrongly):

@@ -23,7 +23,9 @@ class Died(NamedTuple):
 
     def __str__(self) -> str:
         code = self.exit_code
-        if code is not None and code < 0:
+        if code is None:
+            return "the worker, or the node it ran on, is gone"
+        if code < 0:
             return f"the worker was killed by signal {-code} ({signal.strsignal(-code)})"
         return f"the worker ended with exit code {code}"
 

@@ -1,0 +1,104 @@
+"""Workers as Ray actors: the same jobs, on this machine or on a cluster that shares the project's folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from puoc.executors.lifeline import raise_if_interrupted
+from puoc.executors.local import Died
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+# Ray's defaults report usage and generate a token that half of its own commands then refuse: say both before it loads.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_USAGE_STATS_REPORT_URL", "http://127.0.0.1:9")
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+_STORE = 200 * 2**20  # bytes of shared memory for Ray's objects: jobs are small, arrays are read from files
+
+
+class _Actor:
+    """One worker. It is reused for job after job, since a new one would load torch again."""
+
+    def __init__(self, call: Callable[[J], R]):
+        import torch
+
+        torch.set_num_threads(1)
+        self.call = call
+
+    def answer(self, job: Any) -> Any:
+        return self.call(job)
+
+
+class RayExecutor:
+    """Runs jobs on ``n_workers`` actors of one core each; the interface of ``LocalExecutor``.
+
+    It joins the cluster that ``RAY_ADDRESS`` names, else it starts one on this machine and ends it when left.
+    """
+
+    def __init__(self, n_workers: int, call: Callable[[J], R]):
+        import ray
+
+        self.ray: Any = ray
+        self._started = not self.ray.is_initialized()
+        if self._started:
+            address = os.environ.get("RAY_ADDRESS")
+            own = {} if address else {"num_cpus": n_workers, "object_store_memory": _STORE, "include_dashboard": False}
+            # actors find what this process finds, from a checkout as from an installed package
+            paths = os.pathsep.join(path for path in sys.path if path)
+            self.ray.init(
+                address=address,
+                log_to_driver=False,
+                logging_level="ERROR",
+                runtime_env={"env_vars": {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}},
+                **own,
+            )
+        self._call = call
+        self._free = [self._new() for _ in range(n_workers)]
+
+    def _new(self) -> Any:
+        return self.ray.remote(num_cpus=1)(_Actor).remote(self._call)
+
+    def __enter__(self) -> RayExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._started:
+            self.ray.shutdown()
+
+    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | Died]]:
+        """Yield each job with its outcome, as they come. ``tick`` is called at least every half second.
+
+        Raises
+        ------
+        OSError, ValueError : what a call raised; other jobs are given up.
+        """
+        queue = list(reversed(jobs))
+        busy: dict[Any, tuple[Any, J]] = {}
+        while queue or busy:
+            raise_if_interrupted()
+            while queue and self._free:
+                actor, job = self._free.pop(), queue.pop()
+                busy[actor.answer.remote(job)] = actor, job
+            ready, _ = self.ray.wait(list(busy), timeout=0.5)
+            for reference in ready:
+                actor, job = busy.pop(reference)
+                yield job, self._receive(reference, actor)
+            tick()
+
+    def _receive(self, reference: Any, actor: Any) -> Any:
+        try:
+            outcome = self.ray.get(reference)
+        except self.ray.exceptions.RayActorError:  # the actor or its node is gone
+            self._free.append(self._new())
+            return Died(None)
+        except self.ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, (OSError, ValueError)):
+                raise error.cause from None
+            raise
+        self._free.append(actor)
+        return outcome

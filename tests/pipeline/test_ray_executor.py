@@ -1,0 +1,84 @@
+"""Jobs on real Ray actors: the same results as worker processes give, actors reused and replaced."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from puoc.executors.local import Died
+from puoc.params import read_params
+from puoc.pipeline import answer
+from puoc.plan import make_plan
+from puoc.prepare import prepare
+from puoc.rows import read_rows
+
+TOKEN = uuid.uuid4().hex * 2  # one for all clusters of this process: Ray reads it once
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def own_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cluster that is started for a test, not one that the environment names, with a token of its own."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
+    yield
+    import ray
+
+    assert not ray.is_initialized()
+
+
+def project(root: Path, executor: str) -> Path:
+    text = (REPOSITORY / "profiles" / "tiny.yaml").read_text()
+    text = text.replace("workers: auto", f"executor: {executor}, workers: 2").replace(
+        "configs: selected", "configs: published"
+    )
+    root.mkdir()
+    (root / "params.yaml").write_text(text)
+    shutil.copytree(REPOSITORY / "tuning", root / "tuning")
+    make_plan(read_params(root / "params.yaml")).write(root)
+    prepare("digits", root / "data", root / "work" / "prepared")
+    return root
+
+
+@pytest.mark.usefixtures("own_ray")
+def test_two_actors_give_what_worker_processes_give(tmp_path: Path) -> None:
+    found = {}
+    for executor in ("local", "ray"):
+        root = project(tmp_path / executor, executor)
+        assert answer(root, "tables", "one_vs_all")["ok"] == 12
+        rows = read_rows(root / "results" / "tables" / "one_vs_all.parquet")
+        found[executor] = {row["trial_id"]: (row["status"], row["auc"], row["auc_train_pool"]) for row in rows}
+    assert found["ray"] == found["local"]
+    assert {status for status, *_ in found["ray"].values()} == {"ok"}
+
+
+def _do(job: str) -> int:
+    if job == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if job == "refuse":
+        raise OSError(28, "No space left on device")
+    return os.getpid()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_ray")
+def test_actors_are_reused_replaced_when_they_die_and_stop_for_what_all_jobs_lack() -> None:
+    from puoc.executors.ray import RayExecutor
+
+    with RayExecutor(2, _do) as executor:
+        pids = Counter(pid for _, pid in executor.run(["work"] * 8))
+        assert sum(pids.values()) == 8
+        assert 1 <= len(pids) <= 2
+        outcomes = dict(executor.run(["die"]))
+        assert isinstance(outcomes["die"], Died)
+        assert "gone" in str(outcomes["die"])
+        assert len(list(executor.run(["work"] * 4))) == 4
+        with pytest.raises(OSError, match="No space left"):
+            list(executor.run(["refuse"]))
