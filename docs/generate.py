@@ -59,7 +59,7 @@ def cifar10() -> str:
     for (pos, entry), part in rows.groupby(["pos", "entry"], sort=False):
         label = int(pos.strip("[]"))
         aucs = [f"{part[c].mean():.3f} ± {part[c].std():.3f}" for c in ("auc", "auc_train_pool")]
-        paper = _PAPER.get((label, entry))
+        paper = _PAPER.get((label, "drpu" if entry.startswith("drpu") else entry))
         lines.append([str(label), f"`{entry}`", str(len(part)), *aucs, f"{paper:.2f}" if paper else ""])
     return _markdown(lines)
 
