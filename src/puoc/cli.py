@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
@@ -48,25 +47,6 @@ def main() -> None:
             raise
         say("interrupted; the same command goes on from here")
         sys.exit(INTERRUPTED)
-
-
-def main_and_leave() -> NoReturn:
-    """Run the command line as a process of its own, and leave it at once when it is done.
-
-    Taking torch and mlflow apart costs a second in every stage, and there is nothing left to do: files are synced when
-    they are written, workers ended with their executor.
-    """
-    code: str | int | None = 0
-    try:
-        main()
-    except SystemExit as end:
-        code = end.code
-    if code is not None and not isinstance(code, int):
-        sys.exit(code)
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(BrokenPipeError):
-            stream.flush()
-    os._exit(code or 0)
 
 
 @app.command()
@@ -297,7 +277,3 @@ def _mirror() -> Path | None:
 
 def _count(files: dict[Path, Any], part: str) -> int:
     return sum(path.parent.name == part and path.parent.parent.name == "plan" for path in files)
-
-
-if __name__ == "__main__":
-    main_and_leave()
