@@ -65,10 +65,12 @@ class _Reader:
     def read(self) -> Params:
         data = self.file.data
         if not isinstance(data, dict):
-            raise AskedWrongly([f"{self.file.path.name}: got {kind(data)}; expected the sections {_SECTIONS}"])
+            raise AskedWrongly([f"{self.file.path.name}: got {kind(data)}; expected the sections {listed(_SECTIONS)}"])
         for key in data:
             if key not in _SECTIONS:
                 self._fault((key,), f"unknown section{nearest(str(key), _SECTIONS)}; expected {listed(_SECTIONS)}")
+        if data.get("tune") is None:  # DVC's templates read this section themselves, and fail without it
+            self._fault(("tune",), "the section is missing or empty; expected tune: {} where nothing is swept")
         raw = data.get("compute")
         compute = self._section({} if raw is None else raw, ComputeSpec, ("compute",)) or ComputeSpec()
         self.entries = self._mapping(data, "methods", required=True)
