@@ -192,18 +192,20 @@ def status() -> None:
     """Failed and missing rows, and what was not run; exit code 3 when failed rows stand."""
     with asked_wrongly():
         planned(ROOT)
-        from puoc.pipeline import not_run, unanswered
+        from puoc.pipeline import standing
 
-        rows, without = unanswered(ROOT), not_run(ROOT)
-    failed = [row for row in rows if row["status"] == "failed"]
-    missing = len(rows) - len(failed)
-    for row in failed:
+        stands = standing(ROOT)
+    for row in stands.failed:
         place = f"{row['table']}, {row['entry']}, {row['cell']}, seed {row['seed']}"
         say(f"failed ({row['attempts']} attempts): {place}: {row['reason']}  [{row['fit_id']}]")
-    if without:
-        say(f"not run: {', '.join(without)}")
-    say(f"{len(failed)} failed rows, {missing} missing rows")
-    if failed:
+    if stands.not_run:
+        say(f"not run: {', '.join(stands.not_run)}")
+    say(f"{len(stands.failed)} failed rows, {len(stands.missing)} missing rows")
+    if stands.missing or stands.not_run:
+        say("dvc repro computes what is missing")
+    if stands.unrecorded:
+        say(f"{stands.unrecorded} rows of results/ have no record in ledger/; dvc repro --force computes them again")
+    if stands.failed:
         say("the next dvc repro tries a fit once more, then it is quarantined; puoc retry lifts that")
         raise typer.Exit(FAILED_ROWS)
 
@@ -214,10 +216,10 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
     with asked_wrongly():
         planned(ROOT)
         from puoc.ledger import Ledger
-        from puoc.pipeline import unanswered
+        from puoc.pipeline import standing
 
         ledger = Ledger(ROOT / "ledger")
-        failed = {row["fit_id"] for row in unanswered(ROOT) if row["status"] == "failed"}
+        failed = {row["fit_id"] for row in standing(ROOT).failed}
         chosen = sorted(failed) if fits == ["all"] else fits
         strange = [fit for fit in chosen if fit not in failed]
         if strange:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from puoc.bind import Asked, bind
 from puoc.files import read_json, write_json
@@ -46,12 +46,18 @@ def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[A
     plan = read_plan(root, part, name)
     if part == "tune":
         return plan, list(bind(plan))
-    path = root / "work" / "configs" / plan["configs"] / f"{name}.json"
+    path = _configs(root, part, name)
     if not path.exists():
         raise ValueError(
             f"{path.relative_to(root)} does not exist; the stage select writes it: run dvc repro run@{name}"
         )
     return plan, list(bind(plan, read_json(path)))
+
+
+def _configs(root: Path, part: Part, name: str) -> Path:
+    """The file with a plan's configurations; a sweep's own plan has them."""
+    plan = root / "work" / "plan" / part / f"{name}.json"
+    return plan if part == "tune" else root / "work" / "configs" / read_json(plan)["configs"] / f"{name}.json"
 
 
 def answer(
@@ -130,19 +136,33 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
     return found
 
 
-def not_run(root: Path) -> list[str]:
-    """Planned tables and sweeps without a file of rows."""
-    parts: tuple[Part, ...] = ("tables", "tune")
-    return [name for part in parts for name in names(root, part) if not result_path(root, part, name).exists()]
+class Standing(NamedTuple):
+    """Where the present plan stands, whatever older results say."""
+
+    failed: list[Row]
+    missing: list[Row]  # asked, and answered by neither the ledger nor the results
+    unrecorded: int  # answered in the results alone: the ledger that had the record is gone
+    not_run: list[str]  # tables and sweeps without any results
 
 
-def unanswered(root: Path) -> list[Row]:
-    """Rows that failed or are missing, of the planned tables and sweeps that were run."""
+def standing(root: Path) -> Standing:
+    """Compare every question of the plan with the ledger and the results."""
+    ledger, found = Ledger(root / "ledger"), Standing([], [], 0, [])
+    unrecorded = 0
     parts: tuple[Part, ...] = ("tables", "tune")
-    found = []
-    for part in parts:
-        for name in names(root, part):
-            path = result_path(root, part, name)
-            if path.exists():
-                found += [r for r in read_rows(path) if r["status"] in ("failed", "missing")]
-    return found
+    planned = [(part, name) for part in parts for name in names(root, part)]
+    for of, name in planned:
+        path = result_path(root, of, name)
+        if not path.exists() or not _configs(root, of, name).exists():
+            found.not_run.append(name)
+            continue
+        results = {r["trial_id"]: r for r in read_rows(path)}
+        for one in collect(*questions(root, of, name), ledger):
+            result = results.get(one["trial_id"], one)
+            if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):
+                found.failed.append(one if one["status"] == "failed" else result)  # a later test set's
+            elif one["status"] == "missing" and result["status"] != "missing":
+                unrecorded += 1
+            elif one["status"] == "missing":
+                found.missing.append(one)
+    return found._replace(unrecorded=unrecorded)

@@ -37,4 +37,6 @@ def git_state(root: Path) -> dict[str, Any]:
     commit = git("rev-parse", "HEAD")
     if commit is None:
         return {}
-    return {"commit": commit, "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
+    # dvc repro itself rewrites dvc.lock before the first fit: that alone is no change of what is computed
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!dvc.lock")
+    return {"commit": commit, "dirty": bool(changed)}

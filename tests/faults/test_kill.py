@@ -19,7 +19,7 @@ from project import File, Project, Repro
 
 from puoc import archive
 from puoc.ledger import Ledger
-from puoc.pipeline import unanswered
+from puoc.pipeline import standing
 
 New = Callable[..., Project]
 Reference = tuple[Project, Repro]
@@ -38,7 +38,7 @@ def is_as_undisturbed(project: Project, undisturbed: Reference) -> None:
     assert set(project.records()) == set(reference.records())
     assert not list((project.root / "ledger").rglob("*.claim"))
     assert archive.verify(Ledger(project.root / "ledger")) == []
-    assert unanswered(project.root) == []
+    assert standing(project.root) == ([], [], 0, [])
     with closing(sqlite3.connect(project.root / "mlruns" / "mlflow.db")) as store:
         statuses = Counter(s for (s,) in store.execute("select status from runs where lifecycle_stage = 'active'"))
         running = store.execute("select count(*) from runs where status = 'RUNNING'").fetchone()[0]

@@ -34,8 +34,9 @@ def compare_with_dvc(data_root: Path, dvc_file: Path) -> str | None:
     if got == expected:
         return None
     return (
-        f"{data_root} is not what {dvc_file.name} pins: md5 {got}, {expected} expected. `dvc add {data_root.name}` "
-        f"pins what is there, `dvc checkout {data_root.name}` brings back what was pinned."
+        f"{data_root} holds other files than {dvc_file.name} pins (md5 {got}, pinned {expected}), as it does when "
+        f"another dataset was fetched. Every file was verified by its own checksum; `dvc add {data_root.name}` pins "
+        "what is there."
     )
 
 
