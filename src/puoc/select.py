@@ -77,6 +77,8 @@ def _words(beats: bool, complete: int, asked: int, best: float, published: float
         f"{best - published:+.4f} (standard error {se:.4f})" if se is not None else f"{best - published:+.4f} (n = 1)"
     )
     among = f"{complete} of {asked} configurations"
+    if best == published:  # no gain to report: nothing was above it
+        return f"published: the best of {among} by AUC of withheld P against withheld U ({published:.4f})"
     if beats:
         found = f"{best:.4f}, published {published:.4f}, gain {gain}"
         return f"{how} among {among} by AUC of withheld P against withheld U: {found}"
