@@ -11,6 +11,7 @@ import pytest
 
 from puoc.analysis.plans import EntryPlan, TablePlan
 from puoc.analysis.results import planned_rows
+from puoc.analysis.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.analysis.significance import twin_tests
 from puoc.analysis.summary import summarise
 
@@ -113,6 +114,14 @@ def test_twin_tests_by_hand() -> None:
     assert average["mean_difference"] == pytest.approx(0.015)
 
 
+@pytest.mark.parametrize("n", [PAIRS_FOR_INTERVAL - 1, PAIRS_FOR_INTERVAL])
+def test_the_interval_of_the_shift_starts_at_the_number_of_pairs_the_page_names(n: int) -> None:
+    asked = plan(seeds=n, cells=("a",))
+    values = {("oc_svm", "a"): [0.5] * n, ("pu_svm", "a"): [0.51 + 0.01 * seed for seed in range(n)]}
+    test = at(twin_tests(asked, rows(asked, values)), "a")
+    assert np.isfinite([test["shift_low"], test["shift_high"]]).all() == (n == PAIRS_FOR_INTERVAL)
+
+
 def test_pairs_are_joined_by_seed_and_never_by_position() -> None:
     asked = plan(seeds=6, cells=("a",))
     gen = np.random.default_rng(0)
@@ -130,7 +139,10 @@ def test_pairs_are_joined_by_seed_and_never_by_position() -> None:
 
 def test_holes_single_pairs_and_absent_twins_are_named_in_words() -> None:
     asked = plan(seeds=3, cells=("a", "b", "c"))
-    values = {("oc_svm", "a"): [0.5, float("nan"), 0.6], ("pu_svm", "a"): [0.6, 0.7, 0.8]}
+    values: dict[tuple[str, str], list[Any]] = {
+        ("oc_svm", "a"): [0.5, float("nan"), 0.6],
+        ("pu_svm", "a"): [0.6, 0.7, 0.8],
+    }
     values |= {("oc_svm", "b"): [0.5, "failed", "failed"], ("pu_svm", "b"): [0.6, 0.7, 0.8]}
     values |= {("oc_svm", "c"): ["missing"] * 3, ("pu_svm", "c"): [0.6, 0.7, 0.8]}
     tests = twin_tests(asked, rows(asked, values))
@@ -145,7 +157,7 @@ def test_holes_single_pairs_and_absent_twins_are_named_in_words() -> None:
 
 def test_what_does_not_apply_leaves_the_family() -> None:
     asked = plan(seeds=2)
-    values = {("oc_svm", cell): [0.5, 0.6] for cell in "ab"} | {
+    values: dict[tuple[str, str], list[Any]] = {("oc_svm", cell): [0.5, 0.6] for cell in "ab"} | {
         ("pu_svm", "a"): [0.6, 0.7],
         ("pu_svm", "b"): ["skipped"] * 2,
     }

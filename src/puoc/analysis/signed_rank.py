@@ -16,6 +16,8 @@ Alternative = Literal["two-sided", "greater", "less"]
 
 #: Up to this many non-zero differences every sign pattern is counted; above, the normal approximation.
 EXACT_UP_TO = 25
+#: Fewest pairs with a 95 % interval of the shift: the first n with 2^-n <= 0.025.
+PAIRS_FOR_INTERVAL = 6
 _DIGITS = 10  # AUC differences that agree to here are equal: what is left is the order of summation
 
 
@@ -62,7 +64,7 @@ def shift_with_interval(differences: ArrayLike, level: float = 0.95) -> tuple[fl
     """Hodges-Lehmann estimate: the median of all pairwise means, with a distribution-free interval.
 
     The interval inverts the signed-rank test (Hollander, Wolfe and Chicken, 2014, section 3.3). It is None where n
-    pairs cannot give the level: below 6 pairs at 0.95.
+    pairs cannot give the level: below ``PAIRS_FOR_INTERVAL`` at 0.95.
 
     Raises
     ------

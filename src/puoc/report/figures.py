@@ -23,7 +23,14 @@ _COLOURS = (
     "#C44E52",
 )
 _ORACLE = "#6b7280"
-_SYMBOLS = {"oc": "circle-open", "pu_oc": "circle", "pu": "diamond"}
+# the first is the usual one; the others tell entries of one colour and kind apart
+_SHAPES = ("circle", "square", "triangle-up", "triangle-down", "pentagon", "hexagon")
+_SYMBOLS = {
+    "oc": tuple(f"{shape}-open" for shape in _SHAPES),
+    "pu_oc": _SHAPES,
+    "pu": ("diamond", "diamond-tall", "diamond-wide", "diamond-x", "diamond-cross"),
+    "oracle": ("x", "cross", "star", "hourglass", "bowtie"),
+}
 _SPREAD = 0.7  # width of the band in which the entries of a cell stand beside each other
 _SWEEPS = {
     "alpha_sweep": ("alpha", "share of positives in U, alpha", "linear"),
@@ -43,7 +50,7 @@ def table_figure(plan: TablePlan, rows: pd.DataFrame, summary: pd.DataFrame) -> 
 
 def _cells(plan: TablePlan, summary: pd.DataFrame) -> dict[str, Any]:
     found = summary[(summary["n"] > 0) & ~summary["is_average"]]
-    data = []
+    data, styles = [], _styles(plan)
     for at, entry in enumerate(plan.entries):
         of_entry = found[found["entry"] == entry.entry]
         offset = _SPREAD * ((at + 0.5) / len(plan.entries) - 0.5)
@@ -52,7 +59,7 @@ def _cells(plan: TablePlan, summary: pd.DataFrame) -> dict[str, Any]:
             "y": of_entry["mean"].tolist(),
             "text": of_entry["cell"].tolist(),
         }
-        data.append(_style(plan, entry) | points | {"mode": "markers", "error_y": _bars(of_entry["std"])})
+        data.append(styles[entry.entry] | points | {"mode": "markers", "error_y": _bars(of_entry["std"])})
     axis = {"tickvals": list(range(len(plan.cells))), "ticktext": list(plan.cells)}
     axis |= {"range": [-0.6, len(plan.cells) - 0.4], "showgrid": False, "zeroline": False}
     caption = "Mean AUC on held-out test rows by cell; bars span one standard deviation over seeds."
@@ -62,13 +69,13 @@ def _cells(plan: TablePlan, summary: pd.DataFrame) -> dict[str, Any]:
 def _sweep(plan: TablePlan, rows: pd.DataFrame) -> dict[str, Any]:
     name, words, scale = _SWEEPS[plan.scenario]
     at_cell = _positions(rows, name)
-    data = []
+    data, styles = [], _styles(plan)
     for entry in plan.entries:
         ok = scored(rows, entry.entry)
         ok = ok.assign(x=ok["cell"].map(at_cell)).dropna(subset=["x"])
         by_seed = ok.groupby(["x", "seed"])["auc"].mean().groupby("x").agg(["mean", "std"])
         points = {"x": by_seed.index.tolist(), "y": by_seed["mean"].tolist()}
-        data.append(_style(plan, entry) | points | {"mode": "lines+markers", "error_y": _bars(by_seed["std"])})
+        data.append(styles[entry.entry] | points | {"mode": "lines+markers", "error_y": _bars(by_seed["std"])})
     axis = {"title": {"text": words}, "type": scale, "zeroline": False, "gridcolor": "#eef0f3"}
     axis |= {"tickvals": sorted(set(at_cell.values()))}
     caption = f"Mean AUC on held-out test rows over the {words}; bars span one standard deviation over seeds."
@@ -88,9 +95,21 @@ def _key(plan: TablePlan) -> str:
     )
 
 
-def _style(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
-    colour = _ORACLE if entry.oracle else _colour(plan, entry)
-    symbol = "x" if entry.oracle else _SYMBOLS.get(entry.kind, "circle")
+def _styles(plan: TablePlan) -> dict[str, dict[str, Any]]:
+    """Look of every entry. A colour is shared by twins, told apart by fill; no two entries share colour and symbol."""
+    families = list(dict.fromkeys(_family(entry) for entry in plan.entries if not entry.oracle))
+    taken: set[tuple[str, str]] = set()
+    styles = {}
+    for entry in plan.entries:
+        colour = _ORACLE if entry.oracle else _COLOURS[families.index(_family(entry)) % len(_COLOURS)]
+        symbols = _SYMBOLS.get("oracle" if entry.oracle else entry.kind, _SHAPES)
+        symbol = next((free for free in symbols if (colour, free) not in taken), symbols[-1])
+        taken.add((colour, symbol))
+        styles[entry.entry] = _style(entry, colour, symbol)
+    return styles
+
+
+def _style(entry: EntryPlan, colour: str, symbol: str) -> dict[str, Any]:
     dash = "dot" if entry.oracle else "dash" if entry.kind == "oc" else "solid"
     return {
         "type": "scatter",
@@ -100,14 +119,11 @@ def _style(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
     }
 
 
-def _colour(plan: TablePlan, entry: EntryPlan) -> str:
-    """Colour of the entry's family: an OC method and what extends it."""
-    families = list(dict.fromkeys(_family(other) for other in plan.entries if not other.oracle))
-    return _COLOURS[families.index(_family(entry)) % len(_COLOURS)]
-
-
-def _family(entry: EntryPlan) -> str:
-    return entry.twin if entry.kind == "pu_oc" and entry.twin else entry.method
+def _family(entry: EntryPlan) -> tuple[str, str]:
+    """What shares a colour: an OC method and what extends it; a PU entry stands alone."""
+    if entry.kind == "pu":
+        return "pu", entry.entry
+    return "oc", (entry.twin if entry.kind == "pu_oc" else None) or entry.method
 
 
 def _bars(deviations: pd.Series[float]) -> dict[str, Any]:

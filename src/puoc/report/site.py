@@ -14,11 +14,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from puoc.analysis.frames import present, records, replace_file
 from puoc.analysis.plans import TablePlan, planned_tables
 from puoc.analysis.results import read_results
+from puoc.analysis.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.report.figures import table_figure
 from puoc.report.format import counted, number, p_value, signed, spread
 from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
-from puoc.report.tables import column_heads, empty_notes, row_views
+from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
 
 _COMPARED = ("summary", "significance", "choice", "failures")
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
@@ -109,7 +110,7 @@ def _context(tables: list[Table], compared: dict[str, pd.DataFrame]) -> dict[str
 
 def _section(anchor: str, table: Table, choice: pd.DataFrame) -> dict[str, Any]:
     plan, rows = table.plan, table.rows
-    views = row_views(anchor, plan, table.summary, table.tests)
+    views = row_views(anchor, plan, rows, table.summary, table.tests)
     section: dict[str, Any] = {
         "anchor": anchor,
         "plan": plan,
@@ -117,11 +118,13 @@ def _section(anchor: str, table: Table, choice: pd.DataFrame) -> dict[str, Any]:
         "columns": column_heads(plan),
         "rows": views,
         "notes": empty_notes(table.summary),
+        "below_chance": chance_notes(table.summary),
         "evidence": evidence_sentences(table.tests, run=rows is not None),
         "tests": test_views(table.tests),
+        "pairs_for_interval": PAIRS_FOR_INTERVAL,
         "choice": records(choice[choice["table"] == plan.table]),
         "figure": None,
-        "best": next((view.name for view in views if view.cells[-1].best), None),
+        "best": ", ".join(view.name for view in views if view.cells[-1].best),
         "counts": _status_counts(plan, rows),
     }
     if rows is None:

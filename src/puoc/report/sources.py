@@ -37,6 +37,19 @@ def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
     return views
 
 
+def config_badge(rows: pd.DataFrame | None, entry: str) -> str:
+    """``selected`` where the choice replaced the published configuration, else ``published``; empty where unknown.
+
+    A table may ask for selected configurations and still run the published one: not tuned, or not beaten.
+    """
+    if rows is None or "config_source" not in rows:
+        return ""
+    sources = rows.loc[rows["entry"] == entry, "config_source"].dropna()
+    if sources.empty:
+        return ""
+    return "selected" if sources.str.startswith("selected").any() else "published"
+
+
 def protocol_views(summary: pd.DataFrame) -> list[dict[str, Any]]:
     """Both AUCs of the same models, averaged over cells; nothing where no training pool was scored."""
     average = summary[summary["is_average"]]

@@ -12,6 +12,7 @@ from puoc.analysis.plans import EntryPlan, TablePlan
 from puoc.analysis.summary import AVERAGE
 from puoc.report.format import DASH, number, spread
 from puoc.report.significance import ALPHA
+from puoc.report.sources import config_badge
 
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
@@ -24,7 +25,7 @@ class CellView:
     note: str  # shown small below: holes
     title: str  # on hover
     href: str  # to its trials; empty where there are none
-    best: bool  # best non-oracle mean of the column
+    best: bool  # printed as the best ranked mean of the column is
     mark: str  # "", "raw" or "holm": significantly better than its twin
 
 
@@ -35,7 +36,7 @@ class RowView:
     name: str
     kind: str
     oracle: bool
-    configs: str
+    configs: str  # selected, published; empty where nothing was recorded
     cells: list[CellView]
 
 
@@ -44,19 +45,24 @@ def column_heads(plan: TablePlan) -> list[str]:
     return [*plan.cells, *([AVERAGE] if len(plan.cells) > 1 else [])]
 
 
-def row_views(anchor: str, plan: TablePlan, summary: pd.DataFrame, tests: pd.DataFrame) -> list[RowView]:
+def row_views(
+    anchor: str, plan: TablePlan, rows: pd.DataFrame | None, summary: pd.DataFrame, tests: pd.DataFrame
+) -> list[RowView]:
     """All rows of a table in the plan's order."""
     marks = _marks(tests)
     columns = range(len(column_heads(plan)))
     by_key = {(row["entry"], row["cell_index"]): row for row in records(summary)}
+    best = {row["cell_index"]: number(row["mean"]) for row in by_key.values() if row["rank"] == 1}
     return [
         RowView(
             name=entry.entry,
             kind=_KINDS.get(entry.kind, entry.kind),
             oracle=entry.oracle,
-            configs=entry.configs,
+            configs=config_badge(rows, entry.entry),
             cells=[
-                _cell_view(by_key[entry.entry, column], _target(anchor, at, entry, column, plan), marks)
+                _cell_view(
+                    by_key[entry.entry, column], _target(anchor, at, entry, column, plan), marks, best.get(column)
+                )
                 for column in columns
             ],
         )
@@ -73,12 +79,27 @@ def empty_notes(summary: pd.DataFrame) -> list[tuple[str, str]]:
     return notes
 
 
+def chance_notes(summary: pd.DataFrame) -> list[str]:
+    """Entries that rank worse than chance: mean AUC below .5 by more than two standard errors over seeds."""
+    cells = summary[~summary["is_average"] & (summary["n"] > 1)]
+    cells = cells.assign(error=cells["std"] / cells["n"] ** 0.5)
+    notes = []
+    for entry, group in cells[cells["mean"] + 2 * cells["error"] < 0.5].groupby("entry", sort=False):
+        found = [(row["cell"], f"({spread(row['mean'], row['error'])}, n = {row['n']})") for row in records(group)]
+        if len(found) == 1:
+            notes.append(f"{entry} at {found[0][0]} ranks worse than chance {found[0][1]}")
+        else:
+            where = ", ".join(f"{cell} {values}" for cell, values in found)
+            notes.append(f"{entry} ranks worse than chance at {where}")
+    return notes
+
+
 def _target(anchor: str, at: int, entry: EntryPlan, column: int, plan: TablePlan) -> str:
     average = column == len(plan.cells)
     return f"#{anchor}-e{at}-c{0 if average else column}"
 
 
-def _cell_view(row: dict[str, Any], target: str, marks: dict[tuple[str, int], str]) -> CellView:
+def _cell_view(row: dict[str, Any], target: str, marks: dict[tuple[str, int], str], best: str | None) -> CellView:
     reasons = row["reasons"] if present(row["reasons"]) else ""
     text, note, title = _words(row, reasons)
     return CellView(
@@ -86,7 +107,7 @@ def _cell_view(row: dict[str, Any], target: str, marks: dict[tuple[str, int], st
         note=note,
         title=title,
         href=target if row["n_ok"] or row["n_failed"] or row["n_skipped"] else "",
-        best=bool(row["rank"] == 1),
+        best=present(row["rank"]) and number(row["mean"]) == best,
         mark=marks.get((row["entry"], row["cell_index"]), "") if row["n"] else "",
     )
 
