@@ -184,7 +184,7 @@ def track() -> None:
         best = register_best(ROOT)
     for found in best:
         version = f"version {found.version}" if found.version else "not registered"
-        say(f"best of {found.scenario}: {found.entry}, {version} ({found.note})")
+        say(f"best of {found.name}: {found.entry}, {version} ({found.note})")
 
 
 @app.command()

@@ -11,6 +11,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -274,6 +276,14 @@ def python(script: str, *words: str) -> subprocess.Popen[str]:
 
 
 TRACK = "import sys; from puoc.tracking import track; print(track(sys.argv[1]))"
+TOLD = """
+import sys
+from puoc.tracking import TrackingError, track
+try:
+    track(sys.argv[1])
+except TrackingError as error:
+    print(error)
+"""
 
 
 @pytest.mark.slow
@@ -324,10 +334,80 @@ def test_a_store_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None
     database.parent.mkdir()
     with sqlite3.connect(database) as connection:
         connection.execute("create table runs (half integer)")
-    with pytest.raises(TrackingError, match="delete that folder and run `puoc track`"):
+    with pytest.raises(TrackingError, match=r"mlflow\.db in .*delete mlruns/mlflow\.db\* and run `puoc track` again"):
         track(tmp_path)
     (database.parent / ".mlflow.db.making").touch()
     assert track(tmp_path) == {"one_vs_all": 2}
+
+
+def test_a_database_deleted_under_a_reader_is_made_again_at_once(project: Project, tmp_path: Path) -> None:
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    database = tmp_path / "mlruns" / "mlflow.db"
+    with reader(database):
+        database.unlink()
+        assert database.with_name("mlflow.db-wal").stat().st_size > 0
+        said = python(TRACK, str(tmp_path)).communicate(timeout=60)[0]
+        assert said == "{'one_vs_all': 2}\n"
+    assert len(runs(tmp_path)) == 2
+
+
+def test_a_database_that_sqlite_refuses_is_told_in_one_sentence(project: Project, tmp_path: Path) -> None:
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    database = tmp_path / "mlruns" / "mlflow.db"
+    with reader(database):
+        database.unlink()
+        database.touch()  # another file beside the -wal and -shm of the first
+        said = python(TOLD, str(tmp_path)).communicate(timeout=60)[0]
+    assert len(said.splitlines()) == 1
+    assert "mlflow.db, mlflow.db-wal, mlflow.db-shm in" in said
+    assert "delete mlruns/mlflow.db* and run `puoc track` again (end `make ui` first)" in said
+
+
+@contextmanager
+def reader(database: Path) -> Iterator[None]:
+    """Keeps the database open with something in its -wal, as the server of the UI does."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("create table noted (something integer)")
+        connection.commit()
+        yield
+
+
+def test_artifacts_of_a_deleted_database_go_with_it(project: Project, tmp_path: Path) -> None:
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    track(tmp_path)
+    before = files(tmp_path)
+    (tmp_path / "mlruns" / "mlflow.db").unlink()
+    track(tmp_path)
+    assert before
+    assert len(files(tmp_path)) == len(before)
+    assert not before.keys() & {path for path in files(tmp_path) if path.endswith("scores.npy")}
+
+
+def test_artifacts_of_a_store_named_by_the_environment_stay(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    other = tmp_path / "other" / "mlflow.db"
+    other.parent.mkdir()
+    shutil.copyfile(tmp_path / "mlruns" / "mlflow.db", other)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{other}")
+    track(tmp_path)
+    before = files(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    (tmp_path / "mlruns" / "mlflow.db").unlink()
+    track(tmp_path)
+    assert len(before) > 4
+    assert before.keys() < files(tmp_path).keys()
+
+
+def test_a_database_deleted_while_rows_come_in_gets_the_rows_that_follow(project: Project, tmp_path: Path) -> None:
+    rows = project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    with Tracker(tmp_path) as tracker:
+        assert tracker.add(rows[:1])
+        (tmp_path / "mlruns" / "mlflow.db").unlink()
+        assert tracker.add(rows[1:])
+    assert {key for _, key in runs(tmp_path)} == {rows[1]["trial_id"]}
 
 
 def test_a_moved_project_says_how_to_make_the_store_again(tmp_path: Path) -> None:
@@ -367,20 +447,48 @@ def test_the_best_configuration_is_registered_once_and_loads_by_its_alias(projec
     small(project)
     track(tmp_path)
     for _ in range(2):
-        done = {one.scenario: one for one in register_best(tmp_path)}
-        assert (done["shift"].entry, done["shift"].version) == ("pu_svm", "1")
-    version = opened(tmp_path).client.get_model_version_by_alias("shift", "best")
+        done = {one.name: one for one in register_best(tmp_path)}
+        assert (done["shift.toy"].entry, done["shift.toy"].version) == ("pu_svm", "1")
+    version = opened(tmp_path).client.get_model_version_by_alias("shift.toy", "best")
     assert version.tags["chosen_by"] == "test_auc_mean"
     mlflow.set_tracking_uri(Store(tmp_path).uri)
     X = stored_rows(5)
     expected = modelfile.score(*modelfile.load(project.models["pu_svm"]), X)
-    assert np.array_equal(mlflow.pyfunc.load_model("models:/shift@best").predict(X), expected)
+    assert np.array_equal(mlflow.pyfunc.load_model("models:/shift.toy@best").predict(X), expected)
+
+
+def test_each_dataset_of_a_scenario_has_a_best_of_its_own(project: Project, tmp_path: Path) -> None:
+    project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1)
+    track(tmp_path)
+    (first,) = register_best(tmp_path)
+    project.ask("ova_other", "one_vs_all", entries=("oc_svm",), cells=1, dataset="other")
+    track(tmp_path)
+    done = register_best(tmp_path)
+    assert [(one.name, one.entry, one.version) for one in done] == [
+        ("one_vs_all.other", "oc_svm", "1"),
+        ("one_vs_all.toy", "pu_svm", "1"),
+    ]
+    assert done[1] == first
+    for one in done:
+        tags = opened(tmp_path).client.get_model_version_by_alias(one.name, "best").tags
+        assert (tags["entry"], tags["dataset"]) == (one.entry, one.dataset)
+
+
+def test_a_table_that_is_planned_no_more_has_no_say_in_what_is_best(project: Project, tmp_path: Path) -> None:
+    project.ask("good", "one_vs_all", entries=("pu_svm",), cells=1)
+    best = project.ask("former", "one_vs_all", entries=("oc_svm",), cells=1)
+    project.save("former", [row | {"auc": 0.99} for row in best])
+    track(tmp_path)
+    assert register_best(tmp_path)[0].entry == "oc_svm"
+    (tmp_path / "work" / "plan" / "tables" / "former.json").unlink()
+    track(tmp_path)
+    assert register_best(tmp_path)[0].entry == "pu_svm"
 
 
 def test_an_entry_with_a_hole_is_not_registered(project: Project, tmp_path: Path) -> None:
     project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1, outcomes={("oc_svm", 0, 1): "failed"})
     track(tmp_path)
-    with pytest.warns(UserWarning, match="one_vs_all: no entry has come out well in all of its trials"):
+    with pytest.warns(UserWarning, match="one_vs_all.toy: no entry has come out well in all of its trials"):
         (done,) = register_best(tmp_path)
     assert done.version is None
 
@@ -433,6 +541,7 @@ def test_a_server_is_used_where_the_environment_names_one(tmp_path: Path, monkey
         X = stored_rows(5)
         assert np.array_equal(loaded.predict(X), modelfile.score(*modelfile.load(project.models["pu_svm"]), X))
         assert not (tmp_path / "project" / "mlruns" / "mlflow.db").exists()
+        assert "Warning" not in (tmp_path / "log").read_text()
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(timeout=30)

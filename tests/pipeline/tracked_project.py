@@ -63,10 +63,13 @@ class Project:
         seeds: int = 2,
         outcomes: dict[tuple[str, int, int], str] | None = None,
         tune: bool = False,
+        dataset: str = "toy",
     ) -> list[dict[str, Any]]:
         """Rows of a table (or sweep) with records of them in the ledger, in files where a run leaves them."""
         rows = [
-            self._row(table, scenario, entry, cell, seed, (outcomes or {}).get((entry, cell, seed), "ok"), tune)
+            self._row(
+                table, scenario, entry, cell, seed, (outcomes or {}).get((entry, cell, seed), "ok"), tune, dataset
+            )
             for entry in entries
             for cell in range(cells)
             for seed in range(seeds)
@@ -125,10 +128,10 @@ class Project:
         return self.__dict__.setdefault("_asked", {})
 
     def _row(
-        self, table: str, scenario: str, entry: str, cell: int, seed: int, status: str, tune: bool
+        self, table: str, scenario: str, entry: str, cell: int, seed: int, status: str, tune: bool, dataset: str
     ) -> dict[str, Any]:
         unlabelled = {} if KINDS[entry] == "oc" else {"neg": (cell + 1,), "n_pos_unl": 20, "n_neg_unl": 20}
-        sample = Sample(dataset="toy", data_digest="d", pos=(0,), n_pos_lab=40, **unlabelled)
+        sample = Sample(dataset=dataset, data_digest="d", pos=(0,), n_pos_lab=40, **unlabelled)
         fit = Fit(
             method=entry,
             params=PARAMS[entry],
@@ -143,7 +146,7 @@ class Project:
         row = dict.fromkeys(COLUMNS) | {
             "table": table,
             "scenario": scenario,
-            "dataset": "toy",
+            "dataset": dataset,
             "entry": entry,
             "method": entry,
             "kind": KINDS[entry],

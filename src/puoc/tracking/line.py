@@ -11,7 +11,7 @@ from typing import Any, Self
 from puoc.ledger import Ledger
 from puoc.tracking import asked
 from puoc.tracking.asked import Row
-from puoc.tracking.store import Busy, Store, TrackingError
+from puoc.tracking.store import Busy, Store, TrackingError, first_line
 from puoc.tracking.writer import Writer
 
 WAIT_ADD = 0.2  # seconds a run waits for another writer before it puts its rows aside
@@ -89,7 +89,7 @@ class Tracker:
         except Busy:
             return False
         except (MlflowException, SQLAlchemyError, OSError) as error:
-            self.failure = str(error)
+            self.failure = first_line(error)
             return False
         self._waiting = []
         return True
@@ -112,7 +112,7 @@ def track(root: Path | str) -> dict[str, int]:
     store = Store(root)
     rows, whole = asked.read_asked(store.root)
     try:
-        with store.lock(WAIT_TRACK):
+        with store.lock(WAIT_TRACK), store.refusals():
             store.open()
             writer = Writer(store)
             writer.load()

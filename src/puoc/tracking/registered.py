@@ -1,4 +1,4 @@
-"""The registry: per scenario, the configuration with the highest mean test AUC under the alias ``best``.
+"""The registry: per scenario and dataset, the configuration with the highest mean test AUC under the alias ``best``.
 
 That choice looks at test labels, as the literature does; the registered version says so (``chosen_by``). A model that
 contains training rows is not registered: to hand it on is to hand on data.
@@ -22,16 +22,22 @@ ALIAS = "best"
 
 
 class Registered(NamedTuple):
-    """What became of a scenario."""
+    """What became of a scenario on a dataset."""
 
     scenario: str
+    dataset: str
     entry: str | None
     version: str | None  # absent: nothing was registered, for the reason in the note
     note: str
 
+    @property
+    def name(self) -> str:
+        """Of the registered model. Numbers of different data do not compare, so each dataset has its own."""
+        return f"{self.scenario}.{self.dataset}"
+
 
 def register_best(root: Path | str) -> list[Registered]:
-    """Register the best configuration of every planned scenario; what is registered already is left alone.
+    """Register the best configuration of every planned scenario and dataset; what is registered already is left alone.
 
     The mean goes over the cells' means of a table, and only an entry whose every trial came out well takes part. Its
     model is the one of the trial whose AUC is nearest to that mean: typical, not the luckiest.
@@ -44,42 +50,41 @@ def register_best(root: Path | str) -> list[Registered]:
     rows, _ = asked.read_asked(store.root)
     tables = [row for row in rows if not asked.is_sweep(row)]
     try:
-        with store.lock(WAIT_TRACK):
+        with store.lock(WAIT_TRACK), store.refusals():
             store.open()
             writer = Writer(store)
             writer.load()
-            scenarios = sorted({row["scenario"] for row in tables})
-            done = [_register(writer, name, [row for row in tables if row["scenario"] == name]) for name in scenarios]
+            groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+            for row in tables:
+                groups[row["scenario"], row["dataset"]].append(row)
+            done = [_register(writer, *key, of_key) for key, of_key in sorted(groups.items())]
     except Busy as busy:
         raise TrackingError(f"{busy}; wait for it, or end it, and try again") from busy
     for one in done:
         if one.version is None:
-            warnings.warn(f"{one.scenario}: {one.note}", stacklevel=2)
+            warnings.warn(f"{one.name}: {one.note}", stacklevel=2)
     return done
 
 
-def _register(writer: Writer, scenario: str, rows: list[Row]) -> Registered:
+def _register(writer: Writer, scenario: str, dataset: str, rows: list[Row]) -> Registered:
+    nothing = Registered(scenario, dataset, None, None, "no entry has come out well in all of its trials")
     means = _means(rows)
     if not means:
-        return Registered(scenario, None, None, "no entry has come out well in all of its trials")
+        return nothing
     (table, entry), mean = max(means.items(), key=lambda item: (item[1], item[0]))
     mine = [row for row in rows if (row["table"], row["entry"]) == (table, entry)]
     row = min(mine, key=lambda r: (abs(r["auc"] - mean), r["cell_index"], r["seed"]))
+    best, client = nothing._replace(entry=entry), writer.store.client
     run = writer.runs["trial"].get((scenario, row["trial_id"]))
     if run is None or "model_uri" not in run.tags:
-        return Registered(
-            scenario, entry, None, f"{entry}: no logged model of trial {row['trial_id']}; run `puoc track`"
-        )
+        return best._replace(note=f"{entry}: no logged model of trial {row['trial_id']}; run `puoc track`")
     model_id = run.tags["model_uri"].removeprefix("models:/")
-    if writer.store.client.get_logged_model(model_id).tags["contains_training_rows"] == "true":
-        return Registered(
-            scenario, entry, None, f"{entry} is best but its models contain training rows: not registered"
-        )
+    if client.get_logged_model(model_id).tags["contains_training_rows"] == "true":
+        return best._replace(note=f"{entry} is best but its models contain training rows: not registered")
     tags = {"chosen_by": "test_auc_mean", "test_auc_mean": repr(mean), "table": table, "entry": entry}
-    tags |= {"cell": row["cell"], "seed": str(row["seed"]), "trial_id": row["trial_id"]}
-    return Registered(
-        scenario, entry, _version(writer.store, scenario, model_id, run, tags), f"mean test AUC {mean:.4f}"
-    )
+    tags |= {"scenario": scenario, "dataset": dataset, "cell": row["cell"], "seed": str(row["seed"])}
+    version = _version(writer.store, best.name, model_id, run, tags | {"trial_id": row["trial_id"]})
+    return best._replace(version=version, note=f"mean test AUC {mean:.4f}")
 
 
 def _means(rows: list[Row]) -> dict[tuple[str, str], float]:
@@ -95,22 +100,22 @@ def _means(rows: list[Row]) -> dict[tuple[str, str], float]:
     return {key: fmean(map(fmean, cells.values())) for key, cells in aucs.items() if key not in holes}
 
 
-def _version(store: Store, scenario: str, model_id: str, run: Seen, tags: dict[str, str]) -> str:
+def _version(store: Store, name: str, model_id: str, run: Seen, tags: dict[str, str]) -> str:
     from mlflow.exceptions import MlflowException
 
     client = store.client
     try:
-        current = client.get_model_version_by_alias(scenario, ALIAS)
+        current = client.get_model_version_by_alias(name, ALIAS)
     except MlflowException:  # no such model or alias yet: mlflow has no question that answers with None
         current = None
     if current is not None and current.tags.get("model_id") == model_id:
         return str(current.version)
-    if not client.search_registered_models(f"name = '{scenario}'", max_results=1):
-        client.create_registered_model(scenario)
+    if not client.search_registered_models(f"name = '{name}'", max_results=1):
+        client.create_registered_model(name)
     # without a server, mlflow looks a models:/ address up in the store of its global settings, which may be another one
     source = f"models:/{model_id}" if store.is_server else client.get_logged_model(model_id).artifact_location
     made = client.create_model_version(
-        scenario, source, run_id=run.run_id, tags={**tags, "model_id": model_id}, model_id=model_id
+        name, source, run_id=run.run_id, tags={**tags, "model_id": model_id}, model_id=model_id
     )
-    client.set_registered_model_alias(scenario, ALIAS, made.version)
+    client.set_registered_model_alias(name, ALIAS, made.version)
     return str(made.version)

@@ -6,7 +6,9 @@ a store whose making was cut short. The lock also keeps writers apart: one at a 
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import sqlite3
 import sys
 import uuid
@@ -35,6 +37,9 @@ for _name, _value in _SETTINGS.items():
 
 PAGE = 1000  # results a search returns at once; without paging more are left out in silence
 OURS = "puoc"  # tag of our experiments
+_SHARED = ".shared"  # file in the folder of artifacts: a store that is not the project's own keeps files there, too
+_PARTS = ("", "-wal", "-shm", "-journal")  # the files of a SQLite database
+_DEPRECATED = "ignore::UserWarning:mlflow.server.fastapi_app"  # mlflow's own business, told at each start of a server
 
 _opened: dict[Path, list[int]] = {}  # databases this process has opened, by path: their inodes
 
@@ -58,7 +63,10 @@ def server_command(root: Path | str, port: int) -> list[str]:
     if store.database is not None:
         with store.lock(60):
             store.open()
-    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", store.uri, "--workers", "1"]
+    store.share_artifacts()
+    warned = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), _DEPRECATED)))
+    command = ["env", f"PYTHONWARNINGS={warned}", sys.executable, "-m", "mlflow", "server"]
+    command += ["--backend-store-uri", store.uri, "--workers", "1"]
     return [*command, "--host", "127.0.0.1", "--port", str(port), "--artifacts-destination", str(store.artifacts)]
 
 
@@ -71,6 +79,7 @@ class Store:
         self.database = _sqlite_file(self.uri)
         self.artifacts = self.root / "mlruns" / "artifacts"
         self.is_server = self.uri.startswith(("http://", "https://"))
+        self._is_own = self.database == self.root / "mlruns" / "mlflow.db"
         self._folder = self.database.parent if self.database else self.root / "mlruns"
         self._client: MlflowClient | None = None
         self._inode: int | None = None
@@ -109,19 +118,42 @@ class Store:
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
 
+        logging.getLogger("mlflow.store.db.utils").setLevel(
+            logging.CRITICAL
+        )  # tells by traceback what it raises anyway
         made = self._begin_making()
         try:
             client = MlflowClient(self._uri_of_file(), registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
             found = list(pages(lambda token: client.search_experiments(max_results=PAGE, page_token=token)))
-        except (MlflowException, SQLAlchemyError) as error:
-            raise TrackingError(f"{self.uri} cannot be used: {error}. {self._remedy()}") from error
+            self._use_wal()
+        except (MlflowException, SQLAlchemyError, sqlite3.Error) as error:
+            raise self._refusal(error) from error
         finally:
             self._note_file()
         if made is not None:
             made.unlink()
-        self._use_wal()
         self._check_place(found)
+        self.share_artifacts()
         self._client, self._inode = client, self._find_inode()
+
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """Raise TrackingError where the database refuses something; other errors of mlflow pass."""
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            yield
+        except (MlflowException, SQLAlchemyError) as error:
+            if not isinstance(error, SQLAlchemyError) and not isinstance(error.__cause__, SQLAlchemyError):
+                raise
+            raise self._refusal(error) from error
+
+    def share_artifacts(self) -> None:
+        """Leave a note that keeps the artifacts where the project's own database is made anew: not all are its."""
+        if not self._is_own and not self.is_server:
+            self.artifacts.mkdir(parents=True, exist_ok=True)
+            (self.artifacts / _SHARED).touch()
 
     def experiment(self, name: str) -> tuple[str, bool]:
         """Id of an experiment, made where there is none; True where it had been deleted and was restored."""
@@ -165,17 +197,24 @@ class Store:
         temporary.replace(self._folder / ".last-writer")
 
     def _begin_making(self) -> Path | None:
-        """Mark that a database is being made; one whose making was cut short is removed first."""
+        """Mark that a database is being made, and remove what is left of one that was deleted or never finished."""
         if self.database is None:
             return None
         marker = self.database.with_name(f".{self.database.name}.making")
-        if marker.exists():
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                Path(f"{self.database}{suffix}").unlink(missing_ok=True)
-        elif self.database.exists():
+        if self.database.exists() and not marker.exists():
             return None
         marker.touch()
+        for suffix in _PARTS:  # with the -wal and -shm of another file, SQLite says: disk I/O error
+            Path(f"{self.database}{suffix}").unlink(missing_ok=True)
+        (self._folder / ".last-writer").unlink(missing_ok=True)
+        self._remove_artifacts()
         return marker
+
+    def _remove_artifacts(self) -> None:
+        """Files of a deleted database belong to nobody, and would stay beside those that replace them."""
+        ours = self._is_own and self.artifacts.is_dir() and not self.artifacts.is_symlink()
+        if ours and not (self.artifacts / _SHARED).exists():
+            shutil.rmtree(self.artifacts)
 
     def _find_inode(self) -> int | None:
         return self.database.stat().st_ino if self.database is not None and self.database.exists() else None
@@ -211,10 +250,24 @@ class Store:
                     f"copied. {self._remedy()}"
                 )
 
+    def _refusal(self, error: Exception) -> TrackingError:
+        found = [f"{self.database}{suffix}" for suffix in _PARTS if self.database is not None]
+        there = ", ".join(path.name for path in map(Path, found) if path.exists())
+        stands = f" ({there} in {self._folder})" if there else ""
+        return TrackingError(f"{self.uri} cannot be used: {first_line(error)}{stands}. {self._remedy()}")
+
     def _remedy(self) -> str:
-        if self.database == self.root / "mlruns" / "mlflow.db":
-            return "Nothing in mlruns/ is original: delete that folder and run `puoc track`, which makes it again."
+        if self._is_own:
+            advice = "delete mlruns/mlflow.db* and run `puoc track` again (end `make ui` first)"
+            return f"Nothing in mlruns/ is original: {advice}."
+        if self.is_server:
+            return "See that the server runs, or name another store by MLFLOW_TRACKING_URI."
         return f"Back it up and run `mlflow db upgrade {self.uri}`, or name another store by MLFLOW_TRACKING_URI."
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without the statement and the addresses that SQLAlchemy adds in further lines."""
+    return str(error).partition("\n")[0].rstrip(".")
 
 
 def pages(search: Callable[[str | None], Any]) -> Iterator[Any]:
