@@ -17,7 +17,7 @@ from puoc.faults import is_name, kind, listed, location, nearest, sentence
 from puoc.scenarios import SCENARIOS, Cell, check_counts
 from puoc.spaces import enumerate_grid, read_space
 from puoc.specs import ComputeSpec, MethodSpec, Spec, TableSpec, TuneSpec
-from puoc.yamlfile import AskedWrongly, KeyPath, YamlFile, dotted
+from puoc.yamlfile import AskedWrongly, KeyPath, YamlFile
 
 M = TypeVar("M", bound="Spec")
 
@@ -257,4 +257,4 @@ class _Reader:
 _SECTIONS = ("compute", "tables", "tune", "methods")
 
 
-__all__ = ["AskedWrongly", "Params", "dotted", "read_params"]
+__all__ = ["AskedWrongly", "Params", "read_params"]

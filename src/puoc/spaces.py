@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 from itertools import product
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +48,6 @@ def read_space(folder: Path, method: str, space: str) -> dict[str, BaseDistribut
     if faults:
         raise AskedWrongly(faults)
     return found
-
-
-def grid_size(space: dict[str, BaseDistribution]) -> int:
-    """Number of configurations in the grid of a space; AskedWrongly where a range has no step."""
-    return prod(len(_values(name, distribution)) for name, distribution in space.items())
 
 
 def enumerate_grid(space: dict[str, BaseDistribution]) -> list[dict[str, Any]]:

@@ -176,13 +176,18 @@ def test_a_misspelt_key_fails_dvc_repro_in_words_and_leaves_the_earlier_plan(fin
     assert project.tree("work", "results", "ledger", "reports") == before
 
 
+def with_a_broken_method(project: Project, methods: str) -> None:
+    """Ask a table of these methods, of which ``broken`` raises whatever it is given."""
+    configured(project)
+    project.write("src/puoc/methods/broken.py", FAILING)
+    project.edit("params.yaml", "methods: [oc_svm, pu_svm, nnpu]", f"methods: {methods}")
+    project.edit("params.yaml", "methods:\n  oc_svm", "methods:\n  broken: {params: {weight: 1.5}}\n  oc_svm")
+
+
 @pytest.mark.slow
 def test_a_method_that_always_fails_stops_no_other_and_is_tried_once_more(new_project: New) -> None:
     project = new_project()
-    configured(project)
-    project.write("src/puoc/methods/broken.py", FAILING)
-    project.edit("params.yaml", "methods: [oc_svm, pu_svm, nnpu]", "methods: [oc_svm, broken, pu_svm, nnpu]")
-    project.edit("params.yaml", "methods:\n  oc_svm", "methods:\n  broken: {params: {weight: 1.5}}\n  oc_svm")
+    with_a_broken_method(project, "[oc_svm, broken, pu_svm, nnpu]")
 
     project.repro_passes()
     assert outcome(project) == {("broken", "failed", 1): 4, **{(m, "ok", 1): 4 for m in ("oc_svm", "pu_svm", "nnpu")}}
@@ -213,10 +218,7 @@ def test_a_method_that_always_fails_stops_no_other_and_is_tried_once_more(new_pr
 @pytest.mark.slow
 def test_make_repro_ends_with_an_error_where_failed_rows_stand(new_project: New) -> None:
     project = new_project()
-    configured(project)
-    project.write("src/puoc/methods/broken.py", FAILING)
-    project.edit("params.yaml", "methods: [oc_svm, pu_svm, nnpu]", "methods: [oc_svm, broken]")
-    project.edit("params.yaml", "methods:\n  oc_svm", "methods:\n  broken: {params: {weight: 1.5}}\n  oc_svm")
+    with_a_broken_method(project, "[oc_svm, broken]")
     # .venv is the environment of these tests: it counts as installed, and must not be installed into
     project.write(".installed", "")
     words = ["make", "repro", "STAMP=.installed"]
