@@ -121,7 +121,8 @@ class Runner:
             waiting: list[Job] = []
 
             def tick(waiting: list[Job] = waiting) -> None:
-                whom = self.ledger.holder(waiting[0].fits[0].id) if waiting else None
+                holders = (self.ledger.holder(job.fits[0].id) for job in waiting)  # the first may be done by now
+                whom = next((holder for holder in holders if holder is not None), None)
                 answered = counts["ok"] + counts["known"]
                 self.on_progress(Progress(wanted, answered, counts["failed"], len(waiting), whom))
 

@@ -61,7 +61,7 @@ def test_two_runs_of_one_table_share_the_work(finished_copy: New) -> None:
 def test_a_run_waits_for_what_another_computes_says_for_whom_and_takes_over_when_that_dies(finished_copy: New) -> None:
     project = finished_copy()
     project.edit("params.yaml", "workers: auto", "workers: 1")
-    anew(project, epochs=1500)
+    anew(project, epochs=6000)  # the first fit outlasts the 5 seconds after which the second run says where it stands
     first = project.start("puoc", "run", "one_vs_all")
     wait_for(lambda: claims(project), 60, "the first run claimed nothing")
     holder = json.loads(next((project.root / "ledger").rglob("*.claim")).read_text())["pid"]

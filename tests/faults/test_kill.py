@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import psutil
 import pytest
@@ -65,15 +66,16 @@ def test_a_job_whose_dvc_was_killed_goes_on_where_it_was(
 
 
 def workers(project: Project) -> list[psutil.Process]:
-    """Forks of a running puoc."""
+    """Forks of a running puoc. A shell whose command names puoc, caught between fork and exec, is none."""
     alive = {process.pid: process for process in project.processes()}
     found = []
     for process in alive.values():
         try:
             parent = alive.get(process.ppid())
-            if parent is not None and parent.cmdline() == process.cmdline() and "puoc" in " ".join(parent.cmdline()):
+            words = process.cmdline()
+            if parent is not None and parent.cmdline() == words and Path(words[1]).name == "puoc":
                 found.append(process)
-        except psutil.Error:
+        except (psutil.Error, IndexError):  # it has ended, and an ended one has no words
             continue
     return found
 
