@@ -44,7 +44,7 @@ class Estimator(ABC):
     """
 
     name: ClassVar[str]  # set by @method
-    kind: ClassVar[Literal["oc", "pu", "pu_oc"]]
+    kind: ClassVar[Literal["oc", "pu", "pu_oc", "encoder"]]
     twin: ClassVar[str | None] = None  # of a PU-OC method: the OC method it extends
     inputs: ClassVar[frozenset[str]] = frozenset({"vector"})  # of: image, vector, sequence
     libraries: ClassVar[tuple[str, ...]] = ()  # what a fit imports; a runner does so once for all workers
@@ -91,6 +91,33 @@ class Estimator(ABC):
     @abstractmethod
     def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
         """Become the fitted model again. ``shape`` is that of one row."""
+
+
+class Encoder(Estimator):
+    """A representation learned from a sample's labelled positives; one fit serves every method that asks for it."""
+
+    kind = "encoder"
+
+    @abstractmethod
+    def encode(self, X: Array) -> Array:
+        """Rows (n, *shape) as vectors (n, d), float32. A row's vector does not depend on its companions."""
+
+
+class PriorEstimator(ABC):
+    """Base of estimators of the class prior. Hyperparameters are typed fields without defaults, as a method's."""
+
+    name: ClassVar[str]  # set by @prior
+    inputs: ClassVar[frozenset[str]] = frozenset({"vector"})
+    libraries: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def estimate(self, sample: PUSample) -> float:
+        """Estimate alpha = p(y=1 | s=0), in [0, 1], from X_p and X_u; ``sample.seed`` is the only randomness.
+
+        Raises
+        ------
+        ValueError : no labelled or no unlabelled rows, or too few of them for this estimator.
+        """
 
 
 class LaneLoop(Estimator):

@@ -1,4 +1,4 @@
-"""Methods and datasets by the name used in params.yaml. A file registers itself; there is no list to edit."""
+"""What params.yaml names: methods, encoders, priors, datasets. A file registers itself; there is no list to edit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 METHODS: dict[str, Any] = {}
+ENCODERS: dict[str, Any] = {}
+PRIORS: dict[str, Any] = {}
 DATASETS: dict[str, Any] = {}
 
 C = TypeVar("C", bound=type)
@@ -26,6 +28,16 @@ def _registrar(kind: str, table: dict[str, Any], name: str) -> Callable[[C], C]:
 def method(name: str) -> Callable[[C], C]:
     """Register a method class under the id that params.yaml uses."""
     return _registrar("method", METHODS, name)
+
+
+def encoder(name: str) -> Callable[[C], C]:
+    """Register a class of encoders that are fitted, under the id that params.yaml uses."""
+    return _registrar("encoder", ENCODERS, name)
+
+
+def prior(name: str) -> Callable[[C], C]:
+    """Register a class of class-prior estimators under the id that params.yaml uses."""
+    return _registrar("prior", PRIORS, name)
 
 
 def dataset(name: str) -> Callable[[C], C]:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
-
+from puoc import making
 from puoc.estimator import Estimator
-from puoc.records import canonical_json
 from puoc.registry import METHODS
 
 __all__ = ["METHODS", "make", "normalise"]
@@ -22,57 +17,11 @@ for _module in iter_modules(__path__):
 
 
 def make(name: str, params: dict[str, Any]) -> Estimator:
-    """A method with its hyperparameters, not yet fitted.
-
-    Raises
-    ------
-    ValueError : unknown method; unknown, missing or wrong hyperparameters, all of them in one sentence each.
-    """
-    if name not in METHODS:
-        raise ValueError(f"unknown method {name!r}; known: {', '.join(sorted(METHODS))}")
-    cls = METHODS[name]
-    known = [field.name for field in fields(cls)]
-    wrong = [_unknown(given, known) for given in params if given not in known]
-    wrong += [f"hyperparameter {field!r}: got {value}, a finite number expected" for field, value in _infinite(params)]
-    if wrong:
-        raise ValueError("; ".join(wrong))
-    try:
-        # through JSON: strict (no text for a number), yet 1 is a float where one is meant
-        made: Estimator = TypeAdapter(cls).validate_json(canonical_json(params), strict=True)
-    except ValidationError as error:
-        raise ValueError("; ".join(map(_sentence, error.errors()))) from None
+    """A method with its hyperparameters, not yet fitted. Raises ValueError as ``making.make``."""
+    made: Estimator = making.make(METHODS, name, params)
     return made
 
 
 def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Validated hyperparameters as plain JSON types; equal content gives an equal result. Absent ones are left out.
-
-    Raises
-    ------
-    ValueError : as ``make``.
-    """
-    plain: dict[str, Any] = TypeAdapter(METHODS.get(name, dict)).dump_python(
-        make(name, params), mode="json", exclude_none=True
-    )
-    return plain
-
-
-def _unknown(given: str, known: list[str]) -> str:
-    near = get_close_matches(given, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-    return f"unknown hyperparameter {given!r} ({hint})"
-
-
-def _infinite(params: dict[str, Any]) -> list[tuple[str, float]]:
-    numbers = [(field, value) for field, value in params.items() if isinstance(value, float)]
-    return [(field, value) for field, value in numbers if value in (float("inf"), float("-inf")) or value != value]
-
-
-def _sentence(error: ErrorDetails) -> str:
-    if not error["loc"]:  # a rule over several hyperparameters
-        return error["msg"].removeprefix("Value error, ")
-    field = error["loc"][0]
-    if error["type"] == "missing":
-        return f"missing hyperparameter {field!r}"
-    expected = error["msg"].removeprefix("Input should be ")
-    return f"hyperparameter {field!r}: got {error['input']!r}, expected {expected}"
+    """Validated hyperparameters as plain JSON types, as ``making.normalise``. Raises ValueError as ``make``."""
+    return making.normalise(METHODS, name, params)
