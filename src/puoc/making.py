@@ -1,4 +1,4 @@
-"""From a registered name and the hyperparameters of params.yaml to an object; what they lack or hold wrongly is said."""
+"""From a registered name and hyperparameters as params.yaml gives them to an object; what is wrong is said in words."""
 
 from __future__ import annotations
 
