@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from puoc import making
 from puoc.draws import count_of
+from puoc.estimator import PriorEstimator
 from puoc.records import Prior, Sample
+from puoc.registry import PRIORS
+
+__all__ = ["KINDS", "PRIORS", "class_prior", "make", "normalise"]
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
 
 #: ``true``: the share in the rows drawn and kept, as only a benchmark knows it. ``fixed``: a number somebody gives.
 KINDS = ("true", "fixed")
+
+
+def make(name: str, params: dict[str, Any]) -> PriorEstimator:
+    """An estimator of the class prior with its hyperparameters. Raises ValueError as ``making.make``."""
+    made: PriorEstimator = making.make(PRIORS, name, params)
+    return made
+
+
+def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Validated hyperparameters as plain JSON types, as ``making.normalise``. Raises ValueError as ``make``."""
+    return making.normalise(PRIORS, name, params)
 
 
 def class_prior(prior: Prior | None, sample: Sample) -> float | None:
