@@ -112,10 +112,10 @@ def test_best_bound_is_that_of_plain_counting(delta: float | None, k: float) -> 
         X = np.clip(np.where(positive[:, None], 0.65, 0.35) + rng.normal(0, 0.2, (n, 3)), 0, 1)
         labelled = positive & (rng.random(n) < 0.5)
         tree = np.arange(n) % 3 == 0
-        parts = (Part(t.binned(X)[rows], labelled[rows]) for rows in (tree, ~tree))
+        of_tree, of_rest = (Part(t.binned(X)[rows], labelled[rows]) for rows in (tree, ~tree))
         # the plain one sees the scaled values
         scaled = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
-        found.append(t.best_bound(*parts, 0.4))
+        found.append(t.best_bound(of_tree, of_rest, 0.4))
         assert found[-1] == pytest.approx(by_counting(t, scaled, labelled, tree, 0.4), abs=1e-12)
     share = labelled[~tree].mean()
     assert delta is None or max(found) > share + 0.05  # bounds, not the labelled share, were compared
@@ -210,9 +210,9 @@ def test_with_its_folds_given_the_order_of_rows_does_not_matter() -> None:
 
 def test_the_global_generators_and_the_rows_are_left_alone() -> None:
     s, untouched = features(0.5, 0, d=4, n_p=100, n_u=200), features(0.5, 0, d=4, n_p=100, n_u=200)
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    before = np.random.get_state(legacy=False)["state"]["key"].copy()  # noqa: NPY002
     tice().estimate(s)
-    assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+    assert np.array_equal(before, np.random.get_state(legacy=False)["state"]["key"])  # noqa: NPY002
     np.testing.assert_array_equal(s.X_p, untouched.X_p)
     np.testing.assert_array_equal(s.X_u, untouched.X_u)
 
