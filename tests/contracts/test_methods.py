@@ -55,7 +55,7 @@ def test_vmap_gives_the_models_of_loop_in_double_precision(case: Case) -> None:
     samples = [case.sample(seed, dtype="float64") for seed in (0, 1)]
     looped, mapped = (case.make().fit_lanes(samples, Compute(lane_map=lane_map)) for lane_map in ("loop", "vmap"))
     for one, other in zip(looped, mapped, strict=True):
-        np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), rtol=1e-11, atol=1e-12)
 
 
 @every_case
@@ -72,9 +72,8 @@ def test_vmap_gives_the_auc_of_loop_in_single_precision(case: Case) -> None:
 def test_only_a_one_class_method_ignores_the_unlabelled_rows(case: Case) -> None:
     X, _ = case.test_rows()
     s = case.sample(3)
-    assert s.X_u is not None
     as_drawn = case.fit(s).decision_function(X)
-    changed = case.fit(s._replace(X_u=s.X_u[::-1] * 3)).decision_function(X)
+    changed = case.fit(s._replace(X_u=case.sample(4).X_u)).decision_function(X)
     assert np.array_equal(as_drawn, changed) == (METHODS[case.name].kind == "oc")
 
 

@@ -72,7 +72,19 @@ every_method = pytest.mark.parametrize("name", sorted(METHODS))
 
 def rows(rng: np.random.Generator, y: Array, inputs: str) -> Array:
     """Positives are bright in the first half of the columns and dark in the others, negatives the other way round."""
-    shape = SHAPES[inputs]
+    if inputs == "sequence":
+        return _sequences(rng, y)
+    return _patterned(rng, y, SHAPES[inputs])
+
+
+def _sequences(rng: np.random.Generator, y: Array) -> Array:
+    """Steps as the other rows, after a mask that is 1 for the first half of the steps at least and 0 in the padding."""
+    steps, width = SHAPES["sequence"]
+    mask = (np.arange(steps) < rng.integers(steps // 2, steps, len(y), endpoint=True)[:, None])[..., None].astype(float)
+    return np.concatenate([mask, mask * _patterned(rng, y, (steps, width - 1))], axis=2)
+
+
+def _patterned(rng: np.random.Generator, y: Array, shape: tuple[int, ...]) -> Array:
     pattern = np.where(np.arange(shape[-1]) < shape[-1] / 2, 1.0, -1.0)
     sign = (2 * y - 1).reshape(-1, *[1] * len(shape))
     return sign * np.broadcast_to(pattern, shape) + rng.normal(0, 0.8, (len(y), *shape))
