@@ -1,0 +1,60 @@
+"""VPU (Chen et al., 2020): variational PU learning of phi(x) = p(y=1 | x) up to a factor, without a class prior.
+
+In Bagirov et al. a baseline among the PU methods (appendix, table of PU methods).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from pydantic import NonNegativeFloat, PositiveFloat
+from torch import Tensor, nn
+from torch.nn.functional import logsigmoid
+
+from puoc.deep import Deep, Noise
+from puoc.estimator import typed
+from puoc.lanes import Lane
+from puoc.nets import net_for
+from puoc.registry import method
+from puoc.risks import mean
+
+
+@method("vpu")
+@typed
+class VPU(Deep):
+    """Perceptron on vectors, small convolutional network on images; phi is the sigmoid of its logit, the score."""
+
+    kind = "pu"
+    inputs = frozenset({"image", "vector"})
+    needs_alpha = False
+
+    lam: NonNegativeFloat  # weight of the consistency term
+    mixup: PositiveFloat  # both parameters of the Beta distribution of the shares in which rows are mixed
+
+    def build(self, shape: tuple[int, ...]) -> nn.Module:
+        """See ``Deep``."""
+        return net_for(shape)
+
+    def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
+        """The share g of P in this batch's mixtures, a scalar. Torch draws from no Beta by a generator of one's own."""
+        rng = np.random.default_rng(int(torch.randint(2**62, (), generator=gen)))
+        return {"share": torch.tensor(rng.beta(self.mixup, self.mixup), dtype=x_p.dtype)}
+
+    def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
+        """log mean_U phi - mean_P log phi + lam mean (log phi(x) - log t)^2 over mixtures x = g x_p + (1 - g) x_u.
+
+        Their targets are t = g + (1 - g) phi(x_u), through which the gradient passes too. Where the batch has more rows
+        of one sample than of the other, its first ones are mixed.
+        """
+        g, b = noise["share"], min(len(x_p), len(x_u))
+        log_phi_p, log_phi_u = logsigmoid(net(x_p)), logsigmoid(net(x_u))
+        variational = -mean(log_phi_p)
+        if len(x_u):
+            variational = variational + log_phi_u.logsumexp(0) - math.log(len(x_u))
+        if b == 0:
+            return variational
+        log_phi = logsigmoid(net(g * x_p[:b] + (1 - g) * x_u[:b]))
+        log_t = torch.logaddexp(g.log(), (1 - g).log() + log_phi_u[:b])
+        return variational + self.lam * mean((log_phi - log_t).square())
