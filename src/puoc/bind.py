@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from puoc.records import Fit, Prior, Trial
+from puoc.records import Encoding, Fit, Prior, Trial
 from puoc.scenarios import Cell
 
 
@@ -53,7 +53,7 @@ def _trial(plan: dict[str, Any], row: dict[str, Any], config: dict[str, Any], ce
         sample=sample.labelled_only() if one_class else sample,
         seed=seed,
         prior=Prior.model_validate(row["prior"]) if row["prior"] else None,
-        encoder=row["encoder"],
+        encoder=Encoding.model_validate(row["encoder"]) if isinstance(row["encoder"], dict) else row["encoder"],
         numerics=row["numerics"],
         labels=row["labels"],
         code_digest=row["code_digest"],

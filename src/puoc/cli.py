@@ -216,7 +216,7 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
     with asked_wrongly():
         planned(ROOT)
         from puoc.ledger import Ledger
-        from puoc.pipeline import standing
+        from puoc.pipeline import allow_retry, standing
 
         ledger = Ledger(ROOT / "ledger")
         failed = {row["fit_id"] for row in standing(ROOT).failed}
@@ -225,8 +225,7 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
         if strange:
             raise ValueError(f"no failed fit {', '.join(strange)}; failed: {', '.join(sorted(failed)) or 'none'}")
         for fit in chosen:
-            if not ledger.may_try(fit):
-                ledger.allow_retry(fit)
+            allow_retry(ledger, fit)
     say(f"{len(chosen)} fits will be tried once more by the next dvc repro")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from typing import ClassVar, Literal, Self
@@ -13,13 +13,14 @@ import torch
 from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor, nn
 
+from puoc.checkpoints import Resumable
 from puoc.estimator import Array, Compute, Estimator, PUSample, check_sample, typed
-from puoc.lanes import Lane, Lanes, OneLane, StackedLanes, choose
+from puoc.lanes import Lane, Lanes, OneLane, StackedLanes, by_pixel, choose, pixels_together
 
 Batching = Literal["p", "union", "equal"]
 Noise = dict[str, Tensor]
 
-_SCORED_AT_ONCE = 1024  # rows
+_AT_ONCE = 1024  # rows
 
 
 class FittedNet(Estimator):
@@ -32,14 +33,18 @@ class FittedNet(Estimator):
         """A fresh network for rows of this shape: raw logits (b,), no dropout layers."""
 
     def decision_function(self, X: Array) -> Array:
-        """Logits (n,) in the precision of the fit, computed in evaluation mode and in chunks."""
-        like = next(self.net_.parameters())
-        scores = np.empty(len(X), dtype=np.float64 if like.dtype == torch.float64 else np.float32)
+        """Logits (n,) in the precision of the fit."""
+        return self.evaluate(self.net_, X)
+
+    def evaluate(self, what: Callable[[Tensor], Tensor], X: Array) -> Array:
+        """What a part of the trained network gives for rows (n, *shape): in evaluation mode, in chunks."""
+        like, chunks = next(self.net_.parameters()), []
         with torch.no_grad():
-            for start in range(0, len(X), _SCORED_AT_ONCE):
-                chunk = torch.tensor(X[start : start + _SCORED_AT_ONCE]).to(like)
-                scores[start : start + len(chunk)] = self.net_(chunk).cpu().numpy()
-        return scores
+            for start in range(0, max(len(X), 1), _AT_ONCE):
+                chunk = torch.tensor(X[start : start + _AT_ONCE]).to(like)
+                chunks.append(what(by_pixel(chunk)).cpu().numpy())
+        found: Array = np.concatenate(chunks)
+        return found
 
     def state(self) -> dict[str, Array]:
         """Parameters and buffers by name."""
@@ -58,7 +63,7 @@ class FittedNet(Estimator):
         if got != expected:
             raise ValueError(f"{self.name}: arrays of shapes {expected} expected for rows of shape {shape}, got {got}")
         net.load_state_dict({name: torch.tensor(value) for name, value in state.items()}, assign=True)
-        self.net_ = net.eval()
+        self.net_ = pixels_together(net).eval()
         return self
 
     def _seeded_net(self, shape: tuple[int, ...], gen: torch.Generator) -> nn.Module:
@@ -73,6 +78,7 @@ class Deep(FittedNet):
     """Base of gradient-trained methods. Rows are shuffled per lane and epoch; the step size decays by epoch."""
 
     needs_alpha: ClassVar[bool] = True  # of a PU method: does its loss read the class prior
+    precisions = frozenset({"fp32", "bf16"})
     libraries = ("torch._dynamo",)  # the first optimizer of a process loads it
 
     lr: PositiveFloat
@@ -96,6 +102,10 @@ class Deep(FittedNet):
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
         """All randomness that ``loss`` uses in one step of one lane, drawn on the CPU from the lane's generator."""
         return {}
+
+    def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
+        """Rows of P and of U in every step of an epoch."""
+        return batch_sizes(n_p, n_u, self.batch_size, self.batching)
 
     def optimizer(self, params: list[Tensor]) -> torch.optim.Optimizer:
         """An elementwise optimizer: lanes may be stacked in ``params``."""
@@ -122,24 +132,23 @@ class Deep(FittedNet):
         dtype = torch.float64 if samples[0].X_p.dtype == np.float64 else torch.float32
         nets = [self._seeded_net(samples[0].X_p.shape[1:], gen).to(compute.device, dtype) for gen in gens]
         if choose(compute.lane_map, nets[0], compute.device, len(nets)) == "vmap":
-            return self._train(samples, gens, StackedLanes(nets), compute, dtype)
+            return self._train(samples, gens, StackedLanes(nets), compute, dtype, range(len(samples)))
         # one after the other, so that the device holds one lane's rows at a time
         trained = (
-            self._train([sample], [gen], OneLane(net), compute, dtype)
-            for sample, gen, net in zip(samples, gens, nets, strict=True)
+            self._train([sample], [gen], OneLane(net), compute, dtype, [i])
+            for i, (sample, gen, net) in enumerate(zip(samples, gens, nets, strict=True))
         )
         return [lane for lanes in trained for lane in lanes]
 
     def _check(self, samples: Sequence[PUSample]) -> None:
         shapes = {
-            (sample.X_p.shape, None if self.kind == "oc" or sample.X_u is None else sample.X_u.shape)
-            for sample in samples
+            (sample.X_p.shape, None if self.one_class or sample.X_u is None else sample.X_u.shape) for sample in samples
         }
         if len(shapes) != 1:
             raise ValueError(f"{self.name}: lanes of equal shapes expected, got {len(shapes)} different ones")
         for sample in samples:
             check_sample(self, sample)
-            if self.kind != "oc" and self.needs_alpha:
+            if not self.one_class and self.needs_alpha:
                 given_prior(self.name, sample.alpha)
 
     def _train(
@@ -149,17 +158,19 @@ class Deep(FittedNet):
         lanes: Lanes,
         compute: Compute,
         dtype: torch.dtype,
+        places: Sequence[int],
     ) -> list[Self]:
         X_p = _stack([sample.X_p for sample in samples], compute.device, dtype)  # (L, n_p, *shape)
-        unseen = self.kind == "oc"  # an OC method gets no row of U
+        unseen = self.one_class  # it gets no row of U
         X_u = _stack([s.X_p[:0] if unseen or s.X_u is None else s.X_u for s in samples], compute.device, dtype)
         alpha = torch.tensor([np.nan if s.alpha is None else s.alpha for s in samples], device=X_p.device, dtype=dtype)
         optimizer = self.optimizer(list(lanes.params.values()))
         decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, self.lr_decay)
         adjusts = type(self).after_step is not Deep.after_step
-        sizes = batch_sizes(X_p.shape[1], X_u.shape[1], self.batch_size, self.batching)
-        curves = np.empty((self.epochs, len(samples)))
-        for epoch in range(self.epochs):
+        sizes = self.sizes(X_p.shape[1], X_u.shape[1])
+        curves = torch.zeros(self.epochs, len(samples), dtype=torch.float64)
+        kept = Resumable(compute.checkpoint(places), lanes, optimizer, decay, gens, curves)
+        for epoch in range(kept.resume(), self.epochs):
             total = torch.zeros_like(alpha)
             for x_p, x_u in _batches(X_p, X_u, sizes, gens):
                 noise = self._noise(x_p, x_u, gens)
@@ -173,25 +184,26 @@ class Deep(FittedNet):
                         lanes.write(lanes.map(self.after_step, x_p, x_u, alpha))
                 total += losses.detach()
             decay.step()
-            curves[epoch] = (total / len(sizes)).cpu().numpy()
-            self._check_finite(curves[epoch], samples, epoch)
+            curves[epoch] = total.cpu() / len(sizes)
+            self._check_finite(curves[epoch].tolist(), samples, epoch)
+            kept.keep(epoch + 1)
         lane_map = "vmap" if isinstance(lanes, StackedLanes) else "loop"
-        trained = zip(samples, lanes.nets(), curves.T, strict=True)
+        trained = zip(samples, lanes.nets(), curves.T.tolist(), strict=True)
         return [self._fitted(sample, net, curve, lane_map) for sample, net, curve in trained]
 
     def _noise(self, x_p: Tensor, x_u: Tensor, gens: Sequence[torch.Generator]) -> Noise:
         drawn = [self.draws(*lane) for lane in zip(x_p, x_u, gens, strict=True)]
         return {name: torch.stack([noise[name] for noise in drawn]).to(x_p.device) for name in drawn[0]}
 
-    def _check_finite(self, losses: Array, samples: Sequence[PUSample], epoch: int) -> None:
+    def _check_finite(self, losses: list[float], samples: Sequence[PUSample], epoch: int) -> None:
         for sample, loss in zip(samples, losses, strict=True):
             if not np.isfinite(loss):
                 lane = f"{self.name}: the loss of the lane with seed {sample.seed} is {loss} in epoch {epoch}"
                 raise FloatingPointError(f"{lane}, a finite one expected; a smaller lr may help")
 
-    def _fitted(self, sample: PUSample, net: nn.Module, curve: Array, lane_map: str) -> Self:
+    def _fitted(self, sample: PUSample, net: nn.Module, curve: list[float], lane_map: str) -> Self:
         one = copy(self)
-        one.net_, one.curve_, one.lane_map_ = net.eval(), {"loss": curve.tolist()}, lane_map
+        one.net_, one.curve_, one.lane_map_ = net.eval(), {"loss": curve}, lane_map
         one.alpha_hat_ = one.estimate_prior(sample)
         return one
 

@@ -6,11 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from puoc.records import content_id
 
 Array = NDArray[Any]
 
@@ -33,7 +36,23 @@ class Compute:
 
     device: str = "cpu"
     lane_map: Literal["auto", "loop", "vmap"] = "auto"
-    numerics: Literal["fp32", "bf16"] = "fp32"
+    numerics: Literal["fp32", "bf16"] = "fp32"  # the one exception, and so part of a fit's identity
+    #: where a long training keeps its state, a file for each set of lanes trained as one; absent: nowhere
+    checkpoints: Path | None = None
+    lanes: tuple[str, ...] = ()  # names of the lanes there, in the order of the samples
+
+    def checkpoint(self, places: Sequence[int]) -> Path | None:
+        """The file of the lanes at these places; another set of lanes has another file."""
+        if self.checkpoints is None:
+            return None
+        return self.checkpoints / f"{content_id([self.lanes[i] for i in places])}.pt"
+
+    def forget(self) -> None:
+        """Remove the files: the training is done, or is not to go on."""
+        for places in (range(len(self.lanes)), *([i] for i in range(len(self.lanes)))):
+            path = self.checkpoint(places)
+            if path is not None:
+                path.unlink(missing_ok=True)
 
 
 class Estimator(ABC):
@@ -48,6 +67,8 @@ class Estimator(ABC):
     twin: ClassVar[str | None] = None  # of a PU-OC method: the OC method it extends
     inputs: ClassVar[frozenset[str]] = frozenset({"vector"})  # of: image, vector, sequence
     libraries: ClassVar[tuple[str, ...]] = ()  # what a fit imports; a runner does so once for all workers
+    precisions: ClassVar[frozenset[str]] = frozenset({"fp32"})  # of: fp32, bf16
+    estimates_alpha: ClassVar[bool] = False  # whether its alpha_hat_ may serve other methods as class prior
 
     curve_: dict[str, list[float]]
     alpha_hat_: float | None
@@ -70,6 +91,11 @@ class Estimator(ABC):
         fitted = self.fit_lanes([PUSample(X_p, X_u, alpha, seed)])[0]
         self.__dict__.update(fitted.__dict__)
         return self
+
+    @property
+    def one_class(self) -> bool:
+        """Whether it learns from the labelled positives alone, as OC methods and encoders do."""
+        return self.kind in ("oc", "encoder")
 
     @property
     def keeps_training_rows(self) -> bool:
@@ -149,7 +175,7 @@ def check_sample(estimator: Estimator, sample: PUSample) -> None:
     X_p, X_u = sample.X_p, sample.X_u
     if len(X_p) == 0:
         raise ValueError(f"{estimator.name}: no labelled positives, at least 1 expected")
-    if estimator.kind == "oc":
+    if estimator.one_class:
         return
     if X_u is None or len(X_u) == 0:
         raise ValueError(f"{estimator.name} is a PU method: no unlabelled rows, at least 1 expected")

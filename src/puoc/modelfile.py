@@ -1,7 +1,7 @@
 """A fitted model as one safetensors file: arrays, and JSON in its header. Reading it runs no code from the file.
 
 Everything a score needs is in the file: the method and its hyperparameters, the fitted arrays, and the way from stored
-values to what the method sees (scale, then encoder).
+values to what the method sees (scale, then encoder, which may itself be fitted).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import struct
 from math import prod
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,35 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_arrays
 from safetensors.numpy import save as write_arrays
 
-from puoc.estimator import Array, Estimator
+from puoc.estimator import Array, Encoder, Estimator
 from puoc.records import canonical_json
+
+if TYPE_CHECKING:
+    from puoc.encoders import Encodes
 
 FORMAT: Final = "puoc-model"
 VERSION: Final = 1
 CHUNK = 4096  # rows encoded and scored at once
 
+_OF_ENCODER = "encoder:"  # before the names of a fitted encoder's arrays
 _KEY = "puoc"  # one key alone: the order of several would differ from process to process, and with it the file's name
+
+
+class FittedEncoder(BaseModel):
+    """In the header: an encoder whose arrays are in the file too."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    params: dict[str, Any]
+
+
+class Model(NamedTuple):
+    """A fitted model, ready to score."""
+
+    estimator: Estimator
+    encoder: Encodes  # from scaled rows to what the estimator sees
+    meta: dict[str, Any]
 
 
 class Meta(BaseModel):
@@ -39,7 +60,7 @@ class Meta(BaseModel):
     version: Literal[1] = VERSION
     method: str
     params: dict[str, Any]  # validated hyperparameters
-    encoder: str | None  # absent: the method sees the scaled rows
+    encoder: str | FittedEncoder | None  # absent: the method sees the scaled rows
     shape: tuple[int, ...]  # of one stored row
     dtype: str  # of stored values
     scale: float = Field(gt=0)  # divisor that maps stored values to [0, 1]
@@ -49,43 +70,62 @@ class Meta(BaseModel):
     about: dict[str, Any] = {}  # whatever its maker wants to say: JSON
 
 
-def dump(estimator: Estimator, meta: dict[str, Any]) -> bytes:
+def dump(estimator: Estimator, meta: dict[str, Any], encoder: Encoder | None = None) -> bytes:
     """The file's bytes; equal models give equal bytes.
 
     Parameters
     ----------
     meta : ``encoder``, ``shape``, ``dtype``, ``scale``; optional ``params`` (else the estimator's fields),
         ``numerics``, ``versions``, ``contains_training_rows``, ``about``. See ``Meta``.
+    encoder : a fitted one; it takes the place of ``meta["encoder"]``.
 
     Raises
     ------
     ValueError : a key is missing, unknown or of a wrong type; an array of the model is not numeric.
     """
     known = {"method": estimator.name, "params": _fields(estimator)}
+    if encoder is not None:
+        meta = {**meta, "encoder": {"name": encoder.name, "params": _fields(encoder)}}
     header = _meta({**known, **meta}, f"model of {estimator.name}").model_dump(mode="json")
     arrays = {key: _contiguous(key, value) for key, value in estimator.state().items()}
+    if encoder is not None:
+        arrays |= {f"{_OF_ENCODER}{key}": _contiguous(key, value) for key, value in encoder.state().items()}
     return bytes(write_arrays(arrays, {_KEY: canonical_json(header)}))
 
 
-def load(source: Path | str | bytes) -> tuple[Estimator, dict[str, Any]]:
-    """The estimator, ready to score, and the header.
+def load(source: Path | str | bytes) -> Model:
+    """The estimator, its encoder and the header.
 
     Raises
     ------
     ValueError : no model file, a format we do not know, or hyperparameters the method does not take.
     """
-    from puoc.encoders import encode
-    from puoc.methods import make
-
     content, name = _content(source)
     meta = _header(content, name)
     try:
         arrays = read_arrays(content)
     except SafetensorError as error:
         raise ValueError(f"{name}: the arrays are damaged ({error}); a whole safetensors file expected") from error
-    blank = np.zeros((1, *meta["shape"]), dtype=np.float32)
-    estimator: Estimator = make(meta["method"], meta["params"])
-    return estimator.restore(arrays, encode(meta["encoder"], blank).shape[1:]), meta
+    of_encoder = {key.removeprefix(_OF_ENCODER): arrays.pop(key) for key in list(arrays) if key.startswith(_OF_ENCODER)}
+    encoder = _encoder(meta, of_encoder)
+    seen = encoder.encode(np.zeros((1, *meta["shape"]), dtype=np.float32)).shape[1:]
+    return Model(_make(meta["method"], meta["params"]).restore(arrays, seen), encoder, meta)
+
+
+def _encoder(meta: dict[str, Any], arrays: dict[str, Array]) -> Encodes:
+    from puoc import encoders
+
+    asked = meta["encoder"]
+    if not isinstance(asked, dict):
+        return encoders.plain(asked)
+    return encoders.make(asked["name"], asked["params"]).restore(arrays, meta["shape"])
+
+
+def _make(name: str, params: dict[str, Any]) -> Estimator:
+    """A method, or an encoder, whose file has the same form."""
+    from puoc import encoders, methods
+
+    return encoders.make(name, params) if name in encoders.ENCODERS else methods.make(name, params)
 
 
 def read_meta(source: Path | str | bytes) -> dict[str, Any]:
@@ -97,7 +137,7 @@ def read_meta(source: Path | str | bytes) -> dict[str, Any]:
         return _header(start + file.read(_length(start)), str(source))
 
 
-def score(estimator: Estimator, meta: dict[str, Any], X: Array) -> NDArray[np.float64]:
+def score(model: Model, X: Array) -> NDArray[np.float64]:
     """Score of stored rows, shape (n,), float64 whatever the method computes in; higher = more likely positive.
 
     Parameters
@@ -108,8 +148,7 @@ def score(estimator: Estimator, meta: dict[str, Any], X: Array) -> NDArray[np.fl
     ------
     ValueError : rows of another shape, values that are not finite, or fractions where stored integers are expected.
     """
-    from puoc.encoders import encode
-
+    meta = model.meta
     X = np.asarray(X)
     shape = tuple(meta["shape"])
     if X.ndim == 0 or X.shape[1:] != shape:
@@ -117,9 +156,8 @@ def score(estimator: Estimator, meta: dict[str, Any], X: Array) -> NDArray[np.fl
     scores = [np.empty(0)]
     for start in range(0, len(X), CHUNK):
         rows = _checked(X[start : start + CHUNK], meta["dtype"])
-        scores.append(
-            np.asarray(estimator.decision_function(encode(meta["encoder"], rows / np.float32(meta["scale"]))))
-        )
+        seen = model.encoder.encode(rows / np.float32(meta["scale"]))
+        scores.append(np.asarray(model.estimator.decision_function(seen)))
     return np.concatenate(scores).astype(np.float64)
 
 

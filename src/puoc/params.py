@@ -9,14 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import ValidationError
-
 from puoc.datasets import DATASETS
-from puoc.encoders import ENCODERS
-from puoc.faults import is_name, kind, listed, location, nearest, sentence
+from puoc.encoders import ENCODERS, PLAIN
+from puoc.faults import kind, listed, nearest
+from puoc.priors import PRIORS
+from puoc.registry import METHODS
 from puoc.scenarios import SCENARIOS, Cell, check_counts
+from puoc.sections import Sections
 from puoc.spaces import enumerate_grid, read_space
-from puoc.specs import ComputeSpec, MethodSpec, Spec, TableSpec, TuneSpec
+from puoc.specs import ComputeSpec, EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
 from puoc.yamlfile import AskedWrongly, KeyPath, YamlFile
 
 M = TypeVar("M", bound="Spec")
@@ -41,6 +42,8 @@ class Params(NamedTuple):
     """Everything that is asked."""
 
     compute: ComputeSpec
+    encoders: dict[str, EncoderSpec]
+    priors: dict[str, PriorSpec]
     methods: dict[str, MethodSpec]
     tables: dict[str, Table]
     tune: dict[str, Tune]
@@ -56,11 +59,13 @@ def read_params(path: Path, root: Path | None = None) -> Params:
     return _Reader(YamlFile(path), path.parent if root is None else root).read()
 
 
-class _Reader:
+class _Reader(Sections):
     def __init__(self, file: YamlFile, root: Path):
-        self.file, self.root = file, root
-        self.faults: list[str] = []
+        super().__init__(file)
+        self.root = root
         self.entries: dict[str, Any] = {}  # of the section methods, right or wrong
+        self.encoders: dict[str, EncoderSpec] = {}
+        self.priors: dict[str, PriorSpec] = {}
 
     def read(self) -> Params:
         data = self.file.data
@@ -73,11 +78,15 @@ class _Reader:
             self._fault(("tune",), "the section is missing or empty; expected tune: {} where nothing is swept")
         raw = data.get("compute")
         compute = self._section({} if raw is None else raw, ComputeSpec, ("compute",)) or ComputeSpec()
+        self.encoders = self._encoders(self._mapping(data, "encoders"))
+        self.priors = self._priors(self._mapping(data, "priors"))
         self.entries = self._mapping(data, "methods", required=True)
         methods = self._methods(self.entries)
         tables = self._mapping(data, "tables", required=True)
         params = Params(
             compute,
+            self.encoders,
+            self.priors,
             methods,
             {name: table for name, raw in tables.items() if (table := self._table(name, raw, methods))},
             {
@@ -92,30 +101,50 @@ class _Reader:
 
     # sections
 
+    def _encoders(self, raw: dict[str, Any]) -> dict[str, EncoderSpec]:
+        from puoc.encoders import normalise
+
+        found = {}
+        for name, value in raw.items():
+            key: KeyPath = ("encoders", name)
+            if name in PLAIN:
+                self._fault(key, f"{name} is the name of an encoder without hyperparameters; expected another name")
+            spec = self._section(value, EncoderSpec, key)
+            named = spec and self._named(key, "encoder", spec.encoder or name, ENCODERS)
+            if spec and named and (params := self._normal(key, normalise, named, spec.params)) is not None:
+                found[name] = spec.model_copy(update={"encoder": named, "params": params})
+        return found
+
+    def _priors(self, raw: dict[str, Any]) -> dict[str, PriorSpec]:
+        from puoc import methods, priors
+
+        estimators = PRIORS | {name: cls for name, cls in METHODS.items() if cls.estimates_alpha}
+        found = {}
+        for name, value in raw.items():
+            key: KeyPath = ("priors", name)
+            spec = self._section(value, PriorSpec, key)
+            named = spec and self._named(key, "prior", spec.prior or name, estimators)
+            if not spec or not named:
+                continue
+            self._check_encoder(key, spec.encoder)
+            normalise = priors.normalise if named in PRIORS else methods.normalise
+            if (params := self._normal(key, normalise, named, spec.params)) is not None:
+                found[name] = spec.model_copy(update={"prior": named, "params": params})
+        return found
+
     def _methods(self, raw: dict[str, Any]) -> dict[str, MethodSpec]:
-        from puoc.methods import METHODS, normalise
+        from puoc.methods import normalise
 
         found = {}
         for name, value in raw.items():
             key: KeyPath = ("methods", name)
             spec = self._section(value, MethodSpec, key)
-            if spec is None:
+            named = spec and self._named(key, "method", spec.method or name, METHODS)
+            if not spec or not named:
                 continue
-            method = spec.method or name
-            if method not in METHODS:
-                where = (*key, "method") if spec.method else key
-                self._fault(
-                    where, f"unknown method {method!r}{nearest(method, METHODS)}; known: {listed(sorted(METHODS))}"
-                )
-                continue
-            cls = METHODS[method]
-            self._check_given(key, spec, cls)
-            try:
-                values = normalise(method, spec.params)
-            except ValueError as error:
-                self.faults += [f"{self.file.at((*key, 'params'))}: {line}" for line in str(error).splitlines()]
-                continue
-            found[name] = spec.model_copy(update={"method": method, "params": values})
+            self._check_given(key, spec, METHODS[named])
+            if (params := self._normal(key, normalise, named, spec.params)) is not None:
+                found[name] = spec.model_copy(update={"method": named, "params": params})
         return found
 
     def _check_given(self, key: KeyPath, spec: MethodSpec, cls: Any) -> None:
@@ -125,12 +154,28 @@ class _Reader:
             what = "is a one-class method and takes" if cls.kind == "oc" else "takes"
             self._fault((*key, "prior"), f"{cls.name} {what} no prior; expected no such key")
         if spec.prior is None and needs_prior:
-            self._fault((*key, "prior"), f"{cls.name} needs a class prior; expected true or {{fixed: NUMBER}}")
+            expected = "true, {fixed: NUMBER} or a key of the section priors"
+            self._fault((*key, "prior"), f"{cls.name} needs a class prior; expected {expected}")
+        if isinstance(spec.prior, str) and spec.prior not in self.priors:
+            known = f"a key of priors: {listed(self.priors) or 'there is none'}"
+            self._fault(
+                (*key, "prior"),
+                f"got {spec.prior!r}{nearest(spec.prior, self.priors)}; expected true, {{fixed: NUMBER}} or {known}",
+            )
         if spec.labels == "oracle" and (cls.kind == "oc" or needs_prior):
             self._fault((*key, "labels"), f"got oracle for {cls.name}; expected a PU method that takes no prior")
-        if spec.encoder is not None and spec.encoder not in ENCODERS:
-            expected = f"{nearest(spec.encoder, ENCODERS)}; expected one of {listed(ENCODERS)}, or no such key"
-            self._fault((*key, "encoder"), f"got {spec.encoder!r}{expected}")
+        if spec.numerics not in cls.precisions:
+            self._fault((*key, "numerics"), f"got {spec.numerics} for {cls.name}; expected {listed(cls.precisions)}")
+        self._check_encoder(key, spec.encoder)
+
+    def _check_encoder(self, key: KeyPath, encoder: str | None) -> None:
+        known = [*PLAIN, *self.encoders]
+        if encoder is not None and encoder not in known:
+            expected = f"{nearest(encoder, known)}; expected {listed(PLAIN)}, a key of the section encoders"
+            self._fault(
+                (*key, "encoder"),
+                f"got {encoder!r}{expected} ({listed(self.encoders) or 'there is none'}), or no such key",
+            )
 
     def _table(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Table | None:
         key: KeyPath = ("tables", name)
@@ -225,36 +270,8 @@ class _Reader:
             return None
         return spec, cells
 
-    # faults
 
-    def _mapping(self, data: dict[str, Any], section: str, required: bool = False) -> dict[str, Any]:
-        value = data.get(section)
-        if value in (None, {}) and not required:
-            return {}
-        if not isinstance(value, dict) or not value:
-            self._fault((section,), f"got {kind(value)}; expected at least one entry")
-            return {}
-        for name in value:
-            if not is_name(str(name)):
-                self._fault((section, name), "expected a name of small letters, digits and _, beginning with a letter")
-        return {name: entry for name, entry in value.items() if is_name(str(name))}
-
-    def _section(self, raw: Any, model: type[M], key: KeyPath) -> M | None:
-        if not isinstance(raw, dict):
-            self._fault(key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)}")
-            return None
-        try:
-            return model.model_validate(raw)
-        except ValidationError as error:
-            for item in error.errors():
-                self._fault((*key, *location(item["loc"])), sentence(item, model))
-            return None
-
-    def _fault(self, key: KeyPath, text: str) -> None:
-        self.faults.append(f"{self.file.at(key)}: {text}")
-
-
-_SECTIONS = ("compute", "tables", "tune", "methods")
+_SECTIONS = ("compute", "tables", "tune", "encoders", "priors", "methods")
 
 
 __all__ = ["AskedWrongly", "Params", "read_params"]

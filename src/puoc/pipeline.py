@@ -82,7 +82,8 @@ def answer(
         by_fit.setdefault(one.trial.fit.id, []).append(one)
 
     def report(fit_ids: Sequence[str]) -> None:
-        on_rows([row(plan, one, runner.ledger.get(fit_id)) for fit_id in fit_ids for one in by_fit[fit_id]])
+        asked_here = [(one, fit_id) for fit_id in fit_ids for one in by_fit.get(fit_id, ())]  # not an encoder's
+        on_rows([row(plan, one, runner.ledger.get(fit_id)) for one, fit_id in asked_here])
 
     settings = read_json(root / "work" / "plan" / "compute.json")
     runner = Runner(root, settings, on_done=report, on_progress=on_progress)
@@ -134,6 +135,16 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
         if str(path.relative_to(folder).with_suffix("")) not in found:
             path.unlink()
     return found
+
+
+def allow_retry(ledger: Ledger, fit_id: str) -> None:
+    """Lift the quarantine of a failed fit for one attempt, and that of failed fits whose answers it takes."""
+    entry = ledger.get(fit_id)
+    if entry is not None and not ledger.is_final(fit_id):
+        for need in entry.result.fit.needs():
+            allow_retry(ledger, need.id)
+        if not ledger.may_try(fit_id):
+            ledger.allow_retry(fit_id)
 
 
 class Standing(NamedTuple):

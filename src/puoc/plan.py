@@ -14,8 +14,8 @@ from puoc.digests import code_digest, draw_digest, scoring_digest
 from puoc.encoders import inputs_of
 from puoc.files import write_bytes, write_json
 from puoc.params import Params, Table, Tune
-from puoc.records import content_id
-from puoc.registry import METHODS
+from puoc.records import Encoding, Prior, content_id
+from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.specs import MethodSpec, TableSpec, TuneSpec
 
 WORK = Path("work")
@@ -45,37 +45,37 @@ def make_plan(params: Params) -> Plan:
     """The plan of validated params."""
     files: dict[Path, Any] = {PLAN / "compute.json": params.compute.model_dump()}
     for name, table in params.tables.items():
-        files[PLAN / "tables" / f"{name}.json"] = _plan_table(name, table, params.methods)
+        files[PLAN / "tables" / f"{name}.json"] = _plan_table(name, table, params)
         files[CONFIGS / "published" / f"{name}.json"] = {
             entry: {"params": params.methods[entry].params, "source": params.methods[entry].source}
             for entry in table.spec.methods
         }
     for name, tune in params.tune.items():
-        files[PLAN / "tune" / f"{name}.json"] = _plan_tune(name, tune, params.methods[name])
+        files[PLAN / "tune" / f"{name}.json"] = _plan_tune(name, tune, params)
     asked = {t.spec.dataset for t in params.tables.values()} | {t.spec.dataset for t in params.tune.values()}
     files[PLAN / "data.json"] = {name: _plan_data(name) for name in sorted(asked)}
     return Plan(files)
 
 
-def _plan_table(name: str, table: Table, methods: dict[str, MethodSpec]) -> dict[str, Any]:
+def _plan_table(name: str, table: Table, params: Params) -> dict[str, Any]:
     spec = table.spec
     return {
         "table": name,
         "title": spec.title or name.replace("_", " "),
         **_question(spec, table.cells),
         "configs": spec.configs,
-        "entries": {entry: _plan_entry(methods[entry], spec.dataset) for entry in spec.methods},
+        "entries": {entry: _plan_entry(params, entry, spec.dataset) for entry in spec.methods},
     }
 
 
-def _plan_tune(name: str, tune: Tune, method: MethodSpec) -> dict[str, Any]:
+def _plan_tune(name: str, tune: Tune, params: Params) -> dict[str, Any]:
     return {
         "table": name,
         "title": f"sweep of {name}",
         **_question(tune.spec, tune.cells),
         "holdout": tune.spec.holdout,
         "space": tune.spec.space,
-        "entries": {name: _plan_entry(method, tune.spec.dataset)},
+        "entries": {name: _plan_entry(params, name, tune.spec.dataset)},
         "configs": [
             {"config_id": content_id(config)[:8], "params": config, "is_published": index == 0}
             for index, config in enumerate(tune.configs)
@@ -96,37 +96,67 @@ def _question(spec: TableSpec | TuneSpec, cells: list[Any]) -> dict[str, Any]:
     }
 
 
-def _plan_entry(spec: MethodSpec, dataset: str) -> dict[str, Any]:
+def _plan_entry(params: Params, entry: str, dataset: str) -> dict[str, Any]:
+    spec = params.methods[entry]
     cls = METHODS[str(spec.method)]
-    encoder = _encoder(spec, dataset)
-    besides = (["puoc.encoders"] if encoder else []) + (["puoc.priors"] if spec.prior else [])
+    encoder, prior = _encoder(params, spec.encoder, dataset), _prior(params, spec.prior, dataset)
+    besides = (["puoc.encoders"] if isinstance(encoder, str) else []) + (["puoc.priors"] if prior else [])
     return {
         "method": spec.method,
         "kind": cls.kind,
         "twin": cls.twin,
         "labels": spec.labels,
-        "prior": spec.prior.canonical() if spec.prior else None,
-        "encoder": encoder,
+        "prior": prior.canonical() if prior else None,
+        "encoder": encoder.canonical() if isinstance(encoder, Encoding) else encoder,
         "numerics": spec.numerics,
         "code_digest": code_digest(cls.__module__, *besides),
-        "skip": _not_applicable(spec, cls, dataset),
+        "skip": _not_applicable(params, spec, cls, dataset),
     }
 
 
-def _encoder(spec: MethodSpec, dataset: str) -> str | None:
-    """The entry's encoder; None where it would leave the rows as they are, so that one question has one id."""
-    return None if spec.encoder == "flatten" and DATASETS[dataset].inputs == "vector" else spec.encoder
+def _encoder(params: Params, encoder: str | None, dataset: str) -> str | Encoding | None:
+    """An entry's encoder; None where it would leave the rows as they are, so that one question has one id."""
+    if encoder not in params.encoders:
+        return None if encoder == "flatten" and DATASETS[dataset].inputs == "vector" else encoder
+    spec = params.encoders[encoder]
+    name = str(spec.encoder)
+    digest = code_digest(ENCODERS[name].__module__)
+    return Encoding(name=name, params=spec.params, ae_data=spec.ae_data, code_digest=digest)
 
 
-def _not_applicable(spec: MethodSpec, cls: Any, dataset: str) -> str | None:
+def _prior(params: Params, prior: Prior | str | None, dataset: str) -> Prior | None:
+    if not isinstance(prior, str):
+        return prior
+    spec = params.priors[prior]
+    name, encoder = str(spec.prior), _encoder(params, spec.encoder, dataset)
+    besides = ["puoc.encoders"] if isinstance(encoder, str) else []
+    digest = code_digest(_estimator(name).__module__, *besides)
+    return Prior(kind=name, params=spec.params, encoder=encoder, code_digest=digest)
+
+
+def _estimator(name: str) -> Any:
+    return PRIORS[name] if name in PRIORS else METHODS[name]
+
+
+def _not_applicable(params: Params, spec: MethodSpec, cls: Any, dataset: str) -> str | None:
+    """Why a method cannot be asked on a dataset: it, or what it needs, takes other rows."""
+    reason = _takes_not(params, str(spec.method), cls, spec.encoder, dataset)
+    if reason is None and isinstance(spec.prior, str):
+        of = params.priors[spec.prior]
+        reason = _takes_not(params, str(of.prior), _estimator(str(of.prior)), of.encoder, dataset)
+    return reason
+
+
+def _takes_not(params: Params, name: str, cls: Any, encoder: str | None, dataset: str) -> str | None:
+    fitted = params.encoders.get(encoder) if encoder else None
     try:
-        given = inputs_of(spec.encoder, DATASETS[dataset].inputs)
+        given = inputs_of(fitted.encoder if fitted else encoder, DATASETS[dataset].inputs)
     except ValueError as error:
         return f"{dataset}: {error}"
     if given in cls.inputs:
         return None
-    through = f" through the encoder {spec.encoder}" if spec.encoder else ""
-    return f"{spec.method} takes {' or '.join(sorted(cls.inputs))} rows; {dataset}{through} gives {given} rows"
+    through = f" through the encoder {encoder}" if encoder else ""
+    return f"{name} takes {' or '.join(sorted(cls.inputs))} rows; {dataset}{through} gives {given} rows"
 
 
 def _plan_data(name: str) -> dict[str, Any]:

@@ -76,11 +76,28 @@ class Sample(Record):
         return self.model_copy(update={"neg": None, "n_pos_unl": None, "n_neg_unl": None})
 
 
+class Encoding(Record):
+    """A representation that a fit of its own learns from the sample: its question without sample and seed."""
+
+    name: str
+    params: dict[str, Any]
+    #: what it is learned from; ``all_positives``, every training row of the positive classes, no user could have
+    ae_data: Literal["labelled_positives", "all_positives"] = "labelled_positives"
+    code_digest: str
+
+
 class Prior(Record):
-    """How a method learns the class prior alpha: ``true`` (from the draw) or ``fixed`` (a given number)."""
+    """How a method learns the class prior alpha.
+
+    ``true`` (from the draw), ``fixed`` (a given number), or the name of an estimator or of a method that estimates it,
+    which a fit of its own then does on the same sample.
+    """
 
     kind: str
     value: float | None = Field(None, gt=0, lt=1)
+    params: dict[str, Any] | None = None  # these three where it is estimated
+    encoder: str | Encoding | None = None
+    code_digest: str | None = None
 
     @model_validator(mode="after")
     def _value_where_fixed(self) -> Self:
@@ -90,16 +107,21 @@ class Prior(Record):
 
 
 class Fit(Record):
-    """One question put to one method. ``code_digest`` covers the method's code, ``draw_digest`` that of the draw."""
+    """One question put to one method, encoder or estimator of the class prior.
+
+    ``code_digest`` covers its code, ``draw_digest`` that of the draw. What another fit on the same sample and seed has
+    to answer before, it asks by content (``needs``), so methods that ask the same share the answer.
+    """
 
     method: str
     params: dict[str, Any]  # validated by the method's class, so 1 and 1.0 do not differ where a float is meant
     sample: Sample
     seed: int
     prior: Prior | None = None  # absent for OC methods
-    encoder: str | None = None  # absent: the method sees the raw rows
+    encoder: str | Encoding | None = None  # absent: the method sees the raw rows
     numerics: Literal["fp32", "bf16"] = "fp32"
-    labels: Literal["pu", "oracle"] = "pu"  # oracle: the true classes of U, for the PN reference alone
+    #: oracle: the true classes of U, for the PN reference alone; all_positives: of an encoder, see ``Encoding``
+    labels: Literal["pu", "oracle", "all_positives"] = "pu"
     code_digest: str
     draw_digest: str
 
@@ -112,6 +134,40 @@ class Fit(Record):
             key: asked["sample"].get(key) for key in ("dataset", "n_pos_lab", "n_pos_unl", "n_neg_unl", "holdout")
         }
         return content_id(asked)
+
+    def encoder_fit(self) -> Fit | None:
+        """The fit of the encoder; None where nothing is fitted."""
+        asked = self.encoder
+        if not isinstance(asked, Encoding):
+            return None
+        return Fit(
+            method=asked.name,
+            params=asked.params,
+            sample=self.sample.labelled_only(),
+            seed=self.seed,
+            labels="all_positives" if asked.ae_data == "all_positives" else "pu",
+            code_digest=asked.code_digest,
+            draw_digest=self.draw_digest,
+        )
+
+    def prior_fit(self) -> Fit | None:
+        """The fit that estimates the class prior; None where it is given."""
+        asked = self.prior
+        if asked is None or asked.params is None or asked.code_digest is None:
+            return None
+        return Fit(
+            method=asked.kind,
+            params=asked.params,
+            sample=self.sample,
+            seed=self.seed,
+            encoder=asked.encoder,
+            code_digest=asked.code_digest,
+            draw_digest=self.draw_digest,
+        )
+
+    def needs(self) -> tuple[Fit, ...]:
+        """Fits whose answers this one takes, directly."""
+        return tuple(fit for fit in (self.encoder_fit(), self.prior_fit()) if fit is not None)
 
 
 class TestSet(Record):

@@ -11,6 +11,7 @@ from typing import Any
 from puoc.bind import Asked
 from puoc.files import write_bytes
 from puoc.ledger import Entry, Ledger
+from puoc.records import Encoding
 
 Row = dict[str, Any]
 
@@ -31,6 +32,7 @@ COLUMNS = {
     "params": "string",
     "numerics": "string",
     "encoder": "string",
+    "prior": "string",
     "cell": "string",
     "cell_index": "int64",
     "seed": "int64",
@@ -57,6 +59,8 @@ COLUMNS = {
     "torch_version": "string",
     "fit_id": "string",
     "trial_id": "string",
+    "encoder_fit_id": "string",
+    "prior_fit_id": "string",
     "code_digest": "string",
     "draw_digest": "string",
     "scoring_digest": "string",
@@ -92,7 +96,9 @@ def row(plan: dict[str, Any], asked: Asked, entry: Entry | None) -> Row:
         "scenario": plan["scenario"],
         "dataset": plan["dataset"],
         "entry": asked.entry,
-        **{key: member[key] for key in ("method", "kind", "twin", "labels", "numerics", "encoder", "code_digest")},
+        **{key: member[key] for key in ("method", "kind", "twin", "labels", "numerics", "code_digest")},
+        "encoder": _in_words(fit.encoder),
+        "prior": fit.prior.kind if fit.prior else None,
         "configs": plan["configs"] if isinstance(plan["configs"], str) else "sweep",
         "config_source": config.get("source"),
         "config_id": config.get("config_id"),
@@ -109,10 +115,18 @@ def row(plan: dict[str, Any], asked: Asked, entry: Entry | None) -> Row:
         "attempts": 0,
         "fit_id": fit.id,
         "trial_id": trial.id,
+        "encoder_fit_id": encoder.id if (encoder := fit.encoder_fit()) else None,
+        "prior_fit_id": prior.id if (prior := fit.prior_fit()) else None,
         "draw_digest": plan["draw_digest"],
         "scoring_digest": plan["scoring_digest"],
     }
     return found if entry is None else found | _answered(trial.id, entry)
+
+
+def _in_words(encoder: str | Encoding | None) -> str | None:
+    if not isinstance(encoder, Encoding):
+        return encoder
+    return encoder.name if encoder.ae_data == "labelled_positives" else f"{encoder.name} of {encoder.ae_data}"
 
 
 def _answered(trial_id: str, entry: Entry) -> Row:

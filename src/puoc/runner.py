@@ -7,6 +7,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from itertools import chain
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -93,17 +94,55 @@ class Runner:
         counts: Counter[str] = Counter(ok=0, failed=0, known=0)
         if not missing:
             return counts
-        self._check_data(missing.values())
-        self._load_libraries({fit.method for fit in missing.values()})
+        waves = self._waves(missing)
+        self._check_data(fit for wave in waves for fit in wave.values())
+        self._load_libraries({fit.method for wave in waves for fit in wave.values()})
         self._check_device()
-        jobs = self._jobs(plan, missing, {fit_id: tuple(found.values()) for fit_id, found in tests.items()})
+        total = sum(map(len, waves))
         with self._executor() as executor:
-            for done in self._drive(executor, jobs, counts, len(missing)):
-                counts[done.status] += 1
-                if done.status == "failed":
-                    self.reasons[done.fit_id] = done.reason or "no reason is known"
-                self.on_done([done.fit_id])
+            for wave in waves:
+                able = {fit_id: fit for fit_id, fit in wave.items() if not self._lacks(fit)}
+                rest = [fit for fit_id, fit in wave.items() if fit_id not in able]
+                outcomes = [Done(fit.id, "failed", self._give_up(fit)) for fit in rest]
+                jobs = self._jobs(plan, able, {fit_id: tuple(tests[fit_id].values()) for fit_id in able})
+                for done in chain(outcomes, self._drive(executor, jobs, counts, total)):
+                    counts[done.status] += 1
+                    if done.status == "failed":
+                        self.reasons[done.fit_id] = done.reason or "no reason is known"
+                    self.on_done([done.fit_id])
         return counts
+
+    def _waves(self, missing: dict[str, Fit]) -> list[dict[str, Fit]]:
+        """What is to be computed, every fit after those whose answers it takes."""
+        wanted, levels = dict(missing), dict[str, int]()
+
+        def level(fit: Fit) -> int:
+            """How many fits have to be computed one after the other before this one can be."""
+            if fit.id not in levels:
+                levels[fit.id] = max((1 + level(need) for need in fit.needs()), default=0)
+                if fit.id not in wanted and not self.ledger.is_final(fit.id) and self._is_due(fit.id):
+                    wanted[fit.id] = fit
+            return levels[fit.id]
+
+        for fit in missing.values():
+            level(fit)
+        by_level = sorted({levels[fit_id] for fit_id in wanted})
+        return [{fit_id: fit for fit_id, fit in wanted.items() if levels[fit_id] == one} for one in by_level]
+
+    def _lacks(self, fit: Fit) -> Fit | None:
+        """A fit whose answer this one takes and that has none."""
+        return next((need for need in fit.needs() if not self.ledger.is_final(need.id)), None)
+
+    def _give_up(self, fit: Fit) -> str:
+        """Record a fit that cannot be tried as failed, with the reason of what it lacks."""
+        need = self._lacks(fit)
+        entry = self.ledger.get(need.id) if need else None
+        reason = f"its {need.method if need else ''} failed: {entry.result.reason if entry else 'no reason is known'}"
+        if not self.ledger.is_final(fit.id):
+            self.ledger.put(
+                FitResult(fit=fit, status="failed", reason=reason, git=git_state(self.root), session=self.session)
+            )
+        return reason
 
     def _executor(self) -> LocalExecutor | RayExecutor:
         if self.settings["executor"] == "ray":
@@ -219,13 +258,14 @@ class Runner:
             raise ValueError(f"compute.device: got {device}; expected cpu, or one of the {there} CUDA devices here")
 
     @staticmethod
-    def _load_libraries(methods: Iterable[str]) -> None:
+    def _load_libraries(names: Iterable[str]) -> None:
         """Import what fits need before workers are forked: once for all, and not within a fit's seconds."""
         import torch  # noqa: F401
 
-        from puoc.methods import METHODS
+        from puoc import encoders, methods, priors
 
-        for library in sorted({library for name in methods for library in METHODS[name].libraries}):
+        known = methods.METHODS | encoders.ENCODERS | priors.PRIORS
+        for library in sorted({library for name in names for library in known[name].libraries}):
             import_module(library)
 
 

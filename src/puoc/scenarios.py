@@ -14,7 +14,17 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from puoc.cells import Cell, Choice, check_counts, required
-from puoc.draws import Draw, check_disjoint, count_of, draw, split_rows, stream, test_rows, train_pool_rows
+from puoc.draws import (
+    Draw,
+    check_disjoint,
+    count_of,
+    draw,
+    positive_rows,
+    split_rows,
+    stream,
+    test_rows,
+    train_pool_rows,
+)
 from puoc.records import Classes
 
 __all__ = [
@@ -26,6 +36,7 @@ __all__ = [
     "check_counts",
     "check_disjoint",
     "draw",
+    "positive_rows",
     "required",
     "split_rows",
     "stream",

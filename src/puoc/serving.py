@@ -23,7 +23,7 @@ class ServedModel:
     """A fitted model with the interface of MLflow's python_function."""
 
     def __init__(self, path: Path):
-        self.estimator, self.meta = modelfile.load(path)
+        self.model = modelfile.load(path)
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> NDArray[np.float64]:
         """Scores of shape (n,), higher = more likely positive; equal to ``puoc.modelfile.score`` bit for bit.
@@ -35,7 +35,7 @@ class ServedModel:
         if params:
             raise ValueError(f"parameters {sorted(params)} given, none expected: a score takes rows alone")
         X = model_input.to_numpy() if isinstance(model_input, pd.DataFrame) else np.asarray(model_input)
-        return modelfile.score(self.estimator, self.meta, modelfile.as_rows(X, self.meta))
+        return modelfile.score(self.model, modelfile.as_rows(X, self.model.meta))
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:

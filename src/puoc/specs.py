@@ -37,12 +37,14 @@ Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_as_seeds), AfterValidator(_
 
 
 def _as_prior(value: Any) -> Any:
-    """``true`` (YAML reads it as a truth value), or ``{fixed: 0.4}``."""
+    """``true`` (YAML reads it as a truth value), ``{fixed: 0.4}``, or a key of the section priors."""
     if value is True or value == "true":
         return {"kind": "true"}
     if isinstance(value, dict) and set(value) == {"fixed"}:
         return {"kind": "fixed", "value": value["fixed"]}
-    raise ValueError("expected true (the share in the draw) or {fixed: NUMBER}")
+    if isinstance(value, str):
+        return value
+    raise ValueError("expected true (the share in the draw), {fixed: NUMBER} or a key of the section priors")
 
 
 def _known_device(value: str) -> str:
@@ -63,14 +65,32 @@ class ComputeSpec(Spec):
     device: Annotated[str, AfterValidator(_known_device)] = "cpu"
 
 
+class EncoderSpec(Spec):
+    """An encoder that is fitted."""
+
+    encoder: str | None = None  # id of the encoder; absent: the entry's own name
+    params: dict[str, Any]
+    ae_data: Literal["labelled_positives", "all_positives"] = "labelled_positives"
+    source: str = "params.yaml"
+
+
+class PriorSpec(Spec):
+    """An estimator of the class prior, or a method that estimates it along the way."""
+
+    prior: str | None = None  # id of the estimator; absent: the entry's own name
+    params: dict[str, Any]
+    encoder: str | None = None
+    source: str = "params.yaml"
+
+
 class MethodSpec(Spec):
     """A row of a table: a method, its hyperparameters and what it is given."""
 
     method: str | None = None  # id of the method; absent: the entry's own name
     params: dict[str, Any]  # hyperparameters, all of them
-    prior: Annotated[Prior, BeforeValidator(_as_prior)] | None = None
-    encoder: str | None = None
-    numerics: Literal["fp32"] = "fp32"
+    prior: Annotated[Prior | str, BeforeValidator(_as_prior)] | None = None  # a text: a key of the section priors
+    encoder: str | None = None  # flatten, or a key of the section encoders
+    numerics: Literal["fp32", "bf16"] = "fp32"
     labels: Literal["pu", "oracle"] = "pu"
     source: str = "params.yaml"  # where the hyperparameters come from
 

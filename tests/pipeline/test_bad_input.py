@@ -145,7 +145,7 @@ WRONG = {
     ),
     "no prior for a method that needs one": (
         ("  nnpu:\n    prior: true\n", "  nnpu:\n"),
-        ["methods.nnpu.prior: nnpu needs a class prior; expected true or {fixed: NUMBER}"],
+        ["methods.nnpu.prior: nnpu needs a class prior; expected true, {fixed: NUMBER} or a key of the section priors"],
     ),
     "what is no YAML": (("workers: auto", "workers: [auto"), ["params.yaml:3: ", "expected ',' or ']'"]),
 }

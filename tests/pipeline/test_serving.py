@@ -43,11 +43,11 @@ def test_images_may_come_flat_or_as_a_data_frame(tmp_path: Path) -> None:
 
 def test_chunks_change_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     X = stored_rows(20, seed=3)
-    estimator, meta = modelfile.load(model("pu_svm"))
-    whole = modelfile.score(estimator, meta, X)
+    loaded = modelfile.load(model("pu_svm"))
+    whole = modelfile.score(loaded, X)
     monkeypatch.setattr(modelfile, "CHUNK", 7)
-    assert np.allclose(modelfile.score(estimator, meta, X), whole, rtol=1e-6)
-    assert modelfile.score(estimator, meta, X[:0]).shape == (0,)
+    assert np.allclose(modelfile.score(loaded, X), whole, rtol=1e-6)
+    assert modelfile.score(loaded, X[:0]).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_chunks_change_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_rows_that_do_not_fit_are_refused_in_words(rows: np.ndarray, said: str) -> None:
-    estimator, meta = modelfile.load(model("pu_svm"))
+    loaded = modelfile.load(model("pu_svm"))
     with pytest.raises(ValueError, match=said):
-        modelfile.score(estimator, meta, rows)
+        modelfile.score(loaded, rows)
 
 
 def test_equal_models_give_equal_bytes_in_every_process() -> None:
@@ -105,7 +105,7 @@ def test_the_header_says_what_the_model_is(tmp_path: Path) -> None:
     meta = modelfile.read_meta(path)
     assert (meta["method"], meta["contains_training_rows"], meta["shape"]) == ("oc_svm", True, SHAPE)
     assert meta["params"]["nu"] == 0.5
-    assert modelfile.load(path)[1] == meta
+    assert modelfile.load(path).meta == meta
 
 
 def test_requirements_are_pinned_where_the_model_names_a_version() -> None:

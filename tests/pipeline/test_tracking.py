@@ -159,7 +159,7 @@ def test_a_logged_model_loads_by_both_names_and_scores_to_the_last_bit(tracked: 
 
     X = stored_rows(30, seed=8)
     owner = next(r for r in runs(tracked.root).values() if r.data.tags.get("model_owner") == r.info.run_id)
-    expected = modelfile.score(*modelfile.load(tracked.models[owner.data.tags["method"]]), X)
+    expected = modelfile.score(modelfile.load(tracked.models[owner.data.tags["method"]]), X)
     mlflow.set_tracking_uri(Store(tracked.root).uri)
     for uri in (owner.data.tags["model_uri"], f"runs:/{owner.info.run_id}/model"):
         loaded = mlflow.pyfunc.load_model(uri)
@@ -453,7 +453,7 @@ def test_the_best_configuration_is_registered_once_and_loads_by_its_alias(projec
     assert version.tags["chosen_by"] == "test_auc_mean"
     mlflow.set_tracking_uri(Store(tmp_path).uri)
     X = stored_rows(5)
-    expected = modelfile.score(*modelfile.load(project.models["pu_svm"]), X)
+    expected = modelfile.score(modelfile.load(project.models["pu_svm"]), X)
     assert np.array_equal(mlflow.pyfunc.load_model("models:/shift.toy@best").predict(X), expected)
 
 
@@ -539,7 +539,7 @@ def test_a_server_is_used_where_the_environment_names_one(tmp_path: Path, monkey
         mlflow.set_tracking_uri(f"http://127.0.0.1:{port}")
         loaded = mlflow.pyfunc.load_model(run.data.tags["model_uri"])
         X = stored_rows(5)
-        assert np.array_equal(loaded.predict(X), modelfile.score(*modelfile.load(project.models["pu_svm"]), X))
+        assert np.array_equal(loaded.predict(X), modelfile.score(modelfile.load(project.models["pu_svm"]), X))
         assert not (tmp_path / "project" / "mlruns" / "mlflow.db").exists()
         assert "Warning" not in (tmp_path / "log").read_text()
     finally:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import resource
 import time
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from puoc import modelfile, scenarios
 from puoc.claims import Claim, Heartbeat
-from puoc.encoders import encode
-from puoc.estimator import Array, Compute, Estimator, PUSample
+from puoc.estimator import Array, Compute, Encoder, Estimator
 from puoc.ledger import Ledger, Scored
 from puoc.prepare import Prepared
-from puoc.priors import class_prior
 from puoc.provenance import versions
 from puoc.records import Fit, FitResult, TestSet, Trial, TrialResult
+from puoc.registry import PRIORS
 from puoc.scoring import auc
+
+if TYPE_CHECKING:
+    from puoc.encoders import Encodes
 
 _CHUNK = 4096  # rows encoded and scored at once
 
@@ -77,7 +80,7 @@ def compute(job: Job) -> list[Done]:
 def _is_answered(job: Job, i: int, ledger: Ledger) -> bool:
     """True where another process recorded everything between the question and the claim."""
     fit = job.fits[i]
-    return all(ledger.has(fit.id, Trial(fit=fit, test=test).id) for test in job.tests[i])
+    return ledger.is_final(fit.id) and all(ledger.has(fit.id, Trial(fit=fit, test=test).id) for test in job.tests[i])
 
 
 def _failed_elsewhere(job: Job, i: int, ledger: Ledger) -> Done | None:
@@ -95,6 +98,7 @@ def _attempt(job: Job, lanes: list[int], ledger: Ledger) -> dict[int, Done]:
     try:
         _answer(job, lanes, ledger)
     except Exception as error:  # noqa: BLE001 - the one boundary: whatever a method raises becomes a row with a reason
+        _compute(job, [job.fits[i] for i in lanes]).forget()
         if len(lanes) > 1:  # one lane must not take its companions along
             apart = [_attempt(job, [i], ledger) for i in lanes]
             return {i: found for part in apart for i, found in part.items()}
@@ -106,71 +110,91 @@ def _attempt(job: Job, lanes: list[int], ledger: Ledger) -> dict[int, Done]:
 
 def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
     """Train the lanes, or load the one that is trained already, then score and record them."""
-    data = _open(job.prepared, job.fits[lanes[0]].sample)
-    draws = [scenarios.draw(data, job.fits[i].sample, job.fits[i].seed) for i in lanes]
-    known = ledger.get(job.fits[lanes[0]].id) if len(lanes) == 1 else None
+    from puoc.executors.train import estimate, given, train  # loads torch
+
+    fits = [job.fits[i] for i in lanes]
+    data = _open(job.prepared, fits[0].sample)
+    draws = [scenarios.draw(data, fit.sample, fit.seed) for fit in fits]
+    known = ledger.get(fits[0].id) if len(fits) == 1 else None
     if known is not None and known.result.status == "ok":
-        fit = job.fits[lanes[0]]
-        path = ledger.model_path(known.result)
-        estimator = modelfile.load(path)[0] if path else _train(job, lanes, data, draws)[0]
-        for one in _score(job, lanes[0], data, draws[0], estimator):
+        for one in _score(job, lanes[0], data, draws[0], _known(job, known.result, data, draws[0], ledger)):
             if one.result.trial_id not in known.trials:
                 ledger.add_trial(one)
         return
     started = time.perf_counter()
-    fitted = _train(job, lanes, data, draws)
+    whats = [given(fit, data, ledger, job.compute) for fit in fits]
+    if fits[0].method in PRIORS:
+        for fit, draw, what in zip(fits, draws, whats, strict=True):
+            alpha_hat = estimate(fit, data, draw, what)
+            seconds, started = time.perf_counter() - started, time.perf_counter()
+            ledger.put(_result(job, fit, "ok", alpha_hat=alpha_hat, fit_seconds=seconds, n_lanes=1, lane_map="loop"))
+        return
+    compute = _compute(job, fits)
+    fitted = train(fits, data, draws, whats, compute)
     seconds = (time.perf_counter() - started) / len(lanes)
     answers = []
-    for i, draw, estimator in zip(lanes, draws, fitted, strict=True):
-        fit = job.fits[i]
-        scored = _score(job, i, data, draw, estimator)
+    for i, draw, what, estimator in zip(lanes, draws, whats, fitted, strict=True):
+        fit, scorer = job.fits[i], Scorer(estimator, what.encoder)
+        scored = _score(job, i, data, draw, scorer)
         result = _result(
             job,
             fit,
             "ok",
-            auc_val_pu=_validate(fit, data, draw, estimator),
-            alpha=class_prior(fit.prior, fit.sample),
+            auc_val_pu=_validate(fit, data, draw, scorer),
+            alpha=what.alpha,
             alpha_hat=estimator.alpha_hat_,
             curve={name: tuple(float(v) for v in values) for name, values in estimator.curve_.items()},
             fit_seconds=seconds,
             n_lanes=len(lanes),
             lane_map=estimator.lane_map_,
         )
-        model = modelfile.dump(estimator, _meta(fit, data, estimator)) if job.keep_models else None
+        keep = job.keep_models or isinstance(estimator, Encoder)  # nobody could use its record without its model
+        model = modelfile.dump(estimator, _meta(fit, data, estimator), what.fitted) if keep else None
         answers.append((result, scored, model))
     for result, scored, model in answers:
         ledger.put(result, scored, model)
+    compute.forget()
 
 
-def _train(job: Job, lanes: list[int], data: Prepared, draws: list[scenarios.Draw]) -> list[Estimator]:
-    from puoc.methods import make
-
-    first = job.fits[lanes[0]]
-    samples = [_sample(job.fits[i], data, draw) for i, draw in zip(lanes, draws, strict=True)]
-    return make(first.method, first.params).fit_lanes(samples, job.compute)
+def _compute(job: Job, fits: list[Fit]) -> Compute:
+    folder, lanes = job.prepared.parent / "checkpoints", tuple(fit.id for fit in fits)
+    return replace(job.compute, numerics=fits[0].numerics, checkpoints=folder, lanes=lanes)
 
 
-def _sample(fit: Fit, data: Prepared, draw: scenarios.Draw) -> PUSample:
-    """What the method sees. Under ``labels: oracle`` the true classes of U: the PN reference, no method."""
+class Scorer(NamedTuple):
+    """A fitted estimator behind its encoder."""
 
-    def rows(numbers: Array) -> Array:
-        return encode(fit.encoder, data.take(numbers))
+    estimator: Estimator
+    encoder: Encodes
 
-    if draw.u is None or not len(draw.u):
-        return PUSample(rows(draw.p), None, class_prior(fit.prior, fit.sample), fit.seed)
-    if fit.labels == "oracle":
-        return PUSample(rows(np.concatenate([draw.p, draw.u[draw.y_u]])), rows(draw.u[~draw.y_u]), None, fit.seed)
-    return PUSample(rows(draw.p), rows(draw.u), class_prior(fit.prior, fit.sample), fit.seed)
+    def __call__(self, data: Prepared, rows: Array) -> Array:
+        """Scores of rows by number, (n,), in chunks."""
+        parts = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
+        scores = [self.estimator.decision_function(self.encoder.encode(data.take(part))) for part in parts]
+        found: Array = np.concatenate(scores)
+        return found
 
 
-def _score(job: Job, i: int, data: Prepared, draw: scenarios.Draw, estimator: Estimator) -> list[Scored]:
+def _known(job: Job, result: FitResult, data: Prepared, draw: scenarios.Draw, ledger: Ledger) -> Scorer:
+    """The model of a record, trained again where it was not kept."""
+    from puoc.executors.train import given, train
+
+    path = ledger.model_path(result)
+    if path is not None:
+        return Scorer(*modelfile.load(path)[:2])
+    what = given(result.fit, data, ledger, job.compute)
+    estimator = train([result.fit], data, [draw], [what], _compute(job, [result.fit]))[0]
+    return Scorer(estimator, what.encoder)
+
+
+def _score(job: Job, i: int, data: Prepared, draw: scenarios.Draw, scorer: Scorer) -> list[Scored]:
     fit, found = job.fits[i], []
     for test in job.tests[i]:
         rows, y = scenarios.test_rows(data, test, fit.seed)
         scenarios.check_disjoint(data, draw, rows)
-        positive, negative = (_decide(fit, data, estimator, rows[y == side]) for side in (True, False))
+        positive, negative = (scorer(data, rows[y == side]) for side in (True, False))
         pool, pool_y = scenarios.train_pool_rows(data, fit.sample, test, fit.seed)
-        pool_scores = _decide(fit, data, estimator, pool)
+        pool_scores = scorer(data, pool)
         trial = Trial(fit=fit, test=test)
         result = TrialResult(
             trial_id=trial.id,
@@ -186,17 +210,11 @@ def _score(job: Job, i: int, data: Prepared, draw: scenarios.Draw, estimator: Es
     return found
 
 
-def _validate(fit: Fit, data: Prepared, draw: scenarios.Draw, estimator: Estimator) -> float | None:
+def _validate(fit: Fit, data: Prepared, draw: scenarios.Draw, scorer: Scorer) -> float | None:
     """AUC of withheld labelled positives against withheld unlabelled rows: needs no negative label."""
-    if not fit.sample.holdout or draw.u_held is None:
+    if not fit.sample.holdout or not len(draw.u_held):
         return None
-    positive, unlabelled = (_decide(fit, data, estimator, rows) for rows in (draw.p_held, draw.u_held))
-    return auc(positive, unlabelled, "withheld rows")
-
-
-def _decide(fit: Fit, data: Prepared, estimator: Estimator, rows: Array) -> Array:
-    parts = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
-    return np.concatenate([estimator.decision_function(encode(fit.encoder, data.take(part))) for part in parts])
+    return auc(scorer(data, draw.p_held), scorer(data, draw.u_held), "withheld rows")
 
 
 @cache
@@ -215,7 +233,7 @@ def _meta(fit: Fit, data: Prepared, estimator: Estimator) -> dict[str, Any]:
     return {
         "method": fit.method,
         "params": fit.params,
-        "encoder": fit.encoder,
+        "encoder": fit.encoder if isinstance(fit.encoder, str) else None,  # a fitted one comes with its arrays
         "numerics": fit.numerics,
         "shape": data.shape,
         "dtype": str(data.X.dtype),

@@ -19,6 +19,7 @@ for _module in iter_modules(__path__):
 
 #: ``true``: the share in the rows drawn and kept, as only a benchmark knows it. ``fixed``: a number somebody gives.
 KINDS = ("true", "fixed")
+_LEAST = 0.001  # share of either class that an estimate leaves
 
 
 def make(name: str, params: dict[str, Any]) -> PriorEstimator:
@@ -32,12 +33,17 @@ def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
     return making.normalise(PRIORS, name, params)
 
 
-def class_prior(prior: Prior | None, sample: Sample) -> float | None:
+def class_prior(prior: Prior | None, sample: Sample, estimate: float | None = None) -> float | None:
     """The class prior a method is given; None for a method that takes none.
+
+    Parameters
+    ----------
+    estimate : what the fit that ``prior`` asks for gave. It is moved into [.001, .999]: a risk weighs P by alpha and
+        the negatives by 1 - alpha, and neither weight may vanish.
 
     Raises
     ------
-    ValueError : an unknown kind of prior.
+    ValueError : an unknown kind of prior, or one that nothing estimated.
     """
     if prior is None:
         return None
@@ -45,7 +51,11 @@ def class_prior(prior: Prior | None, sample: Sample) -> float | None:
         return _kept_alpha(sample)
     if prior.kind == "fixed":
         return prior.value
-    raise ValueError(f"prior: got {prior.kind!r}; expected one of {', '.join(KINDS)}")
+    if prior.params is None:
+        raise ValueError(f"prior: got {prior.kind!r}; expected one of {', '.join(KINDS)} or an estimator's question")
+    if estimate is None:
+        raise ValueError(f"prior: {prior.kind} gave no estimate of alpha; a method needs one, or true, or fixed")
+    return min(max(estimate, _LEAST), 1 - _LEAST)
 
 
 def _kept_alpha(sample: Sample) -> float | None:

@@ -14,7 +14,7 @@ _SIZES = (
     ("n_pos_unl", "unlabelled positives"),
     ("n_neg_unl", "unlabelled negatives"),
 )
-_CONFIG = ("params", "config_source", "encoder", "numerics", "prior_alpha")
+_CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alpha")
 _SHOWN = 4  # more values than this are shown as a range
 
 

@@ -1,0 +1,88 @@
+"""From a fit's question to a fitted estimator: what it is given, the rows it sees, training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from puoc import encoders, methods, modelfile, priors, scenarios
+from puoc.encoders import Encodes
+from puoc.estimator import Array, Compute, Encoder, Estimator, PUSample
+from puoc.ledger import Ledger
+from puoc.prepare import Prepared
+from puoc.priors import class_prior
+from puoc.records import Fit, FitResult
+
+
+class Given(NamedTuple):
+    """What a fit takes from the ledger and from its draw."""
+
+    encoder: Encodes  # from scaled rows to what the method sees
+    fitted: Encoder | None  # the same, where it was fitted
+    alpha: float | None  # class prior
+
+
+def given(fit: Fit, data: Prepared, ledger: Ledger, compute: Compute) -> Given:
+    """Look up, or compute from the question, what a fit is given.
+
+    Raises
+    ------
+    ValueError : the ledger lacks what another fit was to answer, or that has failed.
+    """
+    fitted = _encoder(fit.encoder_fit(), data, ledger, compute)
+    encoder = encoders.plain(None if fit.encoder is None else str(fit.encoder)) if fitted is None else fitted
+    asked = fit.prior_fit()
+    estimate = None if asked is None else _answered(asked, ledger).alpha_hat
+    return Given(encoder, fitted, class_prior(fit.prior, fit.sample, estimate))
+
+
+def _encoder(asked: Fit | None, data: Prepared, ledger: Ledger, compute: Compute) -> Encoder | None:
+    if asked is None:
+        return None
+    path = ledger.model_path(_answered(asked, ledger))
+    if path is not None:
+        found = modelfile.load(path).estimator
+    else:  # the record was imported, and models do not travel with records
+        draw = scenarios.draw(data, asked.sample, asked.seed)
+        found = train([asked], data, [draw], [given(asked, data, ledger, compute)], compute)[0]
+    assert isinstance(found, Encoder)
+    return found
+
+
+def _answered(asked: Fit, ledger: Ledger) -> FitResult:
+    entry = ledger.get(asked.id)
+    if entry is None or entry.result.status != "ok":
+        raise ValueError(f"{asked.method} {asked.id} was to be computed before and has no result")
+    return entry.result
+
+
+def train(
+    fits: Sequence[Fit], data: Prepared, draws: Sequence[scenarios.Draw], whats: Sequence[Given], compute: Compute
+) -> list[Estimator]:
+    """Fit one estimator per fit, as lanes: the fits differ in sample and seed alone."""
+    samples = [sample_of(*lane) for lane in zip(fits, [data] * len(fits), draws, whats, strict=True)]
+    first = fits[0]
+    make = encoders.make if first.method in encoders.ENCODERS else methods.make
+    return make(first.method, first.params).fit_lanes(samples, compute)
+
+
+def estimate(fit: Fit, data: Prepared, draw: scenarios.Draw, what: Given) -> float:
+    """Estimate the class prior of a fit's sample."""
+    return priors.make(fit.method, fit.params).estimate(sample_of(fit, data, draw, what))
+
+
+def sample_of(fit: Fit, data: Prepared, draw: scenarios.Draw, what: Given) -> PUSample:
+    """What the method sees. Under ``labels: oracle`` the true classes of U: the PN reference, no method."""
+
+    def rows(numbers: Array) -> Array:
+        return what.encoder.encode(data.take(numbers))
+
+    if fit.labels == "all_positives":
+        return PUSample(rows(scenarios.positive_rows(data, fit.sample, fit.seed)), None, None, fit.seed)
+    if draw.u is None or not len(draw.u):
+        return PUSample(rows(draw.p), None, what.alpha, fit.seed)
+    if fit.labels == "oracle":
+        return PUSample(rows(np.concatenate([draw.p, draw.u[draw.y_u]])), rows(draw.u[~draw.y_u]), None, fit.seed)
+    return PUSample(rows(draw.p), rows(draw.u), what.alpha, fit.seed)

@@ -1,0 +1,65 @@
+"""Reading sections of a YAML file into specs: every fault is kept with its place, so that all are reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from puoc.faults import is_name, kind, listed, location, nearest, sentence
+from puoc.specs import Spec
+from puoc.yamlfile import KeyPath, YamlFile
+
+M = TypeVar("M", bound="Spec")
+
+
+class Sections:
+    """What a reader of sections needs; a subclass knows the sections."""
+
+    def __init__(self, file: YamlFile):
+        self.file = file
+        self.faults: list[str] = []
+
+    def _mapping(self, data: dict[str, Any], section: str, required: bool = False) -> dict[str, Any]:
+        value = data.get(section)
+        if value in (None, {}) and not required:
+            return {}
+        if not isinstance(value, dict) or not value:
+            self._fault((section,), f"got {kind(value)}; expected at least one entry")
+            return {}
+        for name in value:
+            if not is_name(str(name)):
+                self._fault((section, name), "expected a name of small letters, digits and _, beginning with a letter")
+        return {name: entry for name, entry in value.items() if is_name(str(name))}
+
+    def _section(self, raw: Any, model: type[M], key: KeyPath) -> M | None:
+        if not isinstance(raw, dict):
+            self._fault(key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)}")
+            return None
+        try:
+            return model.model_validate(raw)
+        except ValidationError as error:
+            for item in error.errors():
+                self._fault((*key, *location(item["loc"])), sentence(item, model))
+            return None
+
+    def _fault(self, key: KeyPath, text: str) -> None:
+        self.faults.append(f"{self.file.at(key)}: {text}")
+
+    def _named(self, key: KeyPath, what: str, name: str, table: dict[str, Any]) -> str | None:
+        """The id that an entry names, in a key of its own or by its own name; None for an unknown one."""
+        if name in table:
+            return name
+        where = (*key, what) if name != key[-1] else key
+        self._fault(where, f"unknown {what} {name!r}{nearest(name, table)}; known: {listed(sorted(table))}")
+        return None
+
+    def _normal(
+        self, key: KeyPath, normalise: Callable[[str, dict[str, Any]], dict[str, Any]], name: str, raw: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        try:
+            return normalise(name, raw)
+        except ValueError as error:
+            self.faults += [f"{self.file.at((*key, 'params'))}: {line}" for line in str(error).splitlines()]
+            return None

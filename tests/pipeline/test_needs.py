@@ -1,0 +1,206 @@
+"""Encoders and estimates of alpha are fits of their own: computed once, shared, and a reason when they fail."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from puoc import modelfile
+from puoc.ledger import Ledger
+from puoc.params import read_params
+from puoc.pipeline import allow_retry, answer, pending, questions, standing
+from puoc.plan import make_plan
+from puoc.prepare import Prepared, prepare
+from puoc.records import Fit
+from puoc.rows import Row, read_rows
+from puoc.scenarios import test_rows as rows_of_test
+from puoc.yamlfile import AskedWrongly
+
+PARAMS = """
+compute: {workers: 2, lane_map: loop, models: all, device: cpu}
+tables:
+  first: &table
+    scenario: one_vs_all
+    dataset: mnist5k
+    pos: [0]
+    n_pos_lab: 60
+    n_pos_unl: 60
+    n_neg_unl: 60
+    seeds: 2
+    configs: published
+    methods: [oc_svm, pu_svm, nnpu]
+  second:
+    <<: *table
+    methods: [oc_svm]
+tune: {}
+encoders:
+  code:
+    encoder: autoencoder
+    params: {lr: 1.0e-3, lr_decay: 1.0, epochs: 2, batch_size: 32, batching: p, dimension: 16, dropout: 0.5}
+priors:
+  tice:
+    encoder: code
+    params: {scaling: minmax, k: 5, folds: 5, splits: 3, max_splits: 500, min_size: 10, iterations: 2}
+methods:
+  oc_svm: {encoder: code, params: {kernel: linear, nu: 0.5, gamma: 2.0e-3}}
+  pu_svm: {encoder: code, prior: tice, params: {solver: exact, risk: non_negative, lam: 0.01}}
+  nnpu:
+    prior: tice
+    params:
+      {lr: 1.0e-2, lr_decay: 1.0, epochs: 1, batch_size: 64, batching: union, surrogate: sigmoid, correction: ascent}
+"""
+
+
+def plan(root: Path, *changes: tuple[str, str]) -> None:
+    text = PARAMS
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    (root / "params.yaml").write_text(text)
+    make_plan(read_params(root / "params.yaml")).write(root)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("prepared")
+    prepare("mnist5k", folder / "data", folder / "prepared")
+    return folder / "prepared" / "mnist5k"
+
+
+@pytest.fixture
+def root(tmp_path: Path, prepared: Path) -> Path:
+    """A planned project with its data, in which nothing was run."""
+    plan(tmp_path)
+    shutil.copytree(prepared, tmp_path / "work" / "prepared" / "mnist5k")
+    return tmp_path
+
+
+def rows(root: Path, table: str = "first") -> list[Row]:
+    return read_rows(root / "results" / "tables" / f"{table}.parquet")
+
+
+def records(root: Path, method: str) -> list[Fit]:
+    ledger = Ledger(root / "ledger")
+    entries = [ledger.get(fit_id) for fit_id in ledger.ids()]
+    return [entry.result.fit for entry in entries if entry and entry.result.fit.method == method]
+
+
+def test_encoder_and_prior_are_computed_once_a_sample_and_shared(root: Path) -> None:
+    counts = answer(root, "tables", "first")
+    assert counts["ok"] == 2 * (1 + 1 + 3)  # by seed: the autoencoder, TIcE, three methods
+    assert {row["status"] for row in rows(root)} == {"ok"}
+    (codes, estimates) = (records(root, name) for name in ("autoencoder", "tice"))
+    assert sorted(fit.seed for fit in codes) == sorted(fit.seed for fit in estimates) == [0, 1]
+    ledger = Ledger(root / "ledger")
+    for row in rows(root):
+        code = next(fit.id for fit in codes if fit.seed == row["seed"])
+        assert row["encoder_fit_id"] == (None if row["entry"] == "nnpu" else code)
+        if row["entry"] == "oc_svm":
+            assert row["prior_fit_id"] is None
+            continue
+        estimate = ledger.get(row["prior_fit_id"])
+        assert estimate is not None
+        assert estimate.result.alpha_hat is not None
+        assert row["prior_alpha"] == min(max(estimate.result.alpha_hat, 0.001), 0.999)
+        assert row["prior"] == "tice"
+    assert answer(root, "tables", "second")["ok"] == 0  # the same question from another table
+    assert answer(root, "tables", "first").total() == 0
+
+
+def test_an_encoder_sees_the_kept_labelled_positives_and_no_unlabelled_row(root: Path) -> None:
+    answer(root, "tables", "first")
+    for fit in records(root, "autoencoder"):
+        assert fit.sample.neg is None
+        assert fit.sample.n_pos_unl is None
+        assert fit.labels == "pu"
+
+
+def test_a_model_file_scores_raw_rows_as_the_ledger_did(root: Path) -> None:
+    answer(root, "tables", "first")
+    _, asked = questions(root, "tables", "first")
+    data, ledger = Prepared.open(root / "work" / "prepared" / "mnist5k"), Ledger(root / "ledger")
+    for one in asked:
+        entry = ledger.get(one.trial.fit.id)
+        assert entry is not None
+        trial = entry.trials[one.trial.id]
+        numbers, y = rows_of_test(data, trial.test, one.seed)
+        model = modelfile.load(ledger.model_path(entry.result))
+        scored = modelfile.score(model, data.X[np.concatenate([numbers[y], numbers[~y]])])
+        np.testing.assert_allclose(scored, ledger.scores(trial), rtol=1e-4, atol=1e-5)
+
+
+def test_all_positives_is_another_encoder_and_sees_more_rows(root: Path) -> None:
+    answer(root, "tables", "second")
+    plan(root, ("encoder: autoencoder", "encoder: autoencoder\n    ae_data: all_positives"))
+    assert answer(root, "tables", "second")["ok"] == 2 * 2
+    assert sorted(fit.labels for fit in records(root, "autoencoder")) == ["all_positives"] * 2 + ["pu"] * 2
+    assert {row["encoder"] for row in rows(root, "second")} == {"autoencoder of all_positives"}
+
+
+def test_what_an_encoder_failed_for_is_the_reason_of_all_that_need_it(root: Path) -> None:
+    plan(root, ("{lr: 1.0e-3", "{lr: 1.0e+30"))
+    assert answer(root, "tables", "first")["failed"] == 2 * (1 + 1 + 3)
+    for row in rows(root):
+        assert row["status"] == "failed"
+        needed = "tice" if row["entry"] == "nnpu" else "autoencoder"
+        assert row["reason"].startswith(f"its {needed} failed: ")
+        assert "the loss of the lane with seed" in row["reason"]
+    assert len(standing(root).failed) == 6
+    assert answer(root, "tables", "second")["failed"] == 0  # the same session does not try again
+    due = pending(root)["tables/first"]
+    assert set(due.values()) == {1}
+
+
+def test_retry_lifts_the_quarantine_of_what_a_fit_needs_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(root, ("{lr: 1.0e-3", "{lr: 1.0e+30"), ("seeds: 2", "seeds: 1"))
+    fit, ledger = questions(root, "tables", "second")[1][0].trial.fit, Ledger(root / "ledger")
+    code = fit.encoder_fit()
+    assert code is not None
+    for session, attempts in (("first", 1), ("second", 2), ("third", 2)):  # of dvc repro
+        monkeypatch.setattr("puoc.runner.session", lambda name=session: name)
+        answer(root, "tables", "second")
+        assert (ledger.attempts(code.id), ledger.attempts(fit.id)) == (attempts, attempts)
+    allow_retry(ledger, fit.id)
+    monkeypatch.setattr("puoc.runner.session", lambda: "fourth")
+    answer(root, "tables", "second")
+    assert (ledger.attempts(code.id), ledger.attempts(fit.id)) == (3, 3)
+    assert not ledger.may_try(code.id)
+
+
+WRONG = {
+    "an unknown encoder": (
+        ("encoder: autoencoder", "encoder: autoencodr"),
+        "encoders.code.encoder: unknown encoder 'autoencodr' (did you mean 'autoencoder'?); known: autoencoder",
+    ),
+    "a hyperparameter of an encoder": (
+        ("dimension: 16", "dimensions: 16"),
+        "encoders.code.params: unknown hyperparameter 'dimensions' (did you mean 'dimension'?)",
+    ),
+    "an encoder that is not there": (
+        ("tice:\n    encoder: code", "tice:\n    encoder: cod"),
+        "priors.tice.encoder: got 'cod' (did you mean 'code'?)",
+    ),
+    "a prior that is not there": (
+        ("  nnpu:\n    prior: tice", "  nnpu:\n    prior: tce"),
+        "methods.nnpu.prior: got 'tce' (did you mean 'tice'?)",
+    ),
+    "a method as a prior that estimates none": (
+        ("  tice:\n    encoder: code", "  tice:\n    prior: naive\n    encoder: code"),
+        "priors.tice.prior: unknown prior 'naive'",
+    ),
+    "a precision that a method does not have": (
+        ("oc_svm: {encoder: code,", "oc_svm: {numerics: bf16, encoder: code,"),
+        "methods.oc_svm.numerics: got bf16 for oc_svm; expected fp32",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_meant_is_refused_with_its_place(root: Path, case: str) -> None:
+    change, said = WRONG[case]
+    with pytest.raises(AskedWrongly) as caught:
+        plan(root, change)
+    assert said in str(caught.value)
