@@ -52,6 +52,39 @@ class Net(nn.Module):
         return logits
 
 
+class ShiftNet(nn.Module):
+    """``Net_CSI`` of the paper's released code without its two idle heads; 109,816 parameters on 3x32x32.
+
+    ``Net`` up to its last hidden layer and a linear layer make 128 features; a projection of them is contrasted, and a
+    linear head tells by which of four angles an image was rotated. Part ``all`` is the features, ``projection`` and
+    ``shift`` are what their heads make of these.
+
+    Raises
+    ------
+    ValueError : images that are not square, that have neither one nor three channels, or below 8x8 pixels.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        if len(shape) != 3:
+            raise ValueError(f"rows of shape (channels, side, side) expected, got {shape}; an encoder may help")
+        channels, height, width = _image(shape)
+        if height != width:
+            raise ValueError(f"square images expected, as they are rotated by 90 degrees, got {height}x{width}")
+        if channels not in (1, 3):
+            raise ValueError(f"images of 1 or 3 channels expected, got {channels}")
+        whole = Net(shape)
+        self.features = nn.Sequential(whole.features, whole.head[:-2], nn.Linear(64, 128))
+        self.projection = nn.Sequential(nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 128))
+        self.shift = nn.Linear(128, 4)
+
+    def forward(self, x: Tensor, part: Literal["all", "projection", "shift"] = "all") -> Tensor:
+        """Features (b, 128) of images, or of features their projection (b, 128) or logits of the angles (b, 4)."""
+        layers = {"all": self.features, "projection": self.projection, "shift": self.shift}[part]
+        out: Tensor = layers(x)
+        return out
+
+
 class BatchNorm(nn.Module):
     """Batch normalisation of (b, channels, height, width) without scale and shift; no counter among its buffers.
 

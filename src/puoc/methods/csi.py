@@ -1,0 +1,203 @@
+"""CSI (Tack et al., 2020) and PU-CSI (Bagirov et al., section on CSI): a network tells views of one image from others.
+
+Copies of an image rotated by 90, 180 and 270 degrees count as other images; the angle is learned beside the contrast. A
+score says how near an image's features come to those of a labelled positive and how surely its angles are recognised.
+PU-CSI contrasts labelled positives with views of unlabelled rows as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Self
+
+import torch
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, normalize
+
+from puoc.augment import ANGLES, COPIES, draw_views, views
+from puoc.deep import Deep, Noise
+from puoc.estimator import Array, Compute, PUSample, typed
+from puoc.lanes import Lane
+from puoc.nets import ShiftNet
+from puoc.registry import method
+from puoc.risks import mean
+
+_WIDTH = 128  # of ShiftNet's features and of their projection
+_TINY = 1e-8
+
+
+class Bank(NamedTuple):
+    """What a score compares with: the labelled positives' features, and what puts the score's terms on one scale."""
+
+    rows: Tensor  # (4, n_p, 128) unit vectors, by angle
+    likeness: Tensor  # (4,) weight of the nearest row
+    angle: Tensor  # (4,) weight of the angle's logit
+
+
+class WithBank:
+    """A plain class: what a fit leaves behind is no hyperparameter."""
+
+    bank_: Bank
+
+
+@typed
+class Contrastive(WithBank, Deep):
+    """Small convolutional network for square images of 1 or 3 channels in [0, 1]; values outside are cut off.
+
+    Colours are changed, crops taken and images mirrored at random in training alone. A score is deterministic.
+    """
+
+    inputs = frozenset({"image"})
+    needs_alpha = False
+
+    batching: Literal["p"]
+    lam: PositiveFloat  # weight of the contrastive loss
+    temperature: PositiveFloat
+    mirror: Literal["never", "training", "averaged"]  # averaged: so are the features of an image and its mirror image
+    feature: Literal["projection", "penultimate"]  # that scores compare
+    input_norm: bool  # whether the network sees [-1, 1] in place of [0, 1]
+
+    @property
+    def keeps_training_rows(self) -> bool:
+        """The memory bank holds features of every labelled positive."""
+        return True
+
+    def build(self, shape: tuple[int, ...]) -> nn.Module:
+        """See ``Deep``; the network gives features instead of a logit."""
+        return ShiftNet(shape)
+
+    def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
+        """Parameters of the augmentations of P and, after it, U."""
+        return draw_views(len(x_p) + len(x_u), x_p.shape[-1], self.mirror != "never", gen, x_p.dtype)
+
+    def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
+        """lam NT-Xent of the eight copies of each image + cross-entropy of their angles, both over copies of P."""
+        n = len(x_p)
+        copies = views(torch.cat([x_p, x_u]).clamp(0, 1), noise)
+        f = net(self._seen(copies))
+        f = f.view(COPIES, n + len(x_u), f.shape[-1])
+        z = net(f, part="projection")
+        contrast = nt_xent(z[:, :n].flatten(0, 1), z[:, n:].flatten(0, 1), self.temperature, self.weight_of_u)
+        logits = net(f[:, :n].flatten(0, 1), part="shift")
+        angles = torch.arange(ANGLES, device=f.device).repeat(2).repeat_interleave(n)
+        return self.lam * contrast + mean(cross_entropy(logits, angles, reduction="none"))
+
+    @property
+    def weight_of_u(self) -> float:
+        """Weight of a copy of an unlabelled row among the negatives."""
+        return 0.0
+
+    def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
+        """See ``Deep``; afterwards each copy fills its memory bank."""
+        fitted = super().fit_lanes(samples, compute)
+        for one, sample in zip(fitted, samples, strict=True):
+            seen = torch.from_numpy(one.evaluate(one._by_angle, sample.X_p)).to(next(one.net_.parameters()).device)
+            one.bank_ = make_bank(seen[..., :-1], seen[..., -1])
+        return fitted
+
+    def decision_function(self, X: Array) -> Array:
+        """Sum over angles of the largest cosine with the bank times the norm and of the angle's logit, weighted."""
+        return self.evaluate(self._score, X)
+
+    def _score(self, x: Tensor) -> Tensor:
+        seen = self._by_angle(x).transpose(0, 1)  # (4, n, 129)
+        likeness = (seen[..., :-1] @ self.bank_.rows.mT).amax(dim=-1)
+        return self.bank_.likeness @ likeness + self.bank_.angle @ seen[..., -1]
+
+    def _by_angle(self, x: Tensor) -> Tensor:
+        """(n, 4, 129): features of images turned by each angle and, last, the logit of that angle."""
+        x = self._seen(x.clamp(0, 1))
+        mirrored = [x, x.flip(-1)] if self.mirror == "averaged" else [x]
+        seen = [torch.stack([self._turned(y, turns) for turns in range(ANGLES)], dim=1) for y in mirrored]
+        return torch.stack(seen).mean(dim=0)
+
+    def _turned(self, x: Tensor, turns: int) -> Tensor:
+        f = self.net_(torch.rot90(x, turns, (-2, -1)))
+        compared = self.net_(f, part="projection") if self.feature == "projection" else f
+        return torch.cat([compared, self.net_(f, part="shift")[:, turns, None]], dim=-1)
+
+    def _seen(self, x: Tensor) -> Tensor:
+        return 2 * x - 1 if self.input_norm else x
+
+    def state(self) -> dict[str, Array]:
+        """Parameters and the memory bank by name."""
+        return super().state() | {f"bank.{key}": value.cpu().numpy() for key, value in self.bank_._asdict().items()}
+
+    def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
+        """See ``FittedNet``.
+
+        Raises
+        ------
+        ValueError : the arrays are not those of this network and a memory bank.
+        """
+        kept = {key: state[f"bank.{key}"] for key in Bank._fields if f"bank.{key}" in state}
+        super().restore({key: value for key, value in state.items() if not key.startswith("bank.")}, shape)
+        sizes = [value.shape for value in kept.values()]
+        if len(sizes) != 3 or sizes[0][:1] + sizes[0][2:] != (ANGLES, _WIDTH) or sizes[1:] != [(ANGLES,)] * 2:
+            raise ValueError(f"{self.name}: a bank of arrays {', '.join(Bank._fields)} expected, got shapes {sizes}")
+        self.bank_ = Bank(**{key: torch.tensor(value) for key, value in kept.items()})
+        return self
+
+
+@method("csi")
+@typed
+class CSI(Contrastive):
+    """Contrasts labelled positives with one another."""
+
+    kind = "oc"
+
+
+@method("pu_csi")
+@typed
+class PUCSI(Contrastive):
+    """Unlabelled rows are further negatives of each anchor; it needs no class prior."""
+
+    kind = "pu_oc"
+    twin = "csi"
+
+    batch_size_u: PositiveInt  # unlabelled rows beside each batch of P
+    w: NonNegativeFloat  # weight of an unlabelled row's copies among the negatives
+
+    @property
+    def weight_of_u(self) -> float:
+        """See ``Contrastive``."""
+        return self.w
+
+    def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
+        """Batches of P as CSI's, each with as many rows of U; U begins again where it runs out."""
+        return [(b_p, min(self.batch_size_u, n_u)) for b_p, _ in super().sizes(n_p, 0)]
+
+
+def nt_xent(z_p: Tensor, z_u: Tensor, temperature: float, w: float) -> Tensor:
+    """Normalised temperature-scaled cross-entropy of each row of z_p against all others, a scalar.
+
+    The mean over i of -log(exp(s_ij) / (sum_{k != i} exp(s_ik) + w sum_u exp(s_iu))), s = cosine / temperature, where j
+    is the other view of i (Tack et al., 2020). The term of U is PU-CSI's.
+
+    Parameters
+    ----------
+    z_p : (2m, d) projections, second views in the order of the first ones.
+    z_u : (m_u, d) projections of further negatives; may be empty.
+    """
+    z_p, z_u = normalize(z_p, dim=-1, eps=_TINY), normalize(z_u, dim=-1, eps=_TINY)
+    itself = torch.eye(len(z_p), dtype=torch.bool, device=z_p.device)
+    of_p = (z_p @ z_p.mT / temperature).masked_fill(itself, -math.inf)
+    of_u = z_p @ z_u.mT / temperature + (math.log(w) if w > 0 else -math.inf)
+    pair = (z_p * z_p.roll(len(z_p) // 2, dims=0)).sum(dim=-1) / temperature
+    return mean(torch.logsumexp(torch.cat([of_p, of_u], dim=-1), dim=-1) - pair)
+
+
+def make_bank(features: Tensor, logits: Tensor) -> Bank:
+    """The memory bank of labelled positives; each term of a score is divided by its mean over them.
+
+    Parameters
+    ----------
+    features : (n_p, 4, d) by angle; logits : (n_p, 4) of the angle that is the right one.
+    """
+    norms = torch.linalg.vector_norm(features, dim=-1).clamp(min=_TINY)
+    # a mean logit may be near 0 or below it: half the mean magnitude then stands for it, so no term changes its sign
+    scale = torch.maximum(logits.mean(dim=0), logits.abs().mean(dim=0) / 2).clamp(min=_TINY)
+    rows = (features / norms.unsqueeze(-1)).transpose(0, 1).contiguous()
+    return Bank(rows, 1 / norms.mean(dim=0), 1 / scale)
