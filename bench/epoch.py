@@ -1,0 +1,168 @@
+"""Seconds per epoch of each method, as users run many, against a plain loop on the same work.
+
+    python bench/epoch.py --out epoch.parquet
+
+Two trainings of each: ours at once in two processes of one thread, the plain loop (bench/plain.py) one after the other
+in one process of two threads. Both sides alternate, each repetition gives one ratio; a first one warms up. Rows are
+random: the time does not depend on what they show. An epoch of ``drocc`` and ``pu_drocc`` is one with the search, on a
+quarter of the published rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+SHELL: dict[str, Any] = {"lam": 0.5, "warmup_epochs": 0, "net": "lenet", "space": "feature"}
+DROCC: dict[str, Any] = {**SHELL, "radius": 24.0, "gamma": 1.5, "ascent_step": 1e-2, "ascent_steps": 40}
+PU_DROCC: dict[str, Any] = {**SHELL, "radius": 2.0, "gamma": 2.0, "ascent_step": 1e-5, "ascent_steps": 10}
+COMMON: dict[str, Any] = {"lr": 1e-3, "lr_decay": 1.0}
+
+
+class Case(NamedTuple):
+    """A method with what its profile gives it, and how long to train it."""
+
+    name: str
+    params: dict[str, Any]
+    n_p: int = 2500
+    n_u: int = 5000
+    epochs: int = 2
+
+
+CASES = (
+    Case("drpu", {"batch_size": 512, "batching": "equal", "alpha_min": 0.001, "output": "softplus"}),
+    Case("nnpu", {"batch_size": 512, "batching": "union", "surrogate": "sigmoid", "correction": "ascent"}),
+    Case("autoencoder", {"batch_size": 128, "batching": "p", "dimension": 128, "dropout": 0.5}, epochs=4),
+    Case("drocc", {**DROCC, "batch_size": 128, "batching": "p"}, n_p=640, epochs=1),
+    Case("pu_drocc", {**PU_DROCC, "batch_size": 256, "batching": "union"}, n_p=640, n_u=1280, epochs=1),
+)
+
+
+def ours(case: Case, numerics: Any) -> Callable[[int], None]:
+    """Train by the method's own loop."""
+    from puoc import encoders, methods
+    from puoc.estimator import Compute, PUSample
+
+    make = encoders.make if case.name in encoders.ENCODERS else methods.make
+    X_p, X_u = rows(case)
+    sample = PUSample(X_p, X_u, 0.5, 0)
+
+    def train(epochs: int) -> None:
+        method: Any = make(case.name, COMMON | case.params | {"epochs": epochs})
+        method.fit_lanes([sample], Compute(numerics=numerics))
+
+    return train
+
+
+def plain(case: Case) -> Callable[[int], None]:
+    """Train by the plain loop."""
+    import torch
+    from plain import trainer
+
+    X_p, X_u = map(torch.from_numpy, rows(case))
+    return trainer(case.name, X_p, X_u)
+
+
+def rows(case: Case) -> tuple[Any, Any]:
+    """X_p and X_u, images in [0, 1]."""
+    rng = np.random.default_rng(0)
+    return rng.random((case.n_p, 3, 32, 32), dtype=np.float32), rng.random((case.n_u, 3, 32, 32), dtype=np.float32)
+
+
+class Worker:
+    """A process with its own number of threads that trains when told to."""
+
+    def __init__(self, n_threads: int, case: Case, numerics: str | None) -> None:
+        context = get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, n_threads, case, numerics), daemon=True)
+        self.process.start()
+
+    def start(self, epochs: int, times: int = 1) -> None:
+        """Let it train so many models, one after the other."""
+        self.connection.send((epochs, times))
+
+    def wait(self) -> None:
+        """Until it is done."""
+        self.connection.recv()
+
+
+def _serve(connection: Connection, n_threads: int, case: Case, numerics: str | None) -> None:
+    import torch
+
+    torch.set_num_threads(n_threads)
+    train = plain(case) if numerics is None else ours(case, numerics)
+    train(1)
+    connection.send(None)
+    while True:
+        epochs, times = connection.recv()
+        for _ in range(times):
+            train(epochs)
+        connection.send(None)
+
+
+def measure(case: Case, numerics: str, repeats: int) -> dict[str, Any]:
+    """Seconds per epoch of both sides, two trainings each, and their ratios."""
+    pair, one = [Worker(1, case, numerics) for _ in range(2)], Worker(2, case, None)
+    for worker in (*pair, one):
+        worker.wait()
+    seconds: dict[str, list[float]] = {"plain": [], "ours": []}
+    for _ in range(repeats):
+        started = time.perf_counter()
+        one.start(case.epochs, times=2)
+        one.wait()
+        seconds["plain"].append((time.perf_counter() - started) / 2 / case.epochs)
+        started = time.perf_counter()
+        for worker in pair:
+            worker.start(case.epochs)
+        for worker in pair:
+            worker.wait()
+        seconds["ours"].append((time.perf_counter() - started) / 2 / case.epochs)
+    for worker in (*pair, one):
+        worker.process.kill()
+    ratios = [a / b for a, b in zip(seconds["plain"], seconds["ours"], strict=True)]
+    found: dict[str, Any] = {"method": case.name, "numerics": numerics, "n_p": case.n_p, "n_u": case.n_u, "n": repeats}
+    for name, values in (*seconds.items(), ("ratio", ratios)):
+        found |= {name: float(np.median(values)), f"{name}_least": min(values), f"{name}_most": max(values)}
+    return found
+
+
+def main() -> None:
+    """Measure every method and write one row each."""
+    import torch
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--methods", nargs="+", default=[case.name for case in CASES])
+    parser.add_argument("--numerics", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16"])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args()
+    about = {"machine": f"{_processor()}, 2 cores", "torch": torch.__version__}
+    found = []
+    for case in CASES:
+        for numerics in asked.numerics:
+            if case.name in asked.methods:
+                found.append(about | measure(case, numerics, asked.repeats))
+                said = {key: found[-1][key] for key in ("method", "numerics", "plain", "ours", "ratio")}
+                print(json.dumps(said), flush=True)  # noqa: T201 - a script's output
+                pd.DataFrame(found).to_parquet(asked.out)
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+if __name__ == "__main__":
+    main()
