@@ -76,11 +76,14 @@ def fetch(
     with asked_wrongly():
         planned(ROOT)
         from puoc.fetch import compare_with_dvc, write_fetched
+        from puoc.fetch.weights import weights_file
         from puoc.files import read_json
 
         asked = list(read_json(ROOT / "work" / "plan" / "data.json"))
         mirror = source or _mirror()
         write_fetched(asked, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
+        for of in read_json(ROOT / "work" / "plan" / "weights.json").values():
+            weights_file(of["network"], of["weights"], mirror)
         differs = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if differs:
         say(differs)

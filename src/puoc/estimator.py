@@ -123,6 +123,7 @@ class Encoder(Estimator):
     """A representation learned from a sample's labelled positives; one fit serves every method that asks for it."""
 
     kind = "encoder"
+    frozen: ClassVar[bool] = False  # whether no sample changes it
 
     @abstractmethod
     def encode(self, X: Array) -> Array:

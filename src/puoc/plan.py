@@ -16,7 +16,7 @@ from puoc.files import write_bytes, write_json
 from puoc.params import Params, Table, Tune
 from puoc.records import Encoding, Prior, content_id
 from puoc.registry import ENCODERS, METHODS, PRIORS
-from puoc.specs import MethodSpec, TableSpec, TuneSpec
+from puoc.specs import EncoderSpec, MethodSpec, TableSpec, TuneSpec
 
 WORK = Path("work")
 PLAN = WORK / "plan"
@@ -52,6 +52,7 @@ def make_plan(params: Params) -> Plan:
         }
     for name, tune in params.tune.items():
         files[PLAN / "tune" / f"{name}.json"] = _plan_tune(name, tune, params)
+    files[PLAN / "weights.json"] = {name: spec.params for name, spec in params.encoders.items() if _is_frozen(spec)}
     asked = {t.spec.dataset for t in params.tables.values()} | {t.spec.dataset for t in params.tune.values()}
     files[PLAN / "data.json"] = {name: _plan_data(name) for name in sorted(asked)}
     return Plan(files)
@@ -121,7 +122,12 @@ def _encoder(params: Params, encoder: str | None, dataset: str) -> str | Encodin
     spec = params.encoders[encoder]
     name = str(spec.encoder)
     digest = code_digest(ENCODERS[name].__module__)
-    return Encoding(name=name, params=spec.params, ae_data=spec.ae_data, code_digest=digest)
+    ae_data = None if _is_frozen(spec) else spec.ae_data
+    return Encoding(name=name, params=spec.params, ae_data=ae_data, code_digest=digest)
+
+
+def _is_frozen(spec: EncoderSpec) -> bool:
+    return bool(ENCODERS[str(spec.encoder)].frozen)
 
 
 def _prior(params: Params, prior: Prior | str | None, dataset: str) -> Prior | None:

@@ -77,12 +77,13 @@ class Sample(Record):
 
 
 class Encoding(Record):
-    """A representation that a fit of its own learns from the sample: its question without sample and seed."""
+    """A representation: one that a fit of its own learns from the sample, or a frozen one, the same for every sample."""
 
     name: str
     params: dict[str, Any]
-    #: what it is learned from; ``all_positives``, every training row of the positive classes, no user could have
-    ae_data: Literal["labelled_positives", "all_positives"] = "labelled_positives"
+    #: what it is learned from; ``all_positives``, every training row of the positive classes, no user could have.
+    #: Absent for a frozen one
+    ae_data: Literal["labelled_positives", "all_positives"] | None = None
     code_digest: str
 
 
@@ -138,7 +139,7 @@ class Fit(Record):
     def encoder_fit(self) -> Fit | None:
         """The fit of the encoder; None where nothing is fitted."""
         asked = self.encoder
-        if not isinstance(asked, Encoding):
+        if not isinstance(asked, Encoding) or asked.ae_data is None:
             return None
         return Fit(
             method=asked.name,
@@ -149,6 +150,11 @@ class Fit(Record):
             code_digest=asked.code_digest,
             draw_digest=self.draw_digest,
         )
+
+    def frozen_encoder(self) -> Encoding | None:
+        """The encoder whose features a whole dataset has, once; None where there is none."""
+        asked = self.encoder
+        return asked if isinstance(asked, Encoding) and asked.ae_data is None else None
 
     def prior_fit(self) -> Fit | None:
         """The fit that estimates the class prior; None where it is given."""

@@ -126,6 +126,8 @@ def row(plan: dict[str, Any], asked: Asked, entry: Entry | None) -> Row:
 def _in_words(encoder: str | Encoding | None) -> str | None:
     if not isinstance(encoder, Encoding):
         return encoder
+    if encoder.ae_data is None:
+        return " ".join([encoder.name, *(str(value) for value in encoder.params.values())])
     return encoder.name if encoder.ae_data == "labelled_positives" else f"{encoder.name} of {encoder.ae_data}"
 
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from puoc.bind import Asked
+from puoc.datasets import DATASETS
 from puoc.estimator import Compute
+from puoc.executors.encode import encode
 from puoc.executors.job import Done, Job, compute
 from puoc.executors.lifeline import session
 from puoc.executors.local import Died, LocalExecutor
@@ -36,6 +38,7 @@ class Progress(NamedTuple):
     failed: int
     waiting: int
     waiting_for: str | None = None
+    what: str = "fits"
 
     @property
     def remaining(self) -> int:
@@ -99,6 +102,7 @@ class Runner:
         self._load_libraries({fit.method for wave in waves for fit in wave.values()})
         self._check_device()
         total = sum(map(len, waves))
+        encode(self.root / "work", (fit for wave in waves for fit in wave.values()), self._n_workers(), self._encoded)
         with self._executor() as executor:
             for wave in waves:
                 able = {fit_id: fit for fit_id, fit in wave.items() if not self._lacks(fit)}
@@ -143,6 +147,9 @@ class Runner:
                 FitResult(fit=fit, status="failed", reason=reason, git=git_state(self.root), session=self.session)
             )
         return reason
+
+    def _encoded(self, wanted: int, done: int, what: str) -> None:
+        self.on_progress(Progress(wanted, done, 0, 0, what=what))
 
     def _executor(self) -> LocalExecutor | RayExecutor:
         if self.settings["executor"] == "ray":
@@ -204,8 +211,8 @@ class Runner:
         jobs = []
         for members in groups.values():
             size = min(self.settings["max_lanes"], ceil(len(members) / self._n_workers()))
-            if how.lane_map == "loop":  # a batch would gain nothing, and a killed one would lose more
-                size = 1
+            if how.lane_map == "loop" or (how.lane_map == "auto" and how.device == "cpu" and _sees_images(members[0])):
+                size = 1  # under loop a batch would gain nothing, and a killed one would lose more
             jobs += [
                 Job(
                     fits=tuple(batch),
@@ -267,6 +274,11 @@ class Runner:
         known = methods.METHODS | encoders.ENCODERS | priors.PRIORS
         for library in sorted({library for name in names for library in known[name].libraries}):
             import_module(library)
+
+
+def _sees_images(fit: Fit) -> bool:
+    """Whether its networks are convolutional, for which ``auto`` means loop on a CPU."""
+    return fit.encoder is None and DATASETS[fit.sample.dataset].inputs == "image"
 
 
 def _apart(job: Job) -> list[Job]:

@@ -22,7 +22,7 @@ from puoc.registry import PRIORS
 from puoc.scoring import auc
 
 if TYPE_CHECKING:
-    from puoc.encoders import Encodes
+    from puoc.executors.train import Sees
 
 _CHUNK = 4096  # rows encoded and scored at once
 
@@ -110,7 +110,7 @@ def _attempt(job: Job, lanes: list[int], ledger: Ledger) -> dict[int, Done]:
 
 def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
     """Train the lanes, or load the one that is trained already, then score and record them."""
-    from puoc.executors.train import estimate, given, train  # loads torch
+    from puoc.executors.train import Places, estimate, given, train  # loads torch
 
     fits = [job.fits[i] for i in lanes]
     data = _open(job.prepared, fits[0].sample)
@@ -122,7 +122,8 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
                 ledger.add_trial(one)
         return
     started = time.perf_counter()
-    whats = [given(fit, data, ledger, job.compute) for fit in fits]
+    places = Places(ledger, job.prepared.parent / "features")
+    whats = [given(fit, data, places, job.compute) for fit in fits]
     if fits[0].method in PRIORS:
         for fit, draw, what in zip(fits, draws, whats, strict=True):
             alpha_hat = estimate(fit, data, draw, what)
@@ -134,7 +135,7 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
     seconds = (time.perf_counter() - started) / len(lanes)
     answers = []
     for i, draw, what, estimator in zip(lanes, draws, whats, fitted, strict=True):
-        fit, scorer = job.fits[i], Scorer(estimator, what.encoder)
+        fit, scorer = job.fits[i], Scorer(estimator, what.sees)
         scored = _score(job, i, data, draw, scorer)
         result = _result(
             job,
@@ -149,7 +150,7 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
             lane_map=estimator.lane_map_,
         )
         keep = job.keep_models or isinstance(estimator, Encoder)  # nobody could use its record without its model
-        model = modelfile.dump(estimator, _meta(fit, data, estimator), what.fitted) if keep else None
+        model = modelfile.dump(estimator, _meta(fit, data, estimator), what.encoder) if keep else None
         answers.append((result, scored, model))
     for result, scored, model in answers:
         ledger.put(result, scored, model)
@@ -162,29 +163,29 @@ def _compute(job: Job, fits: list[Fit]) -> Compute:
 
 
 class Scorer(NamedTuple):
-    """A fitted estimator behind its encoder."""
+    """A fitted estimator, and how it sees rows."""
 
     estimator: Estimator
-    encoder: Encodes
+    sees: Sees
 
     def __call__(self, data: Prepared, rows: Array) -> Array:
         """Scores of rows by number, (n,), in chunks."""
         parts = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
-        scores = [self.estimator.decision_function(self.encoder.encode(data.take(part))) for part in parts]
-        found: Array = np.concatenate(scores)
+        found: Array = np.concatenate([self.estimator.decision_function(self.sees(data, part)) for part in parts])
         return found
 
 
 def _known(job: Job, result: FitResult, data: Prepared, draw: scenarios.Draw, ledger: Ledger) -> Scorer:
     """The model of a record, trained again where it was not kept."""
-    from puoc.executors.train import given, train
+    from puoc.executors.train import Places, Sees, given, train
 
     path = ledger.model_path(result)
     if path is not None:
-        return Scorer(*modelfile.load(path)[:2])
-    what = given(result.fit, data, ledger, job.compute)
+        model = modelfile.load(path)
+        return Scorer(model.estimator, Sees(model.encoder, None))
+    what = given(result.fit, data, Places(ledger, job.prepared.parent / "features"), job.compute)
     estimator = train([result.fit], data, [draw], [what], _compute(job, [result.fit]))[0]
-    return Scorer(estimator, what.encoder)
+    return Scorer(estimator, what.sees)
 
 
 def _score(job: Job, i: int, data: Prepared, draw: scenarios.Draw, scorer: Scorer) -> list[Scored]:

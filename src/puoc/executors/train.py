@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,43 +11,70 @@ import numpy as np
 from puoc import encoders, methods, modelfile, priors, scenarios
 from puoc.encoders import Encodes
 from puoc.estimator import Array, Compute, Encoder, Estimator, PUSample
+from puoc.features import read
 from puoc.ledger import Ledger
 from puoc.prepare import Prepared
 from puoc.priors import class_prior
 from puoc.records import Fit, FitResult
 
 
+class Places(NamedTuple):
+    """Where other fits' answers lie."""
+
+    ledger: Ledger
+    features: Path  # of frozen encoders
+
+
+class Sees(NamedTuple):
+    """From row numbers to what a method sees."""
+
+    encoder: Encodes
+    features: Array | None  # of all rows of the dataset, where a frozen encoder has computed them
+
+    def __call__(self, data: Prepared, numbers: Array) -> Array:
+        """Rows (n, *shape) as the method sees them."""
+        if self.features is not None:
+            return np.asarray(self.features[numbers])
+        return self.encoder.encode(data.take(numbers))
+
+
 class Given(NamedTuple):
     """What a fit takes from the ledger and from its draw."""
 
-    encoder: Encodes  # from scaled rows to what the method sees
-    fitted: Encoder | None  # the same, where it was fitted
+    sees: Sees
+    encoder: Encoder | None  # its encoder, where that is more than a reshaping
     alpha: float | None  # class prior
 
 
-def given(fit: Fit, data: Prepared, ledger: Ledger, compute: Compute) -> Given:
+def given(fit: Fit, data: Prepared, places: Places, compute: Compute) -> Given:
     """Look up, or compute from the question, what a fit is given.
 
     Raises
     ------
     ValueError : the ledger lacks what another fit was to answer, or that has failed.
     """
-    fitted = _encoder(fit.encoder_fit(), data, ledger, compute)
-    encoder = encoders.plain(None if fit.encoder is None else str(fit.encoder)) if fitted is None else fitted
+    encoder, features = _encoder(fit, data, places, compute), None
+    frozen = fit.frozen_encoder()
+    if frozen is not None:
+        features = read(places.features, data.digest, frozen)
+    sees = Sees(encoder or encoders.plain(None if fit.encoder is None else str(fit.encoder)), features)
     asked = fit.prior_fit()
-    estimate = None if asked is None else _answered(asked, ledger).alpha_hat
-    return Given(encoder, fitted, class_prior(fit.prior, fit.sample, estimate))
+    estimate = None if asked is None else _answered(asked, places.ledger).alpha_hat
+    return Given(sees, encoder, class_prior(fit.prior, fit.sample, estimate))
 
 
-def _encoder(asked: Fit | None, data: Prepared, ledger: Ledger, compute: Compute) -> Encoder | None:
+def _encoder(fit: Fit, data: Prepared, places: Places, compute: Compute) -> Encoder | None:
+    frozen, asked = fit.frozen_encoder(), fit.encoder_fit()
+    if frozen is not None:
+        return encoders.make(frozen.name, frozen.params)
     if asked is None:
         return None
-    path = ledger.model_path(_answered(asked, ledger))
+    path = places.ledger.model_path(_answered(asked, places.ledger))
     if path is not None:
         found = modelfile.load(path).estimator
     else:  # the record was imported, and models do not travel with records
         draw = scenarios.draw(data, asked.sample, asked.seed)
-        found = train([asked], data, [draw], [given(asked, data, ledger, compute)], compute)[0]
+        found = train([asked], data, [draw], [given(asked, data, places, compute)], compute)[0]
     assert isinstance(found, Encoder)
     return found
 
@@ -77,7 +105,7 @@ def sample_of(fit: Fit, data: Prepared, draw: scenarios.Draw, what: Given) -> PU
     """What the method sees. Under ``labels: oracle`` the true classes of U: the PN reference, no method."""
 
     def rows(numbers: Array) -> Array:
-        return what.encoder.encode(data.take(numbers))
+        return what.sees(data, numbers)
 
     if fit.labels == "all_positives":
         return PUSample(rows(scenarios.positive_rows(data, fit.sample, fit.seed)), None, None, fit.seed)
