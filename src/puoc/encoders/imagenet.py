@@ -55,9 +55,10 @@ class ImageNet(Encoder):
         path = weights_file(self.network, self.weights)
         net = getattr(models, self.network)(weights=None)
         state = {name: value.float() for name, value in torch.load(path, weights_only=True).items()}
-        missing, strange = net.load_state_dict(state, strict=False)
-        if strange or [name for name in missing if not name.startswith(_UNUSED)]:
-            raise ValueError(f"{path}: the weights are not those of torchvision's {self.network}")
+        expected = {name: value.shape for name, value in net.state_dict().items() if not name.startswith(_UNUSED)}
+        if {name: value.shape for name, value in state.items() if not name.startswith(_UNUSED)} != expected:
+            raise ValueError(f"{path}: the weights are not those of torchvision's {self.network}; give its own file")
+        net.load_state_dict(state, strict=False)
         layers = net.features if self.network == "mobilenet_v2" else nn.Sequential(*list(net.children())[:-2])
         return pixels_together(layers).eval()
 
