@@ -78,8 +78,9 @@ class Contrastive(WithBank, Deep):
         copies = views(torch.cat([x_p, x_u]).clamp(0, 1), noise)
         f = net(self._seen(copies))
         f = f.view(COPIES, n + len(x_u), f.shape[-1])
-        z = net(f, part="projection")
-        contrast = nt_xent(z[:, :n].flatten(0, 1), z[:, n:].flatten(0, 1), self.temperature, self.weight_of_u)
+        z = net(f, part="projection").to(x_p.dtype)
+        with torch.autocast(z.device.type, enabled=False):  # a low temperature enlarges the rounding of a cosine
+            contrast = nt_xent(z[:, :n].flatten(0, 1), z[:, n:].flatten(0, 1), self.temperature, self.weight_of_u)
         logits = net(f[:, :n].flatten(0, 1), part="shift")
         angles = torch.arange(ANGLES, device=f.device).repeat(2).repeat_interleave(n)
         return self.lam * contrast + mean(cross_entropy(logits, angles, reduction="none"))
