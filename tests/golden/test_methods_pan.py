@@ -122,6 +122,14 @@ def test_d_learns_the_odds_of_p_against_u_and_c_calls_positive_what_they_favour(
     assert np.abs(of["C"][clear]).mean() > 1.5 * np.abs(log_odds[clear]).mean()
 
 
+@pytest.mark.parametrize(("batching", "called"), [("union", 0.0), ("equal", 0.5)])
+def test_c_calls_nothing_positive_where_p_is_outnumbered_in_the_batch(batching: str, called: float) -> None:
+    # a batch of the union holds two U for a P: D's odds p_p / (2 p_u) are below 1, since p_p / p_u < 1 / alpha = 2
+    P, U = gaussians(0.5)
+    fitted = make("pan", PARAMS | {"batching": batching}).fit(P[:1000], U)
+    assert (fitted.decision_function(U) > 0).mean() == pytest.approx(called, abs=0.15)
+
+
 def test_the_score_chooses_between_two_networks_trained_alike() -> None:
     P, U = gaussians(0.5, 100)
     of_c, of_d = (make("pan", PARAMS | {"score": score, "epochs": 3}).fit(P, U, seed=5) for score in ("C", "D"))

@@ -21,7 +21,8 @@ from puoc.risks import logistic
 
 Player = Literal["C", "D"]
 
-# Nothing else keeps C's objective from falling without end. Where the released code stops it: log(C + 1e-8).
+# Nothing else keeps C's objective from falling without end, or D from following it. Where the released code stops it by
+# log(C + 1e-8).
 _MOST = -math.log(1e-8)
 
 
@@ -43,7 +44,11 @@ class Pair(nn.Module):
 @method("pan")
 @typed
 class PAN(Deep):
-    """Two perceptrons on vectors, two small convolutional networks on images; the score is a logit."""
+    """Two perceptrons on vectors, two small convolutional networks on images; the score is a logit.
+
+    C learns to call positive what D gives more than 1/2. Where P is outnumbered in the batch D seldom does, and C's
+    logit falls everywhere until it ranks by chance or worse: ``score: C`` needs ``batching: equal``.
+    """
 
     kind = "pu"
     inputs = frozenset({"image", "vector"})
