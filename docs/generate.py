@@ -50,18 +50,57 @@ def lanes() -> str:
 #: One-vs-all AUC as the paper prints it (its table of one-vs-all results), by positive class.
 _PAPER = {(0, "drocc"): 0.76, (0, "pu_drocc"): 0.80, (0, "drpu"): 0.85}
 _PAPER |= {(3, "drocc"): 0.61, (3, "pu_drocc"): 0.74, (3, "drpu"): 0.78}
+_PAPER |= {(0, "oc_svm"): 0.78, (0, "pu_svm"): 0.79}
+
+
+def epoch() -> str:
+    """Seconds per epoch of a training, ours and the plain loop's, with their ratio."""
+    rows = pd.read_parquet(EVIDENCE / "epoch.parquet")
+    lines = [["method", "numerics", "rows of P and U", "plain loop", "puoc", "plain / puoc", "n"]]
+    for row in rows.to_dict("records"):
+        shown = [f"{row[of]:.2f} ({row[of + '_least']:.2f} to {row[of + '_most']:.2f})" for of in _SIDES]
+        sizes = f"{row['n_p']:,}" if row["method"] in ("autoencoder", "drocc") else f"{row['n_p']:,} + {row['n_u']:,}"
+        lines.append([f"`{row['method']}`", row["numerics"], sizes, *shown, str(row["n"])])
+    return _markdown(lines)
+
+
+_SIDES = ("plain", "ours", "ratio")
+
+
+def cifar10_small() -> str:
+    """The profile cifar10_small: both AUCs beside the paper's number."""
+    return _beside_paper(pd.read_parquet(EVIDENCE / "cifar10_small.parquet"))
 
 
 def cifar10() -> str:
     """Published sizes and hyperparameters on CIFAR-10: both AUCs beside the paper's number."""
-    rows = pd.read_parquet(EVIDENCE / "cifar10.parquet")
+    return _beside_paper(pd.read_parquet(EVIDENCE / "cifar10.parquet"))
+
+
+def autoencoder() -> str:
+    """What both SVMs make of an autoencoder's codes as it is trained, by what it is trained on."""
+    rows = pd.read_parquet(EVIDENCE / "autoencoder.parquet").dropna(subset="epochs")
+    columns = {"oc_svm": 3, "pu_svm": 3, "centre": 2, "norm": 2, "margin": 2}
+    lines = [["trained on", "epochs", "seeds", "`oc_svm` AUC", "`pu_svm` AUC", "centre", "norm", "margin"]]
+    for (variant, epochs), part in rows.groupby(["variant", "epochs"], sort=False):
+        means = [f"{part[column].mean():.{digits}f}" for column, digits in columns.items()]
+        lines.append([variant, f"{epochs:.0f}", str(len(part)), *means])
+    return _markdown(lines)
+
+
+def _beside_paper(rows: pd.DataFrame) -> str:
     lines = [["positive class", "method", "seeds", "held-out AUC", "training-pool AUC", "paper"]]
     for (pos, entry), part in rows.groupby(["pos", "entry"], sort=False):
         label = int(pos.strip("[]"))
-        aucs = [f"{part[c].mean():.3f} ± {part[c].std():.3f}" for c in ("auc", "auc_train_pool")]
-        paper = _PAPER.get((label, "drpu" if entry.startswith("drpu") else entry))
+        aucs = [_spread(part[column]) for column in ("auc", "auc_train_pool")]
+        base = "drpu" if entry.startswith("drpu") else entry.removesuffix("_all_positives")
+        paper = _PAPER.get((label, base))
         lines.append([str(label), f"`{entry}`", str(len(part)), *aucs, f"{paper:.2f}" if paper else ""])
     return _markdown(lines)
+
+
+def _spread(values: pd.Series) -> str:
+    return f"{values.mean():.3f} ± {values.std():.3f}" if len(values) > 1 else f"{values.mean():.3f}"
 
 
 def _markdown(lines: list[list[str]]) -> str:

@@ -118,7 +118,7 @@ class _Reader(Sections):
     def _priors(self, raw: dict[str, Any]) -> dict[str, PriorSpec]:
         from puoc import methods, priors
 
-        estimators = PRIORS | {name: cls for name, cls in METHODS.items() if cls.estimates_alpha}
+        estimators = PRIORS | {name: cls for name, cls in METHODS.items() if _estimates_alpha(cls)}
         found = {}
         for name, value in raw.items():
             key: KeyPath = ("priors", name)
@@ -269,6 +269,14 @@ class _Reader(Sections):
             self._fault(key, str(error))
             return None
         return spec, cells
+
+
+def _estimates_alpha(cls: Any) -> bool:
+    """Whether a method gives an estimate of the class prior that others may be given."""
+    from puoc.deep import Deep
+
+    hook = getattr(cls, "estimate_prior", Deep.estimate_prior)
+    return bool(cls.estimates_alpha or hook is not Deep.estimate_prior)
 
 
 _SECTIONS = ("compute", "tables", "tune", "encoders", "priors", "methods")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from puoc import modelfile
-from puoc.ledger import Ledger
+from puoc.ledger import Entry, Ledger
 from puoc.params import read_params
 from puoc.pipeline import allow_retry, answer, pending, questions, standing
 from puoc.plan import make_plan
@@ -82,10 +82,14 @@ def rows(root: Path, table: str = "first") -> list[Row]:
     return read_rows(root / "results" / "tables" / f"{table}.parquet")
 
 
-def records(root: Path, method: str) -> list[Fit]:
+def entries(root: Path, method: str) -> list[Entry]:
     ledger = Ledger(root / "ledger")
-    entries = [ledger.get(fit_id) for fit_id in ledger.ids()]
-    return [entry.result.fit for entry in entries if entry and entry.result.fit.method == method]
+    found = [ledger.get(fit_id) for fit_id in ledger.ids()]
+    return [entry for entry in found if entry and entry.result.fit.method == method]
+
+
+def records(root: Path, method: str) -> list[Fit]:
+    return [entry.result.fit for entry in entries(root, method)]
 
 
 def test_encoder_and_prior_are_computed_once_a_sample_and_shared(root: Path) -> None:
@@ -138,6 +142,30 @@ def test_all_positives_is_another_encoder_and_sees_more_rows(root: Path) -> None
     assert answer(root, "tables", "second")["ok"] == 2 * 2
     assert sorted(fit.labels for fit in records(root, "autoencoder")) == ["all_positives"] * 2 + ["pu"] * 2
     assert {row["encoder"] for row in rows(root, "second")} == {"autoencoder of all_positives"}
+
+
+def test_a_method_that_estimates_alpha_may_serve_as_a_prior(root: Path) -> None:
+    drpu = "{lr: 1.0e-3, lr_decay: 1.0, epochs: 1, batch_size: 32, batching: equal, alpha_min: 0.001, output: softplus}"
+    plan(
+        root,
+        ("priors:\n", f"priors:\n  ratio: {{prior: drpu, params: {drpu}}}\n"),
+        ("nnpu:\n    prior: tice", "nnpu:\n    prior: ratio"),
+        ("methods: [oc_svm, pu_svm, nnpu]", "methods: [nnpu]"),
+    )
+    assert answer(root, "tables", "first")["ok"] == 2 * 2
+    ledger = Ledger(root / "ledger")
+    for row in rows(root):
+        estimate = ledger.get(row["prior_fit_id"])
+        assert estimate is not None
+        assert row["prior"] == estimate.result.fit.method == "drpu"
+        assert row["prior_alpha"] == min(max(estimate.result.alpha_hat or 0, 0.001), 0.999)
+
+
+def test_an_image_fit_on_a_cpu_is_a_job_of_one_lane(root: Path) -> None:
+    plan(root, ("lane_map: loop", "lane_map: auto"), ("workers: 2", "workers: 1"))
+    answer(root, "tables", "second")
+    assert [entry.result.n_lanes for entry in entries(root, "autoencoder")] == [1, 1]
+    assert [entry.result.n_lanes for entry in entries(root, "oc_svm")] == [2, 2]
 
 
 def test_what_an_encoder_failed_for_is_the_reason_of_all_that_need_it(root: Path) -> None:

@@ -1,0 +1,44 @@
+"""Deliberate faults in the methods' code: the tests named for each must fail. The list is mutations.yaml."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+MUTATIONS: list[dict[str, Any]] = YAML(typ="safe", pure=True).load(HERE / "mutations.yaml")
+
+
+def family(mutation: dict[str, Any]) -> str:
+    return f"{Path(mutation['file']).stem}: {mutation['fault']}"
+
+
+def test_every_method_file_has_a_deliberate_fault() -> None:
+    files = {path.name for path in (ROOT / "src" / "puoc" / "methods").glob("*.py")} - {"__init__.py"}
+    assert files - {Path(mutation["file"]).name for mutation in MUTATIONS} == set()
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=family)
+def test_a_fault_stands_for_exactly_one_place(mutation: dict[str, Any]) -> None:
+    assert (ROOT / "src" / "puoc" / mutation["file"]).read_text().count(mutation["old"]) == 1
+    assert mutation["old"] != mutation["new"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=family)
+def test_a_deliberate_fault_is_seen(mutation: dict[str, Any], tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src")
+    path = tmp_path / "src" / "puoc" / mutation["file"]
+    path.write_text(path.read_text().replace(mutation["old"], mutation["new"]))
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "slow or not slow", *mutation["tests"].split()]
+    env = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 1, f"{mutation['tests']} did not fail: {done.stdout[-2000:]}{done.stderr[-2000:]}"
