@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from puoc import modelfile
+from puoc import encoders, features, modelfile
 from puoc.ledger import Entry, Ledger
 from puoc.params import read_params
 from puoc.pipeline import allow_retry, answer, pending, questions, standing
@@ -16,6 +17,7 @@ from puoc.plan import make_plan
 from puoc.prepare import Prepared, prepare
 from puoc.records import Fit
 from puoc.rows import Row, read_rows
+from puoc.runner import Progress
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.yamlfile import AskedWrongly
 
@@ -196,6 +198,51 @@ def test_retry_lifts_the_quarantine_of_what_a_fit_needs_too(root: Path, monkeypa
     answer(root, "tables", "second")
     assert (ledger.attempts(code.id), ledger.attempts(fit.id)) == (3, 3)
     assert not ledger.may_try(code.id)
+
+
+FROZEN = (
+    (
+        "  code:\n    encoder: autoencoder\n",
+        "  frozen: {encoder: imagenet, params: IMAGENET}\n  code:\n    encoder: autoencoder\n",
+    ),
+    ("IMAGENET", "{network: mobilenet_v2, weights: 85010ce2f4552da4}"),
+    ("oc_svm: {encoder: code,", "oc_svm: {encoder: frozen,"),
+)
+
+
+def test_frozen_features_are_computed_once_a_dataset_and_in_parts(
+    root: Path, mirror: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PUOC_MIRROR", str(mirror("weights")))
+    plan(root, *FROZEN, ("seeds: 2", "seeds: 1"))
+    _, (asked, *_) = questions(root, "tables", "second")
+    encoding = asked.trial.fit.frozen_encoder()
+    assert encoding is not None
+    folder, prepared = root / "work" / "features", root / "work" / "prepared" / "mnist5k"
+    data = Prepared.open(prepared)
+    parts = features.missing(folder, prepared, data, encoding)
+    assert len(parts) == 5
+    features.compute(parts[3])  # what a killed run has left
+    assert len(features.missing(folder, prepared, data, encoding)) == 4
+    states: list[Progress] = []
+    assert answer(root, "tables", "second", on_progress=states.append)["ok"] == 1
+    assert [(s.wanted, s.ok) for s in states if s.what == "features of mnist5k"] == [(4, n) for n in (1, 2, 3, 4)]
+    whole = features.read(folder, data.digest, encoding)
+    assert whole is not None
+    encoded = encoders.make(encoding.name, encoding.params).encode(data.take(np.array([5, 4000])))
+    np.testing.assert_allclose(whole[[5, 4000]], encoded, rtol=1e-3, atol=1e-5)
+    (row,) = rows(root, "second")
+    assert row["encoder"] == "imagenet mobilenet_v2 85010ce2f4552da4"
+    assert row["encoder_fit_id"] is None
+    entry = Ledger(root / "ledger").get(row["fit_id"])
+    assert entry is not None
+    path = Ledger(root / "ledger").model_path(entry.result)
+    assert path is not None
+    numbers, y = rows_of_test(data, entry.trials[row["trial_id"]].test, 0)
+    scored = modelfile.score(modelfile.load(path), data.X[numbers[y]][:20])
+    kept = Ledger(root / "ledger").scores(entry.trials[row["trial_id"]])
+    assert kept is not None
+    np.testing.assert_allclose(scored, kept[:20], rtol=1e-3, atol=1e-4)
 
 
 WRONG = {
