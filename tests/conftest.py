@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from planned import prepared_in
 from project import Project, Repro, clone, fresh
 
 New = Callable[..., Project]
@@ -63,6 +64,17 @@ def mirror(tmp_path_factory: pytest.TempPathFactory) -> Mirror:
         return _once(tmp_path_factory, f"mirror-{name}", lay_out)[0]
 
     return holding
+
+
+@pytest.fixture(scope="session")
+def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a prepared dataset that comes with the packages. To be read, not changed."""
+
+    def of(name: str) -> Path:
+        folder, _ = _once(tmp_path_factory, f"prepared-{name}", lambda folder: prepared_in(folder, name))
+        return folder / "prepared" / name
+
+    return of
 
 
 @pytest.fixture(scope="session")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from planned import Data, Planned
 
 from puoc import encoders, features, modelfile
 from puoc.ledger import Entry, Ledger
-from puoc.params import read_params
 from puoc.pipeline import allow_retry, answer, pending, questions, standing
-from puoc.plan import make_plan
-from puoc.prepare import Prepared, prepare
+from puoc.prepare import Prepared
 from puoc.records import Fit
 from puoc.rows import Row, read_rows
 from puoc.runner import Progress
@@ -56,28 +54,14 @@ methods:
 """
 
 
-def plan(root: Path, *changes: tuple[str, str]) -> None:
-    text = PARAMS
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    (root / "params.yaml").write_text(text)
-    make_plan(read_params(root / "params.yaml")).write(root)
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("prepared")
-    prepare("mnist5k", folder / "data", folder / "prepared")
-    return folder / "prepared" / "mnist5k"
+PLANNED = Planned(PARAMS, "mnist5k")
+plan = PLANNED.plan
 
 
 @pytest.fixture
-def root(tmp_path: Path, prepared: Path) -> Path:
+def root(tmp_path: Path, prepared_data: Data) -> Path:
     """A planned project with its data, in which nothing was run."""
-    plan(tmp_path)
-    shutil.copytree(prepared, tmp_path / "work" / "prepared" / "mnist5k")
-    return tmp_path
+    return PLANNED.at(tmp_path, prepared_data)
 
 
 def rows(root: Path, table: str = "first") -> list[Row]:

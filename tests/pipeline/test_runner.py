@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from planned import Data, Planned
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -21,10 +22,7 @@ from puoc.cli import app
 from puoc.executors import job as jobs
 from puoc.executors.local import Died, LocalExecutor
 from puoc.ledger import Ledger
-from puoc.params import read_params
 from puoc.pipeline import answer, questions, standing
-from puoc.plan import make_plan
-from puoc.prepare import prepare
 from puoc.progress import Reporter
 from puoc.records import FitResult
 from puoc.rows import Row, read_rows
@@ -57,32 +55,18 @@ LATER = ("shifts: [{neg: [1]}]", "shifts: [{neg: [1]}, {neg: [1], neg_test: [8]}
 Said = Callable[..., tuple[int, str]]
 
 
-def plan(root: Path, *changes: tuple[str, str]) -> None:
-    text = PARAMS
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    (root / "params.yaml").write_text(text)
-    make_plan(read_params(root / "params.yaml")).write(root)
+PLANNED = Planned(PARAMS, "digits")
+plan = PLANNED.plan
 
 
 def rows(root: Path) -> list[Row]:
     return read_rows(root / "results" / "tables" / "shift.parquet")
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("prepared")
-    prepare("digits", folder / "data", folder / "prepared")
-    return folder / "prepared" / "digits"
-
-
 @pytest.fixture
-def root(tmp_path: Path, prepared: Path) -> Path:
+def root(tmp_path: Path, prepared_data: Data) -> Path:
     """A planned project with its data, in which nothing was run."""
-    plan(tmp_path)
-    shutil.copytree(prepared, tmp_path / "work" / "prepared" / "digits")
-    return tmp_path
+    return PLANNED.at(tmp_path, prepared_data)
 
 
 @pytest.fixture
