@@ -123,8 +123,11 @@ def test_plain_encoders_and_what_they_give() -> None:
         "vector",
         *["vector"] * len(ENCODERS),
     ]
+    assert inputs_of("flatten", "vector") == "vector"
     with pytest.raises(ValueError, match="'autoencoder' takes image rows, got vector"):
         inputs_of("autoencoder", "vector")
+    with pytest.raises(ValueError, match="'flatten' takes image or vector rows, got sequence"):
+        inputs_of("flatten", "sequence")
     with pytest.raises(ValueError, match="unknown encoder 'flaten'"):
         plain("flaten")
     with pytest.raises(ValueError, match="dropout"):

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from puoc.deep import Batching, Deep, batch_sizes
-from puoc.encoders import encode, inputs_of
 from puoc.estimator import Compute, PUSample, typed
 from puoc.lanes import Lane, StackedLanes, choose
 from puoc.nets import mlp, net_for
@@ -155,18 +154,3 @@ def test_stacked_lanes_call_each_network_with_its_own_rows() -> None:
     nets, x = [mlp(4) for _ in range(3)], torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
     apart = torch.stack([net(rows) for net, rows in zip(nets, x, strict=True)])
     torch.testing.assert_close(StackedLanes(nets).map(lambda lane, rows: lane(rows), x), apart)
-
-
-def test_flatten_gives_vectors_and_no_encoder_gives_the_raw_rows() -> None:
-    X = np.arange(24.0).reshape(2, 3, 2, 2)
-    assert encode("flatten", X).shape == (2, 12)
-    assert encode(None, X) is X
-    assert (inputs_of(None, "image"), inputs_of("flatten", "image"), inputs_of("flatten", "vector")) == (
-        "image",
-        "vector",
-        "vector",
-    )
-    with pytest.raises(ValueError, match="unknown encoder 'pca'; known: flatten"):
-        encode("pca", X)
-    with pytest.raises(ValueError, match="takes images or vectors, got sequence"):
-        inputs_of("flatten", "sequence")
