@@ -222,11 +222,17 @@ def test_normalised_hyperparameters_are_stable_and_complete(name: str) -> None:
 
 
 def test_a_whole_number_is_the_float_it_stands_for() -> None:
-    for case in CASES:
-        for key, value in case.params.items():
-            if isinstance(value, float):
-                assert normalise(case.name, case.params | {key: 1}) == normalise(case.name, case.params | {key: 1.0})
-                assert type(normalise(case.name, case.params | {key: 1})[key]) is float
+    floats = [(case, key) for case in CASES for key, value in case.params.items() if isinstance(value, float)]
+    n_seen = 0
+    for case, key in floats:
+        try:
+            as_float = normalise(case.name, case.params | {key: 1.0})
+        except ValueError:
+            continue  # out of its range
+        n_seen += 1
+        assert normalise(case.name, case.params | {key: 1}) == as_float
+        assert type(normalise(case.name, case.params | {key: 1})[key]) is float
+    assert n_seen > len(floats) / 2
 
 
 def test_an_unknown_method_lists_the_known_ones() -> None:
