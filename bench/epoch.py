@@ -36,12 +36,12 @@ class Case(NamedTuple):
     params: dict[str, Any]
     n_p: int = 2500
     n_u: int = 5000
-    epochs: int = 2
+    epochs: int = 2  # enough of them, since what a fit does once (setting up, estimating the prior) counts too
 
 
 CASES = (
-    Case("drpu", {"batch_size": 512, "batching": "equal", "alpha_min": 0.001, "output": "softplus"}),
-    Case("nnpu", {"batch_size": 512, "batching": "union", "surrogate": "sigmoid", "correction": "ascent"}),
+    Case("drpu", {"batch_size": 512, "batching": "equal", "alpha_min": 0.001, "output": "softplus"}, epochs=6),
+    Case("nnpu", {"batch_size": 512, "batching": "union", "surrogate": "sigmoid", "correction": "ascent"}, epochs=6),
     Case("autoencoder", {"batch_size": 128, "batching": "p", "dimension": 128, "dropout": 0.5}, epochs=4),
     Case("drocc", {**DROCC, "batch_size": 128, "batching": "p"}, n_p=640, epochs=1),
     Case("pu_drocc", {**PU_DROCC, "batch_size": 256, "batching": "union"}, n_p=640, n_u=1280, epochs=1),
