@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from puoc import checkpoints
+from puoc.estimator import Compute, PUSample
 from puoc.methods import make
 from puoc.methods.dedpul import swapped
 from puoc.methods.en import EN
@@ -137,3 +140,44 @@ def test_released_lack_of_cross_fitting_finds_negatives_where_there_are_none() -
     crossed, released = (make("dedpul", params | {"folds": folds}).fit(P, U) for folds in (3, 1))
     assert released.alpha_hat_ < 0.3 < 0.6 < crossed.alpha_hat_  # type: ignore[operator]
     assert len(released.state()) == 2 + len(crossed.state()) // 3
+
+
+class KilledError(BaseException):
+    """Stands for a kill."""
+
+
+def test_a_killed_fit_goes_on_in_the_fold_it_had_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    P, U = gaussians(0.4, n_p=40, n_u=80)
+    sample, kept = PUSample(P, U, None, 0), Compute(checkpoints=tmp_path, lanes=("a",))
+    params = DEDPUL | {"epochs": 3}
+    keep, resume, starts = checkpoints.Resumable.keep, checkpoints.Resumable.resume, list[int]()
+
+    def kill(self: checkpoints.Resumable, epoch: int) -> None:
+        keep(self, epoch)
+        if len(starts) == 2 and epoch == 2:
+            raise KilledError
+
+    def tell(self: checkpoints.Resumable) -> int:
+        starts.append(resume(self))
+        return starts[-1]
+
+    monkeypatch.setattr(checkpoints, "_EVERY", 0.0)
+    monkeypatch.setattr(checkpoints.Resumable, "resume", tell)
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints.Resumable, "keep", kill)
+        with pytest.raises(KilledError):
+            make("dedpul", params).fit_lanes([sample], kept)
+    resumed = make("dedpul", params).fit_lanes([sample], kept)[0]
+    assert starts == [0, 0, 3, 2, 0]  # the first fold was complete, the second one was killed after two epochs
+    assert list(tmp_path.iterdir()) == []
+    for name, value in make("dedpul", params).fit_lanes([sample])[0].state().items():
+        np.testing.assert_array_equal(resumed.state()[name], value)
+
+
+def test_a_fit_that_fails_leaves_nothing_to_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    P, U = gaussians(0.4, n_p=40, n_u=80)
+    monkeypatch.setattr(checkpoints, "_EVERY", 0.0)
+    U[:1] = np.nan  # in one fold, so the two others learn from it
+    with pytest.raises(FloatingPointError, match="p_vs_u: the loss of the lane"):
+        make("dedpul", DEDPUL).fit_lanes([PUSample(P, U, None, 0)], Compute(checkpoints=tmp_path, lanes=("a",)))
+    assert list(tmp_path.iterdir()) == []

@@ -80,13 +80,24 @@ class CrossFit:
         ------
         ValueError : fewer rows of P or of U than folds; else as ``Deep.fit_lanes``.
         """
+        # a fold is a training of its own, and so is what it leaves behind for a run that was killed
+        by_fold = [
+            replace(compute, lanes=tuple(f"{lane} fold {fold}" for lane in compute.lanes)) for fold in range(self.folds)
+        ]
+        try:
+            found = self._by_folds(samples, by_fold)
+        except Exception:
+            _forget(by_fold)
+            raise
+        _forget(by_fold)
+        return found
+
+    def _by_folds(self, samples: Sequence[PUSample], by_fold: Sequence[Compute]) -> list[CrossFitted]:
         parts = [self._parts(sample) for sample in samples]
-        logits = [(np.empty(len(s.X_p)), np.empty(_rows_of_u(s))) for s in samples]
+        logits = [(np.empty(len(sample.X_p)), np.empty(_rows_of_u(sample))) for sample in samples]
         classifiers: list[list[PvsU]] = [[] for _ in samples]
-        for fold in range(self.folds):
-            # a fold is a training of its own, and so is what it leaves behind for a run that was killed
-            named = replace(compute, lanes=tuple(f"{lane} fold {fold}" for lane in compute.lanes))
-            fitted = self.p_vs_u().fit_lanes([of_sample[fold].fitted_to for of_sample in parts], named)
+        for fold, compute in enumerate(by_fold):
+            fitted = self.p_vs_u().fit_lanes([of_sample[fold].fitted_to for of_sample in parts], compute)
             for i, (one, sample) in enumerate(zip(fitted, samples, strict=True)):
                 part = parts[i][fold]
                 logits[i][0][part.in_p] = one.decision_function(sample.X_p[part.in_p])
@@ -119,3 +130,8 @@ class _Part(NamedTuple):
 
 def _rows_of_u(sample: PUSample) -> int:
     return 0 if sample.X_u is None else len(sample.X_u)
+
+
+def _forget(computes: Sequence[Compute]) -> None:
+    for compute in computes:
+        compute.forget()
