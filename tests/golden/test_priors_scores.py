@@ -95,6 +95,21 @@ def test_the_ratio_of_known_densities_is_recovered_and_never_falls() -> None:
     assert np.abs(posteriors(ratio, 0.5) - true / 2).mean() < 0.03
 
 
+def test_the_ratio_is_smoothed_made_monotone_among_likely_positives_and_sorted() -> None:
+    def medians(values: list[float], half: int) -> list[float]:
+        reach = [min(half, i, len(values) - 1 - i) for i in range(len(values))]
+        return [float(np.median(values[i - r : i + r + 1])) for i, r in enumerate(reach)]
+
+    x_p, x_u = gaussians(0.4, 3, 150, 400)
+    f_u = np.sort(x_u)
+    ratio = medians(np.minimum(gaussian_kde(x_p, 0.1)(f_u) / gaussian_kde(x_u, 0.05)(f_u), 50).tolist(), 5)
+    p, u = 1 / (1 + np.exp(-x_p)), 1 / (1 + np.exp(-f_u))
+    begin = int((u < (p.mean() + u.mean()) / 2).sum())
+    for i in range(begin + 1, 400):
+        ratio[i] = max(ratio[i - 1 : i + 1])
+    np.testing.assert_allclose(density_ratio(x_p, x_u, 0.1, 0.05)[1], sorted(medians(ratio, 20)), rtol=1e-9)
+
+
 def test_the_fixed_point_of_separate_classes_is_the_share_of_positives() -> None:
     for alpha in (0.02, 0.3, 0.5, 0.97, 1.0):
         ratio = np.where(np.arange(2000) < alpha * 2000, 1 / alpha, 0.0)
@@ -131,15 +146,16 @@ def test_the_negative_share_is_the_rest() -> None:
 
 
 def test_best_bin_minimises_the_upper_bound_over_all_thresholds() -> None:
-    rng = np.random.default_rng(1)
-    f_p, f_u = np.round(rng.normal(1, 1, 60), 1), np.round(rng.normal(0, 1.5, 90), 1)
-    best = (np.inf, 0.0)
-    for threshold in sorted({*f_p, *f_u}):
-        q_p, q_u = (f_p >= threshold).mean(), (f_u >= threshold).mean()
-        if q_p > 0:
-            bands = np.sqrt(np.log(4 / 0.2) / 120) + np.sqrt(np.log(4 / 0.2) / 180)
-            best = min(best, (q_u / q_p + 1.5 * bands / q_p, q_u / q_p))
-    assert bbe(delta=0.2, gamma=0.5).best_bin(f_p, f_u) == pytest.approx(best[1], abs=1e-12)
+    for seed, delta, gamma in [(seed, delta, gamma) for seed in range(5) for delta in (0.01, 0.5) for gamma in (0, 2)]:
+        rng = np.random.default_rng(seed)
+        f_p, f_u = np.round(rng.normal(1, 1, 60), 1), np.round(rng.normal(0, 1.5, 90), 1)
+        best = (np.inf, 0.0)
+        for threshold in sorted({*f_p, *f_u}):
+            q_p, q_u = (f_p >= threshold).mean(), (f_u >= threshold).mean()
+            if q_p > 0:
+                bands = np.sqrt(np.log(4 / delta) / 120) + np.sqrt(np.log(4 / delta) / 180)
+                best = min(best, (q_u / q_p + (1 + gamma) * bands / q_p, q_u / q_p))
+        assert bbe(delta=delta, gamma=float(gamma)).best_bin(f_p, f_u) == pytest.approx(min(best[1], 1), abs=1e-12)
     assert bbe().best_bin(np.zeros(5), np.ones(5)) == 1.0
     assert bbe().best_bin(np.ones(5), np.zeros(5)) == 0.0
 

@@ -144,6 +144,21 @@ def test_a_subset_is_split_unless_its_own_rows_are_pure() -> None:
     )
 
 
+def test_a_subset_is_given_up_only_where_its_labelled_rows_are_too_few_for_a_larger_bound() -> None:
+    # a bound loses sqrt(.25 * 99 / rows); 80 labelled rows alone give .44, the labelled share is .29
+    t = tice(splits=1, k=0.0, delta=0.01, min_size=1)
+    tree = halves((0, 1, 2, 30), (1, 0, 1, 1), (1, 1, 7, 1))
+    estimation = halves((0, 0, 0, 100), (1, 0, 0, 100), (1, 1, 80, 0))
+    assert t.best_bound(tree, estimation, 0.5) == pytest.approx(1 - np.sqrt(0.25 * 99 / 80))
+
+
+def test_the_subset_with_the_largest_bound_in_the_tree_is_split_first() -> None:
+    tree = halves((0, 0, 2, 40), (0, 1, 3, 15), (1, 0, 10, 6), (1, 1, 20, 4))
+    estimation = halves((0, 0, 0, 100), (0, 1, 60, 0), (1, 0, 20, 40), (1, 1, 40, 0))
+    bounds = [tice(splits=1, k=0.0, delta=0.5, max_splits=n).best_bound(tree, estimation, 0.5) for n in (1, 2, 4)]
+    assert bounds == pytest.approx([0.6 - np.sqrt(0.25 / 100), 1 - np.sqrt(0.25 / 40), 1 - np.sqrt(0.25 / 60)])
+
+
 def test_a_larger_k_prefers_the_attribute_with_more_rows_behind_it() -> None:
     # bin 1 of the first attribute: 2 of 2 labelled; of the second: 30 of 40
     tree = halves((1, 0, 2, 0), (0, 1, 30, 10), (0, 0, 8, 50))
