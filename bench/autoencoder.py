@@ -46,7 +46,9 @@ def study(data: Prepared, pos: int, seed: int, epochs: list[int]) -> Iterator[di
             encoder = encoder.fit_lanes([PUSample(rows, None, None, seed)], Compute())[0]
             z_p, z_u, z = (encoder.encode(part) for part in (X_p, X_u, X))
             svm = OneClassSVM(kernel="linear", nu=0.5).fit(z_p)
-            pu_svm = methods.make("pu_svm", {"solver": "exact", "risk": "non_negative", "lam": 0.01})
+            pu_svm = methods.make(
+                "pu_svm", {"solver": "exact", "kernel": "linear", "risk": "non_negative", "lam": 0.01}
+            )
             pu_svm.fit(z_p, z_u, alpha=0.5, seed=seed)
             yield about | {
                 "variant": variant,

@@ -1,7 +1,8 @@
 """Search spaces: ``tuning/spaces/<method>.yaml`` as Optuna distributions, and their enumeration.
 
 A file holds named spaces. In a space a list is a choice, ``{low, high}`` a range of floats (``log: true``, ``step:``
-as in Optuna), and ``{low, high, type: int}`` a range of integers.
+as in Optuna), and ``{low, high, type: int}`` a range of integers. A space whose hyperparameters depend on one another
+is a list of such parts; a choice of ``null`` leaves a hyperparameter out.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from puoc.yamlfile import AskedWrongly, YamlFile
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
+    Part = dict[str, BaseDistribution]
+
 _RANGE_KEYS = {"low", "high", "step", "log", "type"}
 
 
-def read_space(folder: Path, method: str, space: str) -> dict[str, BaseDistribution]:
-    """The named space of a method.
+def read_space(folder: Path, method: str, space: str) -> list[Part]:
+    """The parts of the named space of a method; one, where it is no list of parts.
 
     Raises
     ------
@@ -36,24 +39,33 @@ def read_space(folder: Path, method: str, space: str) -> dict[str, BaseDistribut
         raise AskedWrongly([f"{path}: got {spaces!r}; expected spaces by name"])
     if space not in spaces:
         raise AskedWrongly([f"{path}: no space {space!r}; it has: {', '.join(sorted(map(str, spaces))) or 'none'}"])
-    if not isinstance(spaces[space], dict):
-        raise AskedWrongly([f"{file.at((space,))}: got {spaces[space]!r}; expected hyperparameters by name"])
+    whole = spaces[space]
+    parts = {(space, i): part for i, part in enumerate(whole)} if isinstance(whole, list) else {(space,): whole}
+    wrong = [file.at(key) for key, part in parts.items() if not isinstance(part, dict)]
+    if wrong or not parts:
+        at = wrong[0] if wrong else file.at((space,))
+        raise AskedWrongly([f"{at}: got {whole!r}; expected hyperparameters by name, or a list of such parts"])
     faults: list[str] = []
-    found = {}
-    for name, spec in spaces[space].items():
-        try:
-            found[name] = _distribution(spec)
-        except (TypeError, ValueError) as error:
-            faults.append(f"{file.at((space, name))}: {error}")
+    found: list[Part] = []
+    for key, part in parts.items():
+        found.append({})
+        for name, spec in part.items():
+            try:
+                found[-1][name] = _distribution(spec)
+            except (TypeError, ValueError) as error:
+                faults.append(f"{file.at((*key, name))}: {error}")
     if faults:
         raise AskedWrongly(faults)
     return found
 
 
-def enumerate_grid(space: dict[str, BaseDistribution]) -> list[dict[str, Any]]:
-    """Every configuration of the space, in the order of its file (the last parameter runs fastest)."""
-    values = [_values(name, distribution) for name, distribution in space.items()]
-    return [dict(zip(space, combination, strict=True)) for combination in product(*values)]
+def enumerate_grid(space: list[Part]) -> list[dict[str, Any]]:
+    """Every configuration of each part, in the order of its file (the last parameter runs fastest)."""
+    found = []
+    for part in space:
+        values = [_values(name, distribution) for name, distribution in part.items()]
+        found += [dict(zip(part, combination, strict=True)) for combination in product(*values)]
+    return found
 
 
 def _distribution(spec: Any) -> BaseDistribution:

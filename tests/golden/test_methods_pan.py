@@ -175,7 +175,7 @@ def test_the_grid_is_the_one_printed_in_the_paper(name: str, own: str, published
 def test_a_space_gives_hyperparameters_of_its_method_and_wide_holds_the_printed_ones(
     name: str, space: str, fixed: dict[str, Any]
 ) -> None:
-    wide = read_space(SPACES, name, "wide")
+    (wide,) = read_space(SPACES, name, "wide")
     for of in (space, "published"):
         for configuration in enumerate_grid(read_space(SPACES, name, of)):
             normalise(name, {"batch_size": 512, "batching": "union"} | fixed | configuration)

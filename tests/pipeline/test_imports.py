@@ -52,7 +52,7 @@ tables:
     methods: [pu_svm, naive]
 tune: {}
 methods:
-  pu_svm: {encoder: flatten, prior: true, params: {solver: exact, risk: non_negative, lam: 0.01}}
+  pu_svm: {encoder: flatten, prior: true, params: {solver: exact, kernel: linear, risk: non_negative, lam: 0.01}}
   naive: {params: {lr: 1e-2, lr_decay: 1.0, epochs: 1, batch_size: 64, batching: union}}
 """
 

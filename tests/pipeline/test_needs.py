@@ -45,8 +45,8 @@ priors:
     encoder: code
     params: {scaling: minmax, k: 5, folds: 5, splits: 3, max_splits: 500, min_size: 10, iterations: 2}
 methods:
-  oc_svm: {encoder: code, params: {kernel: linear, nu: 0.5, gamma: 2.0e-3}}
-  pu_svm: {encoder: code, prior: tice, params: {solver: exact, risk: non_negative, lam: 0.01}}
+  oc_svm: {encoder: code, params: {kernel: linear, nu: 0.5}}
+  pu_svm: {encoder: code, prior: tice, params: {solver: exact, kernel: linear, risk: non_negative, lam: 0.01}}
   nnpu:
     prior: tice
     params:

@@ -44,7 +44,7 @@ tables:
     methods: [oc_svm, nnpu]
 tune: {}
 methods:
-  oc_svm: {params: {kernel: linear, nu: 0.5, gamma: 2.0e-3}}
+  oc_svm: {params: {kernel: linear, nu: 0.5}}
   nnpu:
     prior: true
     params:

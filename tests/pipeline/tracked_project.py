@@ -18,8 +18,8 @@ from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
 
 SHAPE = (6,)
 PARAMS: dict[str, dict[str, Any]] = {
-    "oc_svm": {"kernel": "linear", "nu": 0.5, "gamma": 1.0},
-    "pu_svm": {"solver": "exact", "risk": "non_negative", "lam": 0.1},
+    "oc_svm": {"kernel": "linear", "nu": 0.5},
+    "pu_svm": {"solver": "exact", "kernel": "linear", "risk": "non_negative", "lam": 0.1},
 }
 KINDS = {"oc_svm": "oc", "pu_svm": "pu_oc"}
 

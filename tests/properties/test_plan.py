@@ -15,11 +15,13 @@ from puoc.bind import bind
 from puoc.datasets.dataset import Arrays
 from puoc.digests import code_digest
 from puoc.draws import draw
+from puoc.methods import normalise
 from puoc.params import read_params
 from puoc.plan import CONFIGS, PLAN, make_plan
 from puoc.prepare import Prepared
 from puoc.priors import class_prior
 from puoc.records import Prior, Sample
+from puoc.spaces import enumerate_grid, read_space
 from puoc.yamlfile import AskedWrongly
 
 TINY = (REPOSITORY / "profiles" / "tiny.yaml").read_text()
@@ -54,9 +56,9 @@ def trials(files: dict[Path, Any], entry: str) -> list[str]:
 
 SAME = {
     "an encoder that leaves vectors as they are": ("oc_svm:\n    encoder: flatten\n", "oc_svm:\n"),
-    "a number written otherwise": ("gamma: 2.0e-3", "gamma: 0.002"),
+    "a number written otherwise": ("nu: 0.5", "nu: 5.0e-1"),
     "a whole number where a float is meant": ("nu: 0.5", "nu: 1.0"),
-    "the order of keys": ("{kernel: linear, nu: 0.5,", "{nu: 0.5, kernel: linear,"),
+    "the order of keys": ("{kernel: linear, nu: 0.5}", "{nu: 0.5, kernel: linear}"),
     "how to compute": ("max_lanes: 8", "max_lanes: 1"),
 }
 
@@ -110,6 +112,32 @@ def test_a_range_with_a_step_has_the_values_that_one_would_write(ask: Ask) -> No
 def test_a_configuration_that_the_space_repeats_is_asked_once_and_the_published_one_first(ask: Ask) -> None:
     plan = ask(space="{lam: [1, 1.0, 1.0e-2, 0.01]}")[PLAN / "tune" / "pu_svm.json"]
     assert [(c["params"]["lam"], c["is_published"]) for c in plan["configs"]] == [(0.01, True), (1.0, False)]
+
+
+def test_parts_of_a_space_stand_beside_each_other_and_null_leaves_a_hyperparameter_out(ask: Ask) -> None:
+    linear = "{kernel: [linear], gamma: [null], lam: [0.01, 0.1]}"
+    rbf = "{kernel: [rbf], gamma: [0.1, 1], lam: [0.1, 0.01]}"
+    asked = ask(space=f"[{linear}, {rbf}]")[PLAN / "tune" / "pu_svm.json"]["configs"]
+    configs = [config["params"] for config in asked]
+    assert [(c["kernel"], c.get("gamma"), c["lam"]) for c in configs] == [
+        *[("linear", None, 0.01), ("linear", None, 0.1)],
+        *[("rbf", 0.1, 0.1), ("rbf", 0.1, 0.01), ("rbf", 1.0, 0.1), ("rbf", 1.0, 0.01)],
+    ]
+    assert all("gamma" not in c for c in configs if c["kernel"] == "linear")
+
+
+def test_a_hyperparameter_that_a_kernel_would_not_look_at_is_refused(ask: Ask) -> None:
+    with pytest.raises(AskedWrongly, match="pu_svm: kernel linear takes no gamma; leave it out"):
+        ask(space="{kernel: [linear, rbf], gamma: [0.1, 1]}")
+
+
+@pytest.mark.parametrize(("method", "space", "n"), [("oc_svm", "grid", 12), ("pu_svm", "grid", 72)])
+def test_the_printed_svm_grids_hold_each_fit_once(method: str, space: str, n: int) -> None:
+    grid = enumerate_grid(read_space(REPOSITORY / "tuning" / "spaces", method, space))
+    entry = {"risk": "non_negative"} if method == "pu_svm" else {}
+    found = [normalise(method, entry | config) for config in grid]
+    assert len(found) == n == len({str(sorted(config.items())) for config in found})
+    assert {config["gamma"] for config in found if "gamma" in config} == {0.01, 0.1, 1.0}
 
 
 @pytest.mark.parametrize("holdout", [0.0, 0.2, 0.5])
@@ -172,7 +200,7 @@ def test_what_cannot_be_meant_is_refused_with_its_place(ask: Ask, name: str) -> 
     assert expected in str(told.value)
 
 
-@pytest.mark.parametrize("space", ["[1, 2]", "", "text", "{lam: }"])
+@pytest.mark.parametrize("space", ["[1, 2]", "[{lam: [1]}, 2]", "[]", "", "text", "{lam: }", "[{lam: }]"])
 def test_a_space_that_is_none_is_refused_with_its_place(ask: Ask, space: str) -> None:
     with pytest.raises(AskedWrongly, match=r"params\.yaml:\d+: tune\.pu_svm\.space: .*; expected "):
         ask(space=space)

@@ -60,7 +60,7 @@ class _Problem:
 
     def objective(self, w: Vector, b: float) -> float:
         """The full objective."""
-        return float(self.lam * w @ w) + max(self.parts(_double_hinge(self.margin(w, b)), w, b))
+        return float(self.lam * w @ w) + max(self.parts(double_hinge(self.margin(w, b)), w, b))
 
     def margin(self, w: Vector, b: float) -> Vector:
         """z of every row."""
@@ -124,7 +124,8 @@ def _solve(problem: _Problem, alpha: float) -> Solution:
     return Solution(w, b, objective, bound, 2 * min(alpha, 1 - alpha))
 
 
-def _double_hinge(z: Vector) -> Vector:
+def double_hinge(z: Vector) -> Vector:
+    """l(z) = max(-2z, 0, 1 - z)."""
     return np.maximum(-2 * z, np.maximum(1 - z, 0))
 
 

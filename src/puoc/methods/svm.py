@@ -1,7 +1,7 @@
 """OC-SVM (Schoelkopf et al., 2000) and PU-SVM (Bagirov et al., section on PU-SVM), which adds the unlabelled rows.
 
-PU-SVM is a linear classifier that minimises the non-negative PU risk (Kiryo et al., 2017) with the double hinge loss
-(du Plessis et al., 2015) plus lam ||w||^2.
+PU-SVM minimises the non-negative PU risk (Kiryo et al., 2017) with the double hinge loss (du Plessis et al., 2015) plus
+lam ||w||^2, for a function that is linear in the rows or in what a kernel makes of them.
 """
 
 from __future__ import annotations
@@ -12,24 +12,55 @@ from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
-from torch import Tensor, nn
 
-from puoc.deep import Deep, Noise, given_prior
+from puoc.deep import given_prior
 from puoc.estimator import Array, Compute, Estimator, LaneLoop, PUSample, typed
-from puoc.lanes import Lane
-from puoc.methods import hinge_qp
-from puoc.nets import linear
+from puoc.methods import hinge_kernel, hinge_qp
+from puoc.methods.hinge_sgd import Bias, HingeSGD
 from puoc.registry import method
-from puoc.risks import double_hinge, non_negative, unbiased
 
-_OF_SGD = ("lr", "lr_decay", "epochs", "batch_size")
-_SCORED_AT_ONCE = 1024  # rows against all support vectors
+Kernel = Literal["linear", "rbf", "single_vector_rbf"]
+
+_ARRAYS = {"linear": ("w", "b"), "rbf": ("support_vectors", "dual", "b"), "single_vector_rbf": ("w", "b")}
+_KERNELS = {"exact": ("linear", "rbf"), "sgd": ("linear", "single_vector_rbf")}
+_OF_SGD = ("lr", "lr_decay", "epochs", "batch_size", "bias")
+_ROWS_MAX = 8_000  # with kernel rbf
+_AT_ONCE = 1024  # rows scored against all support vectors
 
 
 class FittedArrays(LaneLoop):
     """Scoring with named arrays. A plain class: what a fit leaves behind is no hyperparameter."""
 
+    kernel: Kernel
+    gamma: float | None
     arrays_: dict[str, Array]
+
+    @property
+    def keeps_training_rows(self) -> bool:
+        """The support vectors of a kernel are training rows; a linear fit keeps their weighted sum alone."""
+        return self.kernel == "rbf"
+
+    def decision_function(self, X: Array) -> Array:
+        """Scores (n,), float64."""
+        if self.kernel == "linear":
+            scores: Array = np.asarray(X, dtype=np.float64) @ self.arrays_["w"] + self.arrays_["b"]
+            return scores
+        rows, dual = self.arrays_.get("support_vectors"), self.arrays_.get("dual")
+        if rows is None or dual is None:
+            rows, dual = self.arrays_["w"][None], np.ones(1)
+        scores = np.empty(len(X))
+        for start in range(0, len(X), _AT_ONCE):
+            x = X[start : start + _AT_ONCE]
+            scores[start : start + len(x)] = self._matrix(x, rows) @ dual + self.arrays_["b"]
+        return scores
+
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        """exp(-gamma ||x - z||^2) of rows (n, d) and (m, d): (n, m), in double precision."""
+        assert self.gamma is not None, "a kernel other than linear has a gamma"
+        X, Z = np.asarray(X, dtype=np.float64), np.asarray(Z, dtype=np.float64)
+        squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2 * X @ Z.T
+        matrix: Array = np.exp(-self.gamma * np.maximum(squares, 0))
+        return matrix
 
     def state(self) -> dict[str, Array]:
         """The arrays that score, by name."""
@@ -42,9 +73,10 @@ class FittedArrays(LaneLoop):
         ------
         ValueError : the arrays are not those of a model for rows of ``shape``.
         """
-        rows = state.get("w", state.get("support_vectors"))
-        if rows is None or rows.shape[-1:] != shape:
-            raise ValueError(f"{self.name}: arrays of a model for rows of shape {shape} expected, got {_shapes(state)}")
+        first, *others = _ARRAYS[self.kernel]
+        if state.keys() != {first, *others} or state[first].shape[-1:] != shape:
+            got = {name: array.shape for name, array in state.items()}
+            raise ValueError(f"{self.name}: arrays {_ARRAYS[self.kernel]} of rows {shape} expected, got {got}")
         self.arrays_ = dict(state)
         return self
 
@@ -60,12 +92,12 @@ class OCSVM(FittedArrays):
 
     kernel: Literal["linear", "rbf"]
     nu: float = Field(gt=0, le=1)  # upper bound on the share of labelled positives left outside
-    gamma: PositiveFloat  # of exp(-gamma ||x - x'||^2); a linear kernel does not look at it
+    gamma: PositiveFloat | None = None  # of exp(-gamma ||x - x'||^2); absent for a linear kernel
 
-    @property
-    def keeps_training_rows(self) -> bool:
-        """The support vectors of a kernel are training rows; a linear fit keeps their weighted sum alone."""
-        return self.kernel != "linear"
+    @model_validator(mode="after")
+    def _what_the_kernel_takes(self) -> Self:
+        _check_gamma(self.kernel, self.gamma)
+        return self
 
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
         """See ``LaneLoop``."""
@@ -73,7 +105,7 @@ class OCSVM(FittedArrays):
 
         _check_vectors(self, sample.X_p)
         X = np.asarray(sample.X_p, dtype=np.float64)
-        svm = OneClassSVM(kernel=self.kernel, nu=self.nu, gamma=self.gamma)
+        svm = OneClassSVM(kernel=self.kernel, nu=self.nu, gamma=self.gamma or "scale")
         svm.random_state = 0  # unused by libsvm here, but without it scikit-learn advances numpy's global generator
         svm.fit(X)
         dual, r = svm.dual_coef_.ravel(), svm.intercept_.copy()
@@ -87,108 +119,92 @@ class OCSVM(FittedArrays):
         objective = norm / 2 + r[0] / n + np.maximum(0, -scores).sum() / n**2
         self.curve_ = {"objective": [0.0, float(objective)]}
 
-    def decision_function(self, X: Array) -> Array:
-        """Scores (n,), float64."""
-        if self.kernel == "linear":
-            return _affine(X, self.arrays_)
-        supports, dual = self.arrays_["support_vectors"], self.arrays_["dual"]
-        scores = np.empty(len(X))
-        for start in range(0, len(X), _SCORED_AT_ONCE):
-            x = np.asarray(X[start : start + _SCORED_AT_ONCE], dtype=np.float64)
-            squares = (x**2).sum(axis=1)[:, None] + (supports**2).sum(axis=1) - 2 * x @ supports.T
-            scores[start : start + len(x)] = np.exp(-self.gamma * np.maximum(squares, 0)) @ dual + self.arrays_["b"]
-        return scores
-
 
 @method("pu_svm")
 @typed
 class PUSVM(FittedArrays):
-    """Linear PU-SVM; b is learned and not regularised.
+    """PU-SVM; b is not regularised.
 
-    ``exact`` solves the convex program over all rows; ``sgd`` is Adam on batches, as the paper trains it.
+    ``exact`` solves the convex program over all rows. ``sgd`` is Adam on batches, as the paper trains it, with a single
+    vector of the length of a row: linear, or the centre of one bump.
     """
 
     kind = "pu_oc"
     twin = "oc_svm"
     needs_alpha = True
-    libraries = ("clarabel", "scipy.optimize", "scipy.sparse")  # scipy is slow to load: not before a fit
+    libraries = ("clarabel", "scipy.optimize", "scipy.sparse", "sklearn.svm")  # slow to load: not before a fit
 
     solver: Literal["exact", "sgd"]
+    kernel: Kernel
     risk: hinge_qp.Risk
     lam: PositiveFloat  # weight of ||w||^2
+    gamma: PositiveFloat | None = None  # of exp(-gamma ||x - x'||^2); absent for a linear kernel
     lr: PositiveFloat | None = None  # this and the rest: for sgd, absent for exact
     lr_decay: PositiveFloat | None = None  # factor per epoch
     epochs: PositiveInt | None = None
     batch_size: PositiveInt | None = None  # rows of P and U together
+    bias: Bias | None = None  # b learned, or after each step that which calls a share alpha of the batch's U positive
 
     @model_validator(mode="after")
     def _what_the_solver_takes(self) -> Self:
+        if self.kernel not in _KERNELS[self.solver]:
+            known = " or ".join(_KERNELS[self.solver])
+            raise ValueError(f"hyperparameter 'kernel': got {self.kernel!r}, solver {self.solver} takes {known}")
         given = [name for name in _OF_SGD if getattr(self, name) is not None]
         if self.solver == "exact" and given:
             raise ValueError(f"solver exact takes no {', '.join(given)}; leave them out or set solver: sgd")
         missing = [name for name in _OF_SGD if name not in given]
         if self.solver == "sgd" and missing:
             raise ValueError(f"missing hyperparameter {', '.join(map(repr, missing))}; solver sgd needs them")
+        _check_gamma(self.kernel, self.gamma)
         return self
 
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
-        """Fit one copy per sample: exact ones one after the other, sgd as lanes of a linear network."""
+        """Fit one copy per sample: exact ones one after the other, sgd as lanes of a small network."""
         for sample in samples:
             _check_vectors(self, sample.X_p)
         if self.solver == "exact":
             return super().fit_lanes(samples, compute)
-        params = {name: getattr(self, name) for name in (*_OF_SGD, "risk", "lam")} | {"batching": "union"}
-        return [self._from_net(trained) for trained in LinearHinge(**params).fit_lanes(samples, compute)]
+        params = {name: getattr(self, name) for name in (*_OF_SGD, "risk", "lam", "gamma")} | {"batching": "union"}
+        return [self._from_net(trained) for trained in HingeSGD(**params).fit_lanes(samples, compute)]
 
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
-        """Solve the convex program of ``hinge_qp``."""
+        """Solve the convex program of ``hinge_qp``, or with a kernel that of ``hinge_kernel``.
+
+        Raises
+        ------
+        ValueError : too many rows for kernel rbf.
+        """
         alpha = given_prior(self.name, sample.alpha)
         X_u = sample.X_p[:0] if sample.X_u is None else sample.X_u
-        found = hinge_qp.solve(sample.X_p, X_u, alpha, self.lam, self.risk)
-        self.arrays_ = {"w": found.w, "b": np.array([found.b])}
+        if self.kernel == "linear":
+            linear = hinge_qp.solve(sample.X_p, X_u, alpha, self.lam, self.risk)
+            self.arrays_ = {"w": linear.w, "b": np.array([linear.b])}
+            self.curve_ = {"objective": [linear.objective_at_zero, linear.objective]}
+            return
+        X = np.concatenate([sample.X_p, X_u]).astype(np.float64)
+        if len(X) > _ROWS_MAX:
+            limit = f"kernel rbf takes at most {_ROWS_MAX} rows of P and U together, as its matrix has their square"
+            raise ValueError(f"{self.name}: {limit}; got {len(X)}; use kernel: linear or a smaller sample")
+        found = hinge_kernel.solve(self._matrix(X, X), len(sample.X_p), alpha, self.lam, self.risk)
+        support = found.beta != 0
+        self.arrays_ = {"support_vectors": X[support], "dual": found.beta[support], "b": np.array([found.b])}
         self.curve_ = {"objective": [found.objective_at_zero, found.objective]}
 
-    def decision_function(self, X: Array) -> Array:
-        """Scores (n,), float64."""
-        return _affine(X, self.arrays_)
-
-    def _from_net(self, trained: LinearHinge) -> Self:
+    def _from_net(self, trained: HingeSGD) -> Self:
         one, net = copy(self), trained.state()
-        one.arrays_ = {"w": net["0.weight"][0].astype(np.float64), "b": net["0.bias"].astype(np.float64)}
+        one.arrays_ = {"w": net["w"].astype(np.float64), "b": net["b"].astype(np.float64)[None]}
         one.curve_, one.alpha_hat_, one.lane_map_ = trained.curve_, None, trained.lane_map_
         return one
 
 
-@typed
-class LinearHinge(Deep):
-    """What ``pu_svm`` trains with ``solver: sgd``."""
-
-    name = "pu_svm"
-    kind = "pu_oc"
-
-    risk: hinge_qp.Risk
-    lam: PositiveFloat
-
-    def build(self, shape: tuple[int, ...]) -> nn.Module:
-        """See ``Deep``."""
-        return linear(shape[0])
-
-    def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """lam ||w||^2 + the PU risk of the batch with the double hinge."""
-        risk = non_negative if self.risk == "non_negative" else unbiased
-        penalty: Tensor = self.lam * net.params["0.weight"].square().sum()
-        return penalty + risk(double_hinge, net(x_p), net(x_u), alpha)
+def _check_gamma(kernel: Kernel, gamma: float | None) -> None:
+    if kernel == "linear" and gamma is not None:
+        raise ValueError("kernel linear takes no gamma; leave it out")
+    if kernel != "linear" and gamma is None:
+        raise ValueError(f"missing hyperparameter 'gamma'; kernel {kernel} needs it")
 
 
 def _check_vectors(estimator: Estimator, X: Array) -> None:
     if X.ndim != 2:
         raise ValueError(f"{estimator.name} takes vectors, got rows of shape {X.shape[1:]}; an encoder may help")
-
-
-def _affine(X: Array, arrays: dict[str, Array]) -> Array:
-    scores: Array = np.asarray(X, dtype=np.float64) @ arrays["w"] + arrays["b"]
-    return scores
-
-
-def _shapes(state: dict[str, Array]) -> dict[str, tuple[int, ...]]:
-    return {name: array.shape for name, array in state.items()}
