@@ -14,10 +14,13 @@ C = TypeVar("C", bound=type)
 
 
 def _registrar(kind: str, table: dict[str, Any], name: str) -> Callable[[C], C]:
+    # a fit names a method, an encoder or a prior, and nothing in it says which
+    tables = (DATASETS,) if table is DATASETS else (METHODS, ENCODERS, PRIORS)
+
     def register(cls: C) -> C:
-        known = table.get(name)
-        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise ValueError(f"{kind} {name!r} is defined twice: in {known.__module__} and {cls.__module__}")
+        for known in (found[name] for found in tables if name in found):
+            if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise ValueError(f"{kind} {name!r} is defined twice: in {known.__module__} and {cls.__module__}")
         cls.name = name  # type: ignore[attr-defined]
         table[name] = cls
         return cls

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 
 def dedpul(**changed: Any) -> DedpulPrior:
-    made = make("dedpul", LINEAR | BANDS | changed)
+    made = make("dedpul_alpha", LINEAR | BANDS | changed)
     assert isinstance(made, DedpulPrior)
     return made
 

@@ -54,7 +54,7 @@ class Densities(CrossFit):
         return mixture.alpha_pos if self.share == "positive" else mixture.alpha_neg
 
 
-@prior("dedpul")
+@prior("dedpul_alpha")  # the method of that name estimates alpha along the way
 @typed
 class DedpulPrior(Densities, PriorEstimator):
     """Perceptron on vectors, small convolutional network on images, trained on the CPU."""
