@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from planned import Data, Planned
 
-from puoc import encoders, features, modelfile
+from puoc import encoders, features, methods, modelfile, registry
 from puoc.ledger import Entry, Ledger
 from puoc.pipeline import allow_retry, answer, pending, questions, standing
 from puoc.prepare import Prepared
@@ -182,6 +183,14 @@ def test_retry_lifts_the_quarantine_of_what_a_fit_needs_too(root: Path, monkeypa
     answer(root, "tables", "second")
     assert (ledger.attempts(code.id), ledger.attempts(fit.id)) == (3, 3)
     assert not ledger.may_try(code.id)
+
+
+@pytest.mark.parametrize("register", [registry.method, registry.encoder, registry.prior])
+@pytest.mark.parametrize("name", [next(iter(table)) for table in (methods.METHODS, encoders.ENCODERS, registry.PRIORS)])
+def test_a_name_is_a_method_or_an_encoder_or_a_prior(register: Callable[..., Any], name: str) -> None:
+    """A fit names one of them and nothing in it says which."""
+    with pytest.raises(ValueError, match=f"'{name}' is defined twice"):
+        register(name)(type("Other", (), {}))
 
 
 FROZEN = (
