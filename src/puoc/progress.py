@@ -51,7 +51,8 @@ class Reporter:
             self._bar.update(self._task, total=state.wanted, completed=state.ok + state.failed, note=note)
         elif time.monotonic() - self._last > _EVERY:
             self._last = time.monotonic()
-            self.console.print(f"{self.title}: {state.ok + state.failed}/{state.wanted} {state.what}, {note}", highlight=False)
+            done = f"{state.ok + state.failed}/{state.wanted} {state.what}"
+            self.console.print(f"{self.title}: {done}, {note}", highlight=False)
 
     def _note(self, state: State) -> str:
         parts = [f"{state.failed} failed"] if state.failed else []

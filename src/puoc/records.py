@@ -77,7 +77,7 @@ class Sample(Record):
 
 
 class Encoding(Record):
-    """A representation: one that a fit of its own learns from the sample, or a frozen one, the same for every sample."""
+    """A representation: learned from the sample by a fit of its own, or frozen, the same for every sample."""
 
     name: str
     params: dict[str, Any]

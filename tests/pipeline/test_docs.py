@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from puoc import encoders, priors
 from puoc.datasets import DATASETS
 from puoc.methods import METHODS, make
 from puoc.params import read_params
@@ -57,7 +58,10 @@ def test_tables_are_what_the_committed_rows_give() -> None:
 @pytest.mark.usefixtures("registries")
 def test_the_method_of_the_docs_learns_an_easy_problem(tmp_path: Path) -> None:
     (source,) = code_blocks("docs/adding-a-method.md", "python")
-    (entry,) = code_blocks("docs/adding-a-method.md", "yaml")
+    entry, needed = code_blocks("docs/adding-a-method.md", "yaml")
+    for section, kind in (("encoders", encoders), ("priors", priors)):
+        for name, asked in YAML(typ="safe").load(needed)[section].items():
+            assert kind.normalise(asked.get(section.rstrip("s"), name), asked["params"]) == asked["params"]
     run_as_module(source, tmp_path / "my_upu.py", "puoc.methods.my_upu")
     params = YAML(typ="safe").load(entry)["methods"]["my_upu"]["params"]
     rng = np.random.default_rng(0)

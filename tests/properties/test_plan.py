@@ -155,7 +155,7 @@ def test_the_true_prior_is_the_share_in_the_rows_that_the_method_sees(holdout: f
 WRONG = {
     "an unknown encoder": (
         ("encoder: flatten", "encoder: flaten"),
-        "params.yaml:33: methods.oc_svm.encoder: got 'flaten' (did you mean 'flatten'?); expected flatten, a key of the",
+        "params.yaml:33: methods.oc_svm.encoder: got 'flaten' (did you mean 'flatten'?); expected flatten, a key",
     ),
     "a seed twice": (
         ("seeds: 2", "seeds: [1, 1]"),

@@ -29,7 +29,10 @@ _QUESTION = ("method", "dataset", "encoder", "prior", "numerics", "labels", "pos
 _COUNTS = ("n_pos_lab", "n_pos_unl", "n_neg_unl", "alpha")
 _UNLABELLED = ("neg", "n_pos_unl", "n_neg_unl", "alpha")  # of the cell: an OC fit has none and serves several cells
 _METRICS = ("auc", "auc_train_pool", "auc_val_pu", "alpha_hat", "fit_seconds", "peak_memory", "attempts")
-_TRIAL_TAGS = ("fit_id", "encoder_fit_id", "prior_fit_id", "status", "reason", "device", "torch_version", "lane_map", "n_lanes")
+_TRIAL_TAGS = (
+    *("fit_id", "encoder_fit_id", "prior_fit_id"),
+    *("status", "reason", "device", "torch_version", "lane_map", "n_lanes"),
+)
 _DIGESTS = ("code_digest", "draw_digest", "scoring_digest")
 _NEEDED: tuple[str, ...] = ("table", "scenario", "entry", "cell", "seed", "params", "status", *_QUESTION, *_COUNTS)
 _NEEDED += ("trial_id", "kind", *_METRICS[2:], *_TRIAL_TAGS, *_DIGESTS)
@@ -95,7 +98,8 @@ def place_of(row: Row) -> Place:
 
 def cell_id(row: Row) -> str:
     """Names an entry with its configuration in a cell of a table or sweep."""
-    asked = [*place_of(row), json.loads(row["params"]), *(row[key] for key in ("encoder", "prior", "numerics", "labels"))]
+    given = (row[key] for key in ("encoder", "prior", "numerics", "labels"))
+    asked = [*place_of(row), json.loads(row["params"]), *given]
     return content_id([experiment_of(row), asked])[:16]
 
 
