@@ -24,7 +24,7 @@ Kernel = Literal["linear", "rbf", "single_vector_rbf"]
 _ARRAYS = {"linear": ("w", "b"), "rbf": ("support_vectors", "dual", "b"), "single_vector_rbf": ("w", "b")}
 _KERNELS = {"exact": ("linear", "rbf"), "sgd": ("linear", "single_vector_rbf")}
 _OF_SGD = ("lr", "lr_decay", "epochs", "batch_size", "bias")
-_ROWS_MAX = 8_000  # with kernel rbf
+_ROWS_MAX = 8_000  # with kernel rbf; 7,500 at their worst take 2 minutes of one core and 5 GB
 _AT_ONCE = 1024  # rows scored against all support vectors
 
 
