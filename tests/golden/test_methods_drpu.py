@@ -117,13 +117,20 @@ def test_upu_overfits_to_a_risk_far_below_zero_where_nnpu_stays_at_it() -> None:
     assert nnpu.curve_["loss"][-1] >= 0
 
 
-def test_upu_takes_the_unbiased_risk_of_its_surrogate() -> None:
-    f_p, f_u = torch.tensor([2.0, -0.5]), torch.tensor([0.3, -3.0])
-    for surrogate, of in (("sigmoid", lambda z: 1 / (1 + np.exp(z))), ("logistic", lambda z: np.log1p(np.exp(-z)))):
-        m = make("upu", RISK | {"surrogate": surrogate})
-        got = m.loss(nn.Identity(), f_p, f_u, torch.tensor(0.4), {}, 0)  # type: ignore[attr-defined]
-        p, u = f_p.numpy(), f_u.numpy()
-        assert float(got) == pytest.approx(0.4 * of(p).mean() + of(-u).mean() - 0.4 * of(-p).mean(), abs=1e-6)
+@pytest.mark.parametrize("alpha", [0.2, 0.4, 0.9])
+@pytest.mark.parametrize("surrogate", ["sigmoid", "logistic"])
+def test_upu_and_nnpu_take_the_risk_of_their_surrogate_and_the_alpha_given(surrogate: str, alpha: float) -> None:
+    f_p, f_u = np.array([2.0, -0.5]), np.array([0.3, -3.0])
+
+    def of(z: NDArray[Any]) -> NDArray[Any]:
+        return 1 / (1 + np.exp(z)) if surrogate == "sigmoid" else np.log1p(np.exp(-z))
+
+    positive, negative = alpha * of(f_p).mean(), of(-f_u).mean() - alpha * of(-f_p).mean()
+    expected = {"upu": positive + negative, "nnpu": positive + max(negative, 0)}
+    for name, value in expected.items():
+        m = make(name, RISK | {"surrogate": surrogate} | ({"correction": "clamp"} if name == "nnpu" else {}))
+        given = (torch.tensor(f_p), torch.tensor(f_u), torch.tensor(alpha), {}, 0)
+        assert float(m.loss(nn.Identity(), *given)) == pytest.approx(value, abs=1e-9)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
