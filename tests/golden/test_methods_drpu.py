@@ -129,7 +129,7 @@ def test_upu_and_nnpu_take_the_risk_of_their_surrogate_and_the_alpha_given(surro
     expected = {"upu": positive + negative, "nnpu": positive + max(negative, 0)}
     for name, value in expected.items():
         m = make(name, RISK | {"surrogate": surrogate} | ({"correction": "clamp"} if name == "nnpu" else {}))
-        given = (torch.tensor(f_p), torch.tensor(f_u), torch.tensor(alpha), {}, 0)
+        given = (torch.tensor(f_p), torch.tensor(f_u), torch.tensor(alpha, dtype=torch.float64), {}, 0)
         assert float(m.loss(nn.Identity(), *given)) == pytest.approx(value, abs=1e-9)  # type: ignore[attr-defined]
 
 
