@@ -201,11 +201,18 @@ class _Reader(Sections):
             return None
         if methods[name].labels == "oracle":
             self._fault(key, "got an entry with labels: oracle; expected none, since choosing may not see labels")
+        if self._sees_withheld(methods[name]):
+            self._fault(key, "got an encoder with ae_data: all_positives; expected none that sees the withheld rows")
         parts = self._question(key, raw, TuneSpec)
         if parts is None:
             return None
         spec, cells = parts
         return Tune(spec, cells, self._configs(key, spec, methods[name]))
+
+    def _sees_withheld(self, entry: MethodSpec) -> bool:
+        prior = self.priors.get(entry.prior) if isinstance(entry.prior, str) else None
+        used = (entry.encoder, prior.encoder if prior else None)
+        return any(name in self.encoders and self.encoders[name].ae_data == "all_positives" for name in used)
 
     def _configs(self, key: KeyPath, spec: TuneSpec, entry: MethodSpec) -> list[dict[str, Any]]:
         from puoc.methods import normalise

@@ -259,6 +259,14 @@ WRONG = {
         ("  tice:\n    encoder: code", "  tice:\n    prior: naive\n    encoder: code"),
         "priors.tice.prior: unknown prior 'naive'",
     ),
+    "a sweep through an encoder that saw the withheld rows": (
+        (
+            "tune: {}\nencoders:\n  code:",
+            "tune:\n  pu_svm: {scenario: one_vs_all, dataset: mnist5k, pos: [0], n_pos_lab: 60, n_pos_unl: 60,"
+            " n_neg_unl: 60, seeds: 1, holdout: 0.2, space: tiny, search: grid}\nencoders:\n  code:\n    ae_data: all_positives",
+        ),
+        "tune.pu_svm: got an encoder with ae_data: all_positives",
+    ),
     "a precision that a method does not have": (
         ("oc_svm: {encoder: code,", "oc_svm: {numerics: bf16, encoder: code,"),
         "methods.oc_svm.numerics: got bf16 for oc_svm; expected fp32",
