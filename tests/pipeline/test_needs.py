@@ -263,7 +263,8 @@ WRONG = {
         (
             "tune: {}\nencoders:\n  code:",
             "tune:\n  pu_svm: {scenario: one_vs_all, dataset: mnist5k, pos: [0], n_pos_lab: 60, n_pos_unl: 60,"
-            " n_neg_unl: 60, seeds: 1, holdout: 0.2, space: tiny, search: grid}\nencoders:\n  code:\n    ae_data: all_positives",
+            " n_neg_unl: 60, seeds: 1, holdout: 0.2, space: tiny, search: grid}\n"
+            "encoders:\n  code:\n    ae_data: all_positives",
         ),
         "tune.pu_svm: got an encoder with ae_data: all_positives",
     ),
