@@ -125,7 +125,7 @@ class StackedLanes(Lanes):
 def by_pixel(x: Tensor) -> Tensor:
     """Images (b, channels, height, width) on a CPU with a pixel's channels together in memory; others as they are.
 
-    Convolutions of few channels and poolings are up to twice as fast so (docs/benchmarks.md).
+    Convolutions of few channels and poolings are faster so; docs/benchmarks.md has what all of it together gives.
     """
     return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 and x.device.type == "cpu" else x
 
