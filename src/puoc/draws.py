@@ -114,8 +114,8 @@ def draw(prepared: Prepared, sample: Sample, seed: int) -> Draw:
     p, p_held = _withhold(in_p, sample.holdout)
     if sample.neg is None or sample.n_pos_unl is None or sample.n_neg_unl is None:
         empty = np.empty(0, dtype=np.int64)
-        _check_holdout(sample.holdout, len(p), len(p_held), "P")
-        return Draw(p, empty, np.empty(0, dtype=np.bool_), _unseen(prepared, p_held, p), empty)
+        p_held = _withheld(prepared, p, p_held, sample.holdout, "P")
+        return Draw(p, empty, np.empty(0, dtype=np.bool_), p_held, empty)
     key_u = (*key, sample.neg)
     rest = train[~np.isin(prepared.group[train], prepared.group[in_p])]
     unl_pos = _ordered(prepared, _of_classes(prepared, rest, sample.pos), stream("U positives", *key_u))
@@ -125,9 +125,9 @@ def draw(prepared: Prepared, sample: Sample, seed: int) -> Draw:
     order = stream("U order", *key_u).permutation(len(pos) + len(neg))
     u, u_held = np.concatenate([pos, neg])[order], np.concatenate([pos_held, neg_held])
     u_held = u_held[stream("U held order", *key_u).permutation(len(u_held))]
-    _check_holdout(sample.holdout, len(p), len(p_held), "P")
-    _check_holdout(sample.holdout, len(u), len(u_held), "U")
-    return Draw(p, u, order < len(pos), _unseen(prepared, p_held, p), _unseen(prepared, u_held, u))
+    p_held = _withheld(prepared, p, p_held, sample.holdout, "P")
+    u_held = _withheld(prepared, u, u_held, sample.holdout, "U")
+    return Draw(p, u, order < len(pos), p_held, u_held)
 
 
 def test_rows(prepared: Prepared, test: TestSet, seed: int) -> tuple[Rows, Mask]:
@@ -177,12 +177,16 @@ def _check_same_data(prepared: Prepared, sample: Sample) -> None:
         raise ValueError(f"the sample is of {expected[0]} with digest {expected[1]}, the data are {got[0]}, {got[1]}")
 
 
-def _check_holdout(holdout: float, n_kept: int, n_held: int, of: str) -> None:
-    if holdout and not (n_kept and n_held):
+def _withheld(prepared: Prepared, kept: Rows, held: Rows, holdout: float, of: str) -> Rows:
+    """The withheld rows whose content is in no kept row."""
+    unseen = held[~np.isin(prepared.group[held], prepared.group[kept])]
+    if holdout and not (len(kept) and len(unseen)):
+        repeats = f", {len(held) - len(unseen)} of which repeat a kept row" if len(held) > len(unseen) else ""
         raise ValueError(
-            f"holdout {holdout} of {n_kept + n_held} rows of {of} withholds {n_held}; at least 1 must be withheld "
-            "and 1 kept"
+            f"holdout {holdout} of {len(kept) + len(held)} rows of {of} withholds {len(held)}{repeats}; "
+            "at least 1 must be withheld and 1 kept"
         )
+    return unseen
 
 
 def _of_classes(prepared: Prepared, rows: Rows, classes: Classes) -> Rows:
@@ -209,7 +213,3 @@ def _first(prepared: Prepared, rows: Rows, n: int, what: str) -> Rows:
 def _withhold(rows: Rows, holdout: float) -> tuple[Rows, Rows]:
     n_kept = len(rows) - count_of(holdout, len(rows))
     return rows[:n_kept], rows[n_kept:]
-
-
-def _unseen(prepared: Prepared, held: Rows, kept: Rows) -> Rows:
-    return held[~np.isin(prepared.group[held], prepared.group[kept])]

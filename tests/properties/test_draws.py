@@ -73,13 +73,27 @@ def test_counts_and_alpha_are_exact_and_y_u_tells_the_truth(kind, seed):
 @given(kinds, seeds)
 def test_a_holdout_keeps_exact_counts_and_withholds_the_rest(kind, seed):
     prepared = data(kind)
-    drawn = draw(prepared, sample(prepared, holdout=0.2), seed)
+    refused = ""
+    try:
+        drawn = draw(prepared, sample(prepared, holdout=0.2), seed)
+    except ValueError as error:
+        refused = str(error)
+    if refused:  # every withheld row repeats a kept one
+        assert "duplicates" in kind
+        assert "withholds 4, 4 of which repeat a kept row" in refused
+        return
     assert (len(drawn.p), len(drawn.u), int(drawn.y_u.sum())) == (16, 32, 12)
     assert 0 < len(drawn.p_held) <= 4
     assert 0 < len(drawn.u_held) <= 8
     if "duplicates" not in kind:
         assert (len(drawn.p_held), len(drawn.u_held)) == (4, 8)
         assert int(np.isin(prepared.y[drawn.u_held], (0, 1)).sum()) == 3
+
+
+def test_a_holdout_of_repeated_rows_alone_is_refused_in_words():
+    prepared = data("standard with duplicates")
+    with pytest.raises(ValueError, match="withholds 4, 4 of which repeat a kept row; at least 1 must be withheld"):
+        draw(prepared, sample(prepared, holdout=0.2), 5000)  # four of five rows of one content, the fifth is kept
 
 
 @settings(max_examples=30, deadline=None)
