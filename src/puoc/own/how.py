@@ -1,0 +1,47 @@
+"""How a user's files are to be read, where they do not say it themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from puoc.records import Record
+
+Kind = Literal["table", "images", "texts"]
+Scaling = Literal["minmax", "standard"]
+
+#: Written for a value that is not there; compared without regard to case, after blanks around it are gone.
+MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?")
+
+
+class How(Record):
+    """Answers to what the readers would otherwise ask back. All have a default that reads plain files."""
+
+    kind: Kind | None = None  # absent: a folder holds images, a .txt file texts, anything else is a table
+    # one file with labels
+    label: str | None = None  # the column
+    positive: str | None = None  # its value that means positive; absent: the usual pairs are known
+    # delimited text
+    separator: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = None
+    decimal: Literal[".", ","] | None = None
+    encoding: str | None = None
+    header: bool | None = None  # whether the first line names the columns
+    # columns
+    drop: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()  # read as categories whatever they look like
+    missing: tuple[str, ...] = ()  # further texts for a value that is not there
+    text: str | None = None  # the column that holds the texts
+    # what is made of it
+    scaling: Scaling = "minmax"  # of number columns, by the training rows
+    pixels: int | None = Field(None, ge=8, le=1024)  # side to which images are resized; absent: all must be of one size
+    words: int = Field(500, ge=2, le=20_000)  # columns that texts become
+
+    def kind_of(self, path: Path) -> Kind:
+        """What a file or folder is read as."""
+        if self.kind is not None:
+            return self.kind
+        if path.is_dir():
+            return "images"
+        return "texts" if self.text is not None or path.suffix.lower() == ".txt" else "table"

@@ -1,0 +1,188 @@
+"""A user's labelled positives and unlabelled rows, read and prepared alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from puoc.estimator import Array
+from puoc.own.columns import Column, profile_of
+from puoc.own.how import How
+from puoc.own.labels import labels_of
+from puoc.own.pictures import PicturePreparing, RawPictures, fit_pictures, list_pictures
+from puoc.own.preparing import Block, TablePreparing, fit_table
+from puoc.own.tables import RawTable, read_table
+from puoc.own.texts import RawTexts, TextPreparing, fit_texts, read_texts
+
+Raw = RawTable | RawTexts | RawPictures
+#: The fitted way from a file to rows, as a model file holds it.
+Preparing = Annotated[TablePreparing | TextPreparing | PicturePreparing, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Prepared rows of one file or folder."""
+
+    where: str
+    X: Array  # (n, *shape): float32, of pictures uint8
+    numbers: NDArray[np.int64]  # (n,) which row of the file, from 1; the place of a picture among the sorted names
+    raw: Raw  # as they stand there
+    positive: NDArray[np.bool_] | None = None  # (n,) of labelled test rows
+    notes: tuple[str, ...] = ()  # what was met: missing values, unknown categories, labels
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a method learns from, and the labelled test rows where there are some."""
+
+    positives: Rows
+    unlabelled: Rows | None
+    test: Rows | None
+    preparing: TablePreparing | TextPreparing | PicturePreparing
+    how: How
+    profile: tuple[Column, ...] = ()  # of a table's columns
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def X_p(self) -> Array:  # noqa: N802
+        """(n_p, *shape) labelled positives as stored: of pictures not yet divided by ``preparing.scale``."""
+        return self.positives.X
+
+    @property
+    def X_u(self) -> Array | None:  # noqa: N802
+        """(n_u, *shape) unlabelled rows."""
+        return None if self.unlabelled is None else self.unlabelled.X
+
+    def read(self, path: Path) -> Rows:
+        """Further rows without labels, prepared as these. Raises ValueError as ``read_pair``."""
+        return _rows(self.preparing, read_raw(Path(path), self.how), None, ())
+
+
+def read_raw(path: Path, how: How) -> Raw:
+    """A file or folder as it stands. Raises ValueError with what was got, what was expected and what to say."""
+    kind = how.kind_of(path)
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file or folder")
+    if kind == "images":
+        return list_pictures(path)
+    return read_texts(path, how) if kind == "texts" else read_table(path, how)
+
+
+def read_pair(
+    positives: Path | None = None,
+    unlabelled: Path | None = None,
+    how: How | None = None,
+    *,
+    data: Path | None = None,
+    test: Path | None = None,
+    from_positives: bool = False,
+) -> Pair:
+    """Read a user's data and fit their preprocessing to the training rows.
+
+    Parameters
+    ----------
+    positives, unlabelled : two files or folders.
+    data : in place of both a table whose column ``how.label`` says which rows are labelled positives.
+    test : a table with that column; or, of pictures and texts, a folder with the parts ``positive`` and ``negative``.
+    from_positives : fit the preprocessing to the labelled positives alone, as a one-class method must.
+
+    Raises
+    ------
+    ValueError : a file cannot be read, or in two ways; files do not fit each other.
+    """
+    how = how or How()
+    notes: list[str] = []
+    if data is not None:
+        if positives is not None or unlabelled is not None:
+            raise ValueError("got one file with labels, and files of positives or unlabelled rows; expected one way")
+        P, U, said = _labelled(Path(data), how, "unlabelled")
+        notes.append(said)
+    elif positives is None:
+        raise ValueError("no labelled positives; expected a file of them, or one file with a label column")
+    else:
+        P, U = read_raw(Path(positives), how), read_raw(Path(unlabelled), how) if unlabelled is not None else None
+        P, U = (_without_label(part, how) if part is not None else None for part in (P, U))
+        assert P is not None
+    training = [P] if U is None or from_positives else [P, U]
+    preparing, profile = _fit(training, how)
+    tested = None if test is None else _test_rows(preparing, Path(test), how)
+    return Pair(
+        _rows(preparing, P, None, ()),
+        None if U is None else _rows(preparing, U, None, ()),
+        tested,
+        preparing,
+        how,
+        tuple(profile),
+        tuple(notes),
+    )
+
+
+def _labelled(path: Path, how: How, others: str) -> tuple[Any, Any, str]:
+    """The rows with the positive label, the others, and how the labels were read."""
+    table = read_table(path, how)
+    labels = labels_of(table, how, others)
+    plain = table.without([str(how.label)])
+    return plain.rows(labels.positive), plain.rows(~labels.positive), labels.note
+
+
+def _without_label(raw: Raw, how: How) -> Raw:
+    """Two files may still carry the column that says what they are."""
+    if isinstance(raw, RawTable) and how.label is not None and how.label in raw.columns:
+        return raw.without([how.label])
+    return raw
+
+
+def _fit(training: Sequence[Any], how: How) -> tuple[Any, list[Column]]:
+    if isinstance(training[0], RawTable):
+        profile = profile_of(training, how)
+        return fit_table(training, profile, how), profile
+    kinds = {type(part) for part in training}
+    if len(kinds) > 1:
+        raise ValueError(f"{training[0].where} and {training[1].where} are of different kinds; say --kind")
+    return (fit_texts if isinstance(training[0], RawTexts) else fit_pictures)(training, how), []
+
+
+def _test_rows(preparing: Any, path: Path, how: How) -> Rows:
+    if isinstance(preparing, TablePreparing) or (isinstance(preparing, TextPreparing) and preparing.column):
+        table = read_table(path, how)
+        labels = labels_of(table, how, "negative")
+        plain: Any = table.without([str(how.label)])
+        if isinstance(preparing, TextPreparing):
+            cells = plain.texts(str(preparing.column), how.missing).to_pylist()
+            plain = RawTexts(str(path), [text or "" for text in cells])
+        return _rows(preparing, plain, labels.positive, (labels.note,))
+    suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
+    parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
+    positive = np.repeat([True, False], [len(part) for part in parts])
+    return _rows(preparing, _joined(parts, str(path)), positive, ())
+
+
+def _joined(parts: Sequence[Any], where: str) -> Any:
+    if isinstance(parts[0], RawPictures):
+        return RawPictures(where, [path for part in parts for path in part.paths], sum(part.others for part in parts))
+    return RawTexts(where, [text for part in parts for text in part.texts])
+
+
+def _rows(preparing: Any, raw: Any, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
+    block = preparing.apply(raw)
+    numbers = np.arange(1, len(block.X) + 1)
+    return Rows(raw.where, block.X, numbers, raw, positive, (*notes, *said_of(block, raw.where)))
+
+
+def said_of(block: Block, where: str) -> list[str]:
+    """What was met in preparing rows, in words."""
+    said = [f"{where}: {n} missing values in {name!r}" for name, n in block.missing.items()]
+    return said + [
+        f"{where}: {n} {name}" if " " in name else f"{where}: {n} values of {name!r} that training did not have"
+        for name, n in block.unknown.items()
+        if n
+    ]

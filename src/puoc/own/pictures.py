@@ -1,0 +1,155 @@
+"""Pictures in a folder, as arrays of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puoc.own.how import How
+from puoc.own.preparing import Block
+from puoc.records import Record
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
+_AT_ONCE = 256  # pictures
+_GREY, _DEEP = {"1", "L", "LA"}, {"I;16", "I;16B", "I", "F"}
+
+
+@dataclass(frozen=True)
+class RawPictures:
+    """The pictures of a folder, by name."""
+
+    where: str
+    paths: list[Path]
+    others: int = 0  # files that are no pictures by their names
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+class PicturePreparing(Record):
+    """Colours and size of the training pictures."""
+
+    kind: Literal["images"] = "images"
+    channels: Literal[1, 3]
+    height: int
+    width: int
+    resized: bool  # whether pictures of other sizes are brought to this one
+    dtype: Literal["uint8"] = "uint8"
+    scale: float = 255.0
+
+    @property
+    def inputs(self) -> Literal["image"]:
+        """What a prepared row is."""
+        return "image"
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Pixels have no names."""
+        return ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a prepared row."""
+        return (self.channels, self.height, self.width)
+
+    def apply(self, raw: RawPictures) -> Block:
+        """Read pictures: (n, channels, height, width) uint8.
+
+        Raises
+        ------
+        ValueError : a picture is damaged or has another size.
+        """
+        rows = np.empty((len(raw), *self.shape), dtype=np.uint8)
+        for row, path in zip(rows, raw.paths, strict=True):
+            row[:] = self._array(path)
+        return Block(rows, {}, {})
+
+    def stream(self, path: Path, how: How) -> Iterator[Block]:
+        """Read a folder block by block. Raises ValueError as ``list_pictures`` and ``apply``."""
+        whole = list_pictures(path)
+        for start in range(0, len(whole), _AT_ONCE):
+            yield self.apply(replace(whole, paths=whole.paths[start : start + _AT_ONCE]))
+
+    def from_frame(self, frame: Any) -> Block:
+        """Rows of a DataFrame whose columns are the pixels, or whose one column holds a list of them."""
+        values = frame.to_numpy() if frame.shape[1] > 1 else np.stack(frame.iloc[:, 0].to_list())
+        return Block(values.reshape(len(values), *self.shape), {}, {})
+
+    def _array(self, path: Path) -> NDArray[np.uint8]:
+        picture = _open(path)
+        if picture.size != (self.width, self.height):
+            if not self.resized:
+                got, expected = f"{picture.width}x{picture.height}", f"{self.width}x{self.height}"
+                raise ValueError(
+                    f"{path}: the picture has {got} pixels, {expected} expected as the others; say --pixels N to bring "
+                    "all to N x N"
+                )
+            picture = _resized(picture, self.width, self.height)
+        found = np.asarray(picture.convert("L" if self.channels == 1 else "RGB"), dtype=np.uint8)
+        return found[None] if self.channels == 1 else found.transpose(2, 0, 1)
+
+
+def list_pictures(path: Path) -> RawPictures:
+    """The pictures below a folder, sorted by path; hidden files are passed over.
+
+    Raises
+    ------
+    ValueError : no folder, or no picture in it.
+    """
+    if not path.is_dir():
+        raise ValueError(f"{path}: no folder; expected one with pictures, or another --kind")
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+    pictures = [file for file in files if file.suffix.lower() in _SUFFIXES]
+    if not pictures:
+        known = ", ".join(sorted(_SUFFIXES))
+        raise ValueError(f"{path}: no picture among {len(files)} files; expected files that end in {known}")
+    return RawPictures(str(path), pictures, len(files) - len(pictures))
+
+
+def fit_pictures(parts: Sequence[RawPictures], how: How) -> PicturePreparing:
+    """Grey if all are, else colours; the size of the first one, or what is asked for.
+
+    Raises
+    ------
+    ValueError : a picture is damaged.
+    """
+    grey = all(_open(path).mode in _GREY for part in parts for path in part.paths)
+    first = _open(parts[0].paths[0])
+    width, height = (how.pixels, how.pixels) if how.pixels else first.size
+    return PicturePreparing(channels=1 if grey else 3, height=height, width=width, resized=how.pixels is not None)
+
+
+def _resized(picture: Image, width: int, height: int) -> Image:
+    from PIL.Image import Resampling
+
+    mode = "L" if picture.mode in _GREY else "RGB"
+    return picture.convert(mode).resize((width, height), Resampling.BILINEAR, reducing_gap=None)
+
+
+def _open(path: Path) -> Image:
+    """A picture, read whole and turned as its camera was held."""
+    from PIL import ImageOps, UnidentifiedImageError
+    from PIL.Image import DecompressionBombError
+    from PIL.Image import open as open_picture
+
+    try:
+        with open_picture(path) as picture:
+            picture.load()
+            turned = ImageOps.exif_transpose(picture)
+    except (OSError, UnidentifiedImageError, SyntaxError, DecompressionBombError) as error:
+        raise ValueError(f"{path}: cannot be read as a picture ({error}); mend it or take it away") from error
+    if turned.mode in _DEEP:
+        raise ValueError(f"{path}: more than 8 bits a pixel (mode {turned.mode}); expected 8, so convert it first")
+    return turned

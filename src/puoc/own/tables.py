@@ -1,0 +1,183 @@
+"""Tables as they stand in files: CSV, TSV or Parquet, whole or in blocks of rows; cells as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from puoc.own.how import How
+from puoc.own.layout import layout_of, shown
+from puoc.own.values import numbers_of, texts_of
+
+_BYTES = 1 << 23  # of delimited text parsed at once
+_ROWS = 1 << 16  # of Parquet read at once
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Rows of a file: texts where the file is text, typed columns where it is Parquet."""
+
+    where: str  # names the file in errors
+    cells: pa.Table
+    decimal: str = "."
+    first_line: str = ""  # of a text file
+    start: int = 0  # rows of the file before these
+
+    def __len__(self) -> int:
+        return int(self.cells.num_rows)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in the file's order."""
+        return tuple(self.cells.column_names)
+
+    def texts(self, column: str, missing: Sequence[str] = ()) -> Any:
+        """A column's cells as texts, null where missing."""
+        return texts_of(_whole(self.cells[column]), missing)
+
+    def numbers(self, column: str, missing: Sequence[str] = ()) -> Any:
+        """A column's cells as float64 (n,), NaN where missing. Raises NotNumbers."""
+        return numbers_of(_whole(self.cells[column]), self.decimal, missing)
+
+    def row(self, index: int) -> int:
+        """The number in the file of a row: 1 is the first below the header."""
+        return self.start + index + 1
+
+    def rows(self, mask: Any) -> RawTable:
+        """The rows where a mask (n,) holds."""
+        return replace(self, cells=self.cells.filter(pa.array(mask)))
+
+    def without(self, columns: Sequence[str]) -> RawTable:
+        """The same without some columns."""
+        return replace(self, cells=self.cells.select([name for name in self.columns if name not in columns]))
+
+    @property
+    def hint(self) -> str:
+        """The first line of a text file, for a message."""
+        return f" The first line of {self.where} is {shown(self.first_line)}." if self.first_line else ""
+
+
+def read_table(path: Path, how: How | None = None) -> RawTable:
+    """A whole file.
+
+    Raises
+    ------
+    ValueError : the file is missing, no table, has no rows, or can be read in two ways; the message says what to do.
+    """
+    parts = list(stream_table(path, how))
+    whole = replace(parts[0], cells=pa.concat_tables([part.cells for part in parts]))
+    if not len(whole):
+        raise ValueError(f"{path}: no row below the names of the columns; expected at least 1.{whole.hint}")
+    return whole
+
+
+def stream_table(path: Path, how: How | None = None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
+    """The same in blocks, so that a file larger than the memory can be read. At least one block, which may be empty.
+
+    Parameters
+    ----------
+    columns : only these, in this order.
+
+    Raises
+    ------
+    ValueError : as ``read_table``, or a column is not there.
+    """
+    path, how = Path(path), how or How()
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; expected a file (CSV, TSV or Parquet), or --kind images")
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}); expected CSV, TSV or Parquet") from error
+    if start == b"PAR1":
+        yield from _parquet(path, columns)
+    else:
+        yield from _delimited(path, how, columns)
+
+
+def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
+    from pyarrow import csv
+
+    layout = layout_of(path, how)
+    _check_there(path, layout.columns, columns)
+    try:
+        reader = csv.open_csv(
+            path,
+            csv.ReadOptions(
+                use_threads=False,  # so that a fault can be told with its row
+                block_size=_BYTES,
+                encoding=layout.encoding,
+                column_names=list(layout.columns),
+                skip_rows_after_names=int(layout.header),
+            ),
+            csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True),
+            csv.ConvertOptions(
+                column_types={name: pa.string() for name in layout.columns},
+                include_columns=list(columns or layout.columns),
+            ),
+        )
+        start = 0
+        for batch in reader:
+            cells = pa.Table.from_batches([batch])
+            yield RawTable(str(path), cells, layout.decimal, layout.first_line, start)
+            start += batch.num_rows
+        if start == 0:
+            yield RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line)
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        said = str(error).replace("CSV parse error: ", "").replace("CSV conversion error to string: ", "")
+        if said.startswith("Empty CSV") or "Expected or fewer" in said:
+            raise ValueError(f"{path}: no row below the names of the columns; expected at least 1") from error
+        raise ValueError(
+            f"{path}: cannot be parsed as columns separated by {layout.separator!r} ({said}); the first line is "
+            f"{shown(layout.first_line)}. Mend the row, or say another --separator or --encoding"
+        ) from error
+
+
+def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        file = ParquetFile(path)
+        names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{path}: the column {twice[0]!r} stands {names.count(twice[0])} times; expected once")
+        nested = [name for name in names if pa.types.is_nested(file.schema_arrow.field(name).type)]
+        if nested and (columns is None or set(nested) & set(columns)):
+            kind = file.schema_arrow.field(nested[0]).type
+            raise ValueError(f"{path}: column {nested[0]!r} holds {kind}; expected numbers, texts or truth values")
+        _check_there(path, names, columns)
+        start = 0
+        for batch in file.iter_batches(_ROWS, columns=list(columns or names)):
+            yield RawTable(str(path), _plain(pa.Table.from_batches([batch])), start=start)
+            start += batch.num_rows
+        if start == 0:
+            yield RawTable(str(path), _plain(file.schema_arrow.empty_table().select(list(columns or names))))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path}: begins as a Parquet file but is none ({error}); write it again") from error
+
+
+def _plain(cells: pa.Table) -> pa.Table:
+    kinds = [
+        pa.field(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        for field in cells.schema
+    ]
+    return cells.cast(pa.schema(kinds))
+
+
+def _check_there(path: Path, found: Sequence[str], wanted: Sequence[str] | None) -> None:
+    lacking = [name for name in wanted or () if name not in found]
+    if lacking:
+        raise ValueError(
+            f"{path}: no column {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, found))}, expected the "
+            "columns that the model was trained on, under their names"
+        )
+
+
+def _whole(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -1,0 +1,152 @@
+"""Texts: a file with one a line, or a column of a table; as vectors of word weights (tf-idf)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import ConfigDict
+
+from puoc.own.how import How
+from puoc.own.preparing import Block
+from puoc.own.tables import stream_table
+from puoc.records import Record
+
+_LINES = 1 << 14  # of a text file read at once
+
+
+@dataclass(frozen=True)
+class RawTexts:
+    """Texts of a file, in its order; an empty one stays."""
+
+    where: str
+    texts: list[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class TextPreparing(Record):
+    """Word weights: the words of the training rows and how rare they are there (scikit-learn's TfidfVectorizer)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["texts"] = "texts"
+    words: tuple[str, ...]
+    idf: tuple[float, ...]
+    column: str | None = None  # of a table; absent: a line is a text
+    dtype: Literal["float32"] = "float32"
+    scale: float = 1.0
+
+    @property
+    def inputs(self) -> Literal["vector"]:
+        """What a prepared row is."""
+        return "vector"
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of what the method sees, by position."""
+        return self.words
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a prepared row."""
+        return (len(self.words),)
+
+    @cached_property
+    def _vectorizer(self) -> Any:
+        made = _vectorizer(vocabulary=list(self.words))
+        made.idf_ = np.array(self.idf)
+        return made
+
+    def apply(self, raw: RawTexts) -> Block:
+        """Prepare texts: (n, words) float32. A text without any of the words is a row of zeros."""
+        X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
+        return Block(X, {}, {"texts without a known word": int((~X.any(axis=1)).sum())} if len(X) else {})
+
+    def stream(self, path: Path, how: How) -> Iterator[Block]:
+        """Prepare a file block by block. Raises ValueError as the reader."""
+        for part in stream_texts(path, how, self.column):
+            yield self.apply(part)
+
+    def from_frame(self, frame: Any) -> Block:
+        """Prepare texts of a DataFrame with one column, or with the column that the model was trained on."""
+        column = self.column if self.column in frame.columns else frame.columns[0]
+        return self.apply(RawTexts("the frame", ["" if text is None else str(text) for text in frame[column]]))
+
+
+def read_texts(path: Path, how: How | None = None) -> RawTexts:
+    """All texts of a file.
+
+    Raises
+    ------
+    ValueError : the file is missing, empty or not in the encoding, or has no such column.
+    """
+    how = how or How()
+    parts = list(stream_texts(path, how, how.text))
+    texts = [text for part in parts for text in part.texts]
+    if not any(texts):
+        raise ValueError(f"{path}: no text; expected one a line, or a table and --text COLUMN")
+    return RawTexts(str(path), texts)
+
+
+def stream_texts(path: Path, how: How, column: str | None) -> Iterator[RawTexts]:
+    """The same in blocks. Raises ValueError as ``read_texts``."""
+    if column is not None:
+        for part in stream_table(path, how, [column]):
+            yield RawTexts(str(path), [text or "" for text in part.texts(column, how.missing).to_pylist()])
+        return
+    encoding = how.encoding or "utf-8"
+    try:
+        with path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding) as file:
+            lines: list[str] = []
+            for line in file:
+                if "\0" in line:
+                    raise ValueError(f"{path}: binary content; expected one text a line, or a table and --text COLUMN")
+                lines.append(line.rstrip("\r\n"))
+                if len(lines) == _LINES:
+                    yield RawTexts(str(path), lines)
+                    lines = []
+            yield RawTexts(str(path), lines)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: not {encoding} text ({error.reason}: byte {error.object[error.start]:#x}); say what it is, for "
+            "example --encoding cp1252, or save it as UTF-8"
+        ) from error
+    except LookupError:
+        raise ValueError(f"{path}: unknown encoding {encoding!r}; expected one such as utf-8 or latin-1") from None
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
+
+
+def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:
+    """The words of the training rows, the most frequent ones if there are too many.
+
+    Raises
+    ------
+    ValueError : the texts hold no word of two letters.
+    """
+    texts = [text for part in parts for text in part.texts]
+    try:
+        fitted = _vectorizer(max_features=how.words).fit(texts)
+    except ValueError as error:
+        raise ValueError(f"{parts[0].where}: no word of two letters or digits in {texts[:3]}") from error
+    words = tuple(str(word) for word in fitted.get_feature_names_out())
+    return TextPreparing(words=words, idf=tuple(map(float, fitted.idf_)), column=how.text)
+
+
+def normal_form(text: str) -> str:
+    """A text as it is compared: compatible characters, no case, no marks between words, one blank between them."""
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _vectorizer(**more: Any) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(lowercase=True, sublinear_tf=True, dtype=np.float64, **more)

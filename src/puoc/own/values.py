@@ -1,0 +1,109 @@
+"""From the cells of a column to numbers or categories. One reading for training, scoring and serving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from puoc.own.how import MISSING
+
+Column = Any  # an Arrow array: the library has no types
+
+_NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_INFINITE = r"^[+-]?(inf|infinity)$"
+
+
+class NotNumbers(ValueError):  # noqa: N818 - it is what the column holds
+    """A value of a column is no finite number: ``row`` counts from 0, ``value`` is what stands there."""
+
+    def __init__(self, row: int, value: str):
+        super().__init__(value)
+        self.row, self.value = row, value
+
+    @property
+    def infinite(self) -> bool:
+        """Whether it is an infinity."""
+        return self.value.strip().lower().lstrip("+-") in ("inf", "infinity")
+
+
+def texts_of(column: Column, missing: Sequence[str] = ()) -> Column:
+    """Cells as texts without blanks around them; null where a value is missing."""
+    if pa.types.is_boolean(column.type):
+        return pc.if_else(column, "true", "false")
+    if pa.types.is_floating(column.type):  # a whole number is written as one, whatever other columns of its file hold
+        column = pc.if_else(pc.is_nan(column), None, column)
+        whole = pc.equal(column, pc.round(column))
+        written = pc.cast(column, pa.string())
+        return pc.if_else(whole, pc.replace_substring_regex(written, r"\.0$", ""), written)
+    cells = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
+    markers = pa.array([*MISSING, *(text.strip().lower() for text in missing)])
+    return pc.if_else(pc.is_in(pc.utf8_lower(cells), markers), pa.scalar(None, pa.string()), cells)
+
+
+def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) -> NDArray[np.float64]:
+    """Cells as float64, NaN where a value is missing.
+
+    Raises
+    ------
+    NotNumbers : the first cell that is neither missing nor a finite number.
+    """
+    if _is_number(column.type):
+        found = np.array(pc.cast(column, pa.float64()), dtype=np.float64)  # null becomes NaN
+        listed = [float(text) for text in missing if _float(text) is not None]
+        if listed:
+            found[np.isin(found, listed)] = np.nan
+        strange = np.flatnonzero(np.isinf(found))
+        if len(strange):
+            raise NotNumbers(int(strange[0]), str(found[strange[0]]))
+        return found
+    return _parsed(texts_of(column, missing), decimal)
+
+
+def are_numbers(cells: Column, decimal: str) -> NDArray[np.bool_]:
+    """Which cells (texts, null where missing) are finite numbers or missing."""
+    plain = _with_point(cells, decimal)
+    return np.asarray(pc.fill_null(pc.match_substring_regex(plain, _NUMBER), True), dtype=np.bool_)
+
+
+def are_infinite(cells: Column) -> NDArray[np.bool_]:
+    """Which cells are infinities."""
+    found = pc.match_substring_regex(pc.utf8_lower(cells), _INFINITE)
+    return np.asarray(pc.fill_null(found, False), dtype=np.bool_)
+
+
+def _parsed(cells: Column, decimal: str) -> NDArray[np.float64]:
+    plain = _with_point(cells, decimal)
+    try:
+        found = np.array(pc.cast(plain, pa.float64()), dtype=np.float64)
+        if not np.isinf(found).any() and np.isnan(found).sum() == plain.null_count:
+            return found
+    except pa.ArrowInvalid:
+        pass
+    strange = np.flatnonzero(~are_numbers(cells, decimal))
+    # what is left is too large for a float64
+    first = int(strange[0]) if len(strange) else int(np.flatnonzero(np.isinf(found))[0])
+    raise NotNumbers(first, str(cells[first]))
+
+
+def _with_point(cells: Column, decimal: str) -> Column:
+    if decimal == ".":
+        return cells
+    # a point is then no part of a number: it would be one of thousands
+    guarded = pc.replace_substring(cells, ".", "_")
+    return pc.replace_substring(guarded, ",", ".")
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
