@@ -14,7 +14,7 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 #: Modules of puoc whose code can change what a method learns. Others are contracts, records and plumbing.
-_LEARNING = ("methods", "priors", "encoders", "estimator", "deep", "lanes", "risks", "nets", "augment")
+_LEARNING = ("methods", "priors", "encoders", "solvers", "estimator", "deep", "lanes", "risks", "nets", "augment")
 #: Modules of puoc that decide which rows a sample holds. Which samples a scenario asks for is in the questions.
 _DRAWING = ("draws", "prepare", "datasets")
 _SCORING = ("scoring",)

@@ -14,7 +14,8 @@ from torch import Tensor
 from puoc.augment import views
 from puoc.estimator import Compute, PUSample
 from puoc.methods import make
-from puoc.methods.csi import make_bank, nt_xent
+from puoc.methods.csi import nt_xent
+from puoc.methods.memory_bank import make_bank
 from puoc.nets import ShiftNet
 
 PARAMS: dict[str, Any] = {

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from puoc.methods import hinge_kernel, hinge_qp, make
+from puoc.methods import make
+from puoc.solvers import hinge_kernel, hinge_linear
 
 Rows = NDArray[np.float64]
 RBF: dict[str, Any] = {"solver": "exact", "kernel": "rbf", "risk": "non_negative", "lam": 0.01, "gamma": 0.2}
@@ -101,7 +102,7 @@ def test_with_products_of_rows_as_kernel_it_is_the_linear_method(risk: Any) -> N
     for alpha, lam in ((0.3, 0.1), (0.5, 1e-3), (0.9, 1.0)):
         P, U = problem(30, 50, 4, seed=2)
         X = np.concatenate([P, U])
-        found, linear = hinge_kernel.solve(X @ X.T, 30, alpha, lam, risk), hinge_qp.solve(P, U, alpha, lam, risk)
+        found, linear = hinge_kernel.solve(X @ X.T, 30, alpha, lam, risk), hinge_linear.solve(P, U, alpha, lam, risk)
         assert found.objective == pytest.approx(linear.objective, abs=1e-7)
         np.testing.assert_allclose(found.beta @ X, linear.w, atol=1e-4)
         assert found.objective_at_zero == linear.objective_at_zero

@@ -15,15 +15,23 @@ from ruamel.yaml import YAML
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 MUTATIONS: list[dict[str, Any]] = YAML(typ="safe", pure=True).load(HERE / "mutations.yaml")
+LEARNING = ("methods", "encoders", "priors", "solvers")
+NO_CODE = {f"{package}/__init__.py" for package in LEARNING}
 
 
 def family(mutation: dict[str, Any]) -> str:
     return f"{Path(mutation['file']).stem}: {mutation['fault']}"
 
 
-def test_every_method_file_has_a_deliberate_fault() -> None:
-    files = {path.name for path in (ROOT / "src" / "puoc" / "methods").glob("*.py")} - {"__init__.py"}
-    assert files - {Path(mutation["file"]).name for mutation in MUTATIONS} == set()
+def test_every_file_of_methods_encoders_priors_and_solvers_has_a_deliberate_fault() -> None:
+    found = (ROOT / "src" / "puoc").glob("*/*.py")
+    code = {f"{path.parent.name}/{path.name}" for path in found if path.parent.name in LEARNING} - NO_CODE
+    assert code - {mutation["file"] for mutation in MUTATIONS} == set()
+
+
+def test_no_method_file_is_long() -> None:
+    lines = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "src/puoc/methods").glob("*.py")}
+    assert {name: n for name, n in lines.items() if n > 200} == {}
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=family)

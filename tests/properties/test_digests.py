@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from puoc import digests
-from puoc.registry import DATASETS, METHODS
+from puoc.registry import DATASETS, ENCODERS, METHODS, PRIORS
 
 METHOD = '''"""A method."""
 
@@ -204,3 +204,17 @@ def test_every_method_and_dataset_of_puoc_has_digests():
             assert len(digests.code_digest(cls.__module__)) == 16
     of_data = {digests.draw_digest(cls.__module__) for cls in DATASETS.values() if cls.__module__.startswith("puoc.")}
     assert {len(digest) for digest in of_data} == {16}
+
+
+def test_what_a_method_imports_counts_or_is_known_not_to_change_a_result():
+    import puoc.encoders
+    import puoc.methods
+    import puoc.priors  # noqa: F401
+
+    starts = {cls.__module__ for table in (METHODS, ENCODERS, PRIORS) for cls in table.values()}
+    starts = {module for module in starts if module.startswith("puoc.")}
+    counted = digests._reached(starts, digests._LEARNING)
+    imported = {name.split(".")[1] for module in counted for name in digests._imports(module)}
+    # names, identities and state kept for a resumed training; a file of weights is named by its own digest
+    assert imported - set(digests._LEARNING) <= {"registry", "records", "checkpoints", "making", "fetch"}
+    assert "puoc.solvers.hinge" in counted

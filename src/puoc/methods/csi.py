@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 import torch
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
@@ -20,20 +20,10 @@ from puoc.augment import ANGLES, COPIES, draw_views, views
 from puoc.deep import Deep, Noise
 from puoc.estimator import Array, Compute, PUSample, typed
 from puoc.lanes import Lane
+from puoc.methods.memory_bank import TINY, WIDTH, Bank, make_bank
 from puoc.nets import ShiftNet
 from puoc.registry import method
 from puoc.risks import mean
-
-_WIDTH = 128  # of ShiftNet's features and of their projection
-_TINY = 1e-8
-
-
-class Bank(NamedTuple):
-    """What a score compares with: the labelled positives' features, and what puts the score's terms on one scale."""
-
-    rows: Tensor  # (4, n_p, 128) unit vectors, by angle
-    likeness: Tensor  # (4,) weight of the nearest row
-    angle: Tensor  # (4,) weight of the angle's logit
 
 
 class WithBank:
@@ -136,7 +126,7 @@ class Contrastive(WithBank, Deep):
         kept = {key: state[f"bank.{key}"] for key in Bank._fields if f"bank.{key}" in state}
         super().restore({key: value for key, value in state.items() if not key.startswith("bank.")}, shape)
         sizes = [value.shape for value in kept.values()]
-        if len(sizes) != 3 or sizes[0][:1] + sizes[0][2:] != (ANGLES, _WIDTH) or sizes[1:] != [(ANGLES,)] * 2:
+        if len(sizes) != 3 or sizes[0][:1] + sizes[0][2:] != (ANGLES, WIDTH) or sizes[1:] != [(ANGLES,)] * 2:
             raise ValueError(f"{self.name}: a bank of arrays {', '.join(Bank._fields)} expected, got shapes {sizes}")
         self.bank_ = Bank(**{key: torch.tensor(value) for key, value in kept.items()})
         return self
@@ -182,23 +172,9 @@ def nt_xent(z_p: Tensor, z_u: Tensor, temperature: float, w: float) -> Tensor:
     z_p : (2m, d) projections, second views in the order of the first ones.
     z_u : (m_u, d) projections of further negatives; may be empty.
     """
-    z_p, z_u = normalize(z_p, dim=-1, eps=_TINY), normalize(z_u, dim=-1, eps=_TINY)
+    z_p, z_u = normalize(z_p, dim=-1, eps=TINY), normalize(z_u, dim=-1, eps=TINY)
     itself = torch.eye(len(z_p), dtype=torch.bool, device=z_p.device)
     of_p = (z_p @ z_p.mT / temperature).masked_fill(itself, -math.inf)
     of_u = z_p @ z_u.mT / temperature + (math.log(w) if w > 0 else -math.inf)
     pair = (z_p * z_p.roll(len(z_p) // 2, dims=0)).sum(dim=-1) / temperature
     return mean(torch.logsumexp(torch.cat([of_p, of_u], dim=-1), dim=-1) - pair)
-
-
-def make_bank(features: Tensor, logits: Tensor) -> Bank:
-    """The memory bank of labelled positives; each term of a score is divided by its mean over them.
-
-    Parameters
-    ----------
-    features : (n_p, 4, d) by angle; logits : (n_p, 4) of the angle that is the right one.
-    """
-    norms = torch.linalg.vector_norm(features, dim=-1).clamp(min=_TINY)
-    # a mean logit may be near 0 or below it: half the mean magnitude then stands for it, so no term changes its sign
-    scale = torch.maximum(logits.mean(dim=0), logits.abs().mean(dim=0) / 2).clamp(min=_TINY)
-    rows = (features / norms.unsqueeze(-1)).transpose(0, 1).contiguous()
-    return Bank(rows, 1 / norms.mean(dim=0), 1 / scale)

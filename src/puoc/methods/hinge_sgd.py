@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from puoc.deep import Deep, Noise
 from puoc.estimator import typed
 from puoc.lanes import Lane
-from puoc.methods.hinge_qp import Risk
 from puoc.methods.offsets import quantile
 from puoc.risks import double_hinge, non_negative, unbiased
+from puoc.solvers.hinge import Risk
 
 Bias = Literal["gradient", "batch_quantile"]
 

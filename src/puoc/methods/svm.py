@@ -14,76 +14,21 @@ import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from puoc.deep import given_prior
-from puoc.estimator import Array, Compute, Estimator, LaneLoop, PUSample, typed
-from puoc.methods import hinge_kernel, hinge_qp
+from puoc.estimator import Compute, PUSample, typed
+from puoc.methods.expansion import Expansion, Kernel, check_gamma, check_vectors
 from puoc.methods.hinge_sgd import Bias, HingeSGD
 from puoc.registry import method
+from puoc.solvers import hinge_kernel, hinge_linear
+from puoc.solvers.hinge import Risk
 
-Kernel = Literal["linear", "rbf", "single_vector_rbf"]
-
-_ARRAYS = {"linear": ("w", "b"), "rbf": ("support_vectors", "dual", "b"), "single_vector_rbf": ("w", "b")}
 _KERNELS = {"exact": ("linear", "rbf"), "sgd": ("linear", "single_vector_rbf")}
 _OF_SGD = ("lr", "lr_decay", "epochs", "batch_size", "bias")
 _ROWS_MAX = 8_000  # with kernel rbf; 7,500 at their worst take 2 minutes of one core and 5 GB
-_AT_ONCE = 1024  # rows scored against all support vectors
-
-
-class FittedArrays(LaneLoop):
-    """Scoring with named arrays. A plain class: what a fit leaves behind is no hyperparameter."""
-
-    kernel: Kernel
-    gamma: float | None
-    arrays_: dict[str, Array]
-
-    @property
-    def keeps_training_rows(self) -> bool:
-        """The support vectors of a kernel are training rows; a linear fit keeps their weighted sum alone."""
-        return self.kernel == "rbf"
-
-    def decision_function(self, X: Array) -> Array:
-        """Scores (n,), float64."""
-        if self.kernel == "linear":
-            scores: Array = np.asarray(X, dtype=np.float64) @ self.arrays_["w"] + self.arrays_["b"]
-            return scores
-        rows, dual = self.arrays_.get("support_vectors"), self.arrays_.get("dual")
-        if rows is None or dual is None:
-            rows, dual = self.arrays_["w"][None], np.ones(1)
-        scores = np.empty(len(X))
-        for start in range(0, len(X), _AT_ONCE):
-            x = X[start : start + _AT_ONCE]
-            scores[start : start + len(x)] = self._matrix(x, rows) @ dual + self.arrays_["b"]
-        return scores
-
-    def _matrix(self, X: Array, Z: Array) -> Array:
-        """exp(-gamma ||x - z||^2) of rows (n, d) and (m, d): (n, m), in double precision."""
-        assert self.gamma is not None, "a kernel other than linear has a gamma"
-        X, Z = np.asarray(X, dtype=np.float64), np.asarray(Z, dtype=np.float64)
-        squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2 * X @ Z.T
-        matrix: Array = np.exp(-self.gamma * np.maximum(squares, 0))
-        return matrix
-
-    def state(self) -> dict[str, Array]:
-        """The arrays that score, by name."""
-        return dict(self.arrays_)
-
-    def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
-        """Become the fitted model again.
-
-        Raises
-        ------
-        ValueError : the arrays are not those of a model for rows of ``shape``.
-        """
-        first, *others = _ARRAYS[self.kernel]
-        if state.keys() != {first, *others} or state[first].shape[-1:] != shape:
-            got = {name: array.shape for name, array in state.items()}
-            raise ValueError(f"{self.name}: arrays {_ARRAYS[self.kernel]} of rows {shape} expected, got {got}")
-        self.arrays_ = dict(state)
-        return self
 
 
 @method("oc_svm")
 @typed
-class OCSVM(FittedArrays):
+class OCSVM(Expansion):
     """min 1/2 ||w||^2 - r + (1 / (nu n)) sum max(0, r - <w, x>); the score is <w, x> - r, up to a positive factor."""
 
     kind = "oc"
@@ -96,14 +41,14 @@ class OCSVM(FittedArrays):
 
     @model_validator(mode="after")
     def _what_the_kernel_takes(self) -> Self:
-        _check_gamma(self.kernel, self.gamma)
+        check_gamma(self.kernel, self.gamma)
         return self
 
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
         """See ``LaneLoop``."""
         from sklearn.svm import OneClassSVM
 
-        _check_vectors(self, sample.X_p)
+        check_vectors(self, sample.X_p)
         X = np.asarray(sample.X_p, dtype=np.float64)
         svm = OneClassSVM(kernel=self.kernel, nu=self.nu, gamma=self.gamma or "scale")
         svm.random_state = 0  # unused by libsvm here, but without it scikit-learn advances numpy's global generator
@@ -122,7 +67,7 @@ class OCSVM(FittedArrays):
 
 @method("pu_svm")
 @typed
-class PUSVM(FittedArrays):
+class PUSVM(Expansion):
     """PU-SVM; b is not regularised.
 
     ``exact`` solves the convex program over all rows. ``sgd`` is Adam on batches, as the paper trains it, with a single
@@ -136,7 +81,7 @@ class PUSVM(FittedArrays):
 
     solver: Literal["exact", "sgd"]
     kernel: Kernel
-    risk: hinge_qp.Risk
+    risk: Risk
     lam: PositiveFloat  # weight of ||w||^2
     gamma: PositiveFloat | None = None  # of exp(-gamma ||x - x'||^2); absent for a linear kernel
     lr: PositiveFloat | None = None  # this and the rest: for sgd, absent for exact
@@ -156,20 +101,20 @@ class PUSVM(FittedArrays):
         missing = [name for name in _OF_SGD if name not in given]
         if self.solver == "sgd" and missing:
             raise ValueError(f"missing hyperparameter {', '.join(map(repr, missing))}; solver sgd needs them")
-        _check_gamma(self.kernel, self.gamma)
+        check_gamma(self.kernel, self.gamma)
         return self
 
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
         """Fit one copy per sample: exact ones one after the other, sgd as lanes of a small network."""
         for sample in samples:
-            _check_vectors(self, sample.X_p)
+            check_vectors(self, sample.X_p)
         if self.solver == "exact":
             return super().fit_lanes(samples, compute)
         params = {name: getattr(self, name) for name in (*_OF_SGD, "risk", "lam", "gamma")} | {"batching": "union"}
         return [self._from_net(trained) for trained in HingeSGD(**params).fit_lanes(samples, compute)]
 
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
-        """Solve the convex program of ``hinge_qp``, or with a kernel that of ``hinge_kernel``.
+        """Solve the convex program of ``hinge_linear``, or with a kernel that of ``hinge_kernel``.
 
         Raises
         ------
@@ -178,7 +123,7 @@ class PUSVM(FittedArrays):
         alpha = given_prior(self.name, sample.alpha)
         X_u = sample.X_p[:0] if sample.X_u is None else sample.X_u
         if self.kernel == "linear":
-            linear = hinge_qp.solve(sample.X_p, X_u, alpha, self.lam, self.risk)
+            linear = hinge_linear.solve(sample.X_p, X_u, alpha, self.lam, self.risk)
             self.arrays_ = {"w": linear.w, "b": np.array([linear.b])}
             self.curve_ = {"objective": [linear.objective_at_zero, linear.objective]}
             return
@@ -186,7 +131,7 @@ class PUSVM(FittedArrays):
         if len(X) > _ROWS_MAX:
             limit = f"kernel rbf takes at most {_ROWS_MAX} rows of P and U together, as its matrix has their square"
             raise ValueError(f"{self.name}: {limit}; got {len(X)}; use kernel: linear or a smaller sample")
-        found = hinge_kernel.solve(self._matrix(X, X), len(sample.X_p), alpha, self.lam, self.risk)
+        found = hinge_kernel.solve(self.matrix(X, X), len(sample.X_p), alpha, self.lam, self.risk)
         support = found.beta != 0
         self.arrays_ = {"support_vectors": X[support], "dual": found.beta[support], "b": np.array([found.b])}
         self.curve_ = {"objective": [found.objective_at_zero, found.objective]}
@@ -196,15 +141,3 @@ class PUSVM(FittedArrays):
         one.arrays_ = {"w": net["w"].astype(np.float64), "b": net["b"].astype(np.float64)[None]}
         one.curve_, one.alpha_hat_, one.lane_map_ = trained.curve_, None, trained.lane_map_
         return one
-
-
-def _check_gamma(kernel: Kernel, gamma: float | None) -> None:
-    if kernel == "linear" and gamma is not None:
-        raise ValueError("kernel linear takes no gamma; leave it out")
-    if kernel != "linear" and gamma is None:
-        raise ValueError(f"missing hyperparameter 'gamma'; kernel {kernel} needs it")
-
-
-def _check_vectors(estimator: Estimator, X: Array) -> None:
-    if X.ndim != 2:
-        raise ValueError(f"{estimator.name} takes vectors, got rows of shape {X.shape[1:]}; an encoder may help")

@@ -15,13 +15,12 @@ slack variables and the program is solved again, until the two bounds meet.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Risk = Literal["non_negative", "unbiased"]
-Vector = NDArray[np.float64]
+from puoc.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
 
 _TEMPERATURES = (0.2, 0.05)  # of the smoothed problem, coarse to fine
 _SOLVER_TOL = 1e-9
@@ -120,13 +119,7 @@ def _solve(problem: _Problem, alpha: float) -> Solution:
     scale = max(1.0, abs(objective))  # the unbiased risk may be far below 0
     if abs(objective - bound) > _GAP_MAX * scale:
         raise RuntimeError(f"pu_svm: the duality gap is {objective - bound:.1e}, at most {_GAP_MAX:.0e} expected")
-    # at w = 0 the risk is 2 alpha at b = -1, 2 (1 - alpha) at b = 1 and affine in between
-    return Solution(w, b, objective, bound, 2 * min(alpha, 1 - alpha))
-
-
-def double_hinge(z: Vector) -> Vector:
-    """l(z) = max(-2z, 0, 1 - z)."""
-    return np.maximum(-2 * z, np.maximum(1 - z, 0))
+    return Solution(w, b, objective, bound, least_at_zero(alpha))
 
 
 def _slope(z: Vector) -> Vector:

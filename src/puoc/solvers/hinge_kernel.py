@@ -2,7 +2,7 @@
 
 With f = <w, phi(x)> + b and e(f) = max(0, |f| - 1), the double hinge is l(z) = 1 - z + e(z) for z = y f. So for a share
 theta in [0, 1] the mixture (1 - theta) A + theta B of the two sides of the non-negative risk ``max(A, B)`` (see
-``hinge_qp``) is a constant + sum q_i f_i + sum c_i e(f_i) with
+``hinge_linear``) is a constant + sum q_i f_i + sum c_i e(f_i) with
 
     labelled positives: q = -alpha (1 + theta) / n_p, c = alpha (1 - theta) / n_p
     unlabelled rows:    q = theta / n_u,              c = theta / n_u
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.methods.hinge_qp import Risk, Vector, double_hinge
+from puoc.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
 
 _WHOLE = 400  # rows up to which all are variables from the beginning
 _NEAR = 0.02  # distance of |f| from 1 below which a row becomes a variable; a matter of speed alone
@@ -119,8 +119,7 @@ class _Problem:
         g = self.K @ beta
         norm, b = self.lam * float(beta @ g), self._best_b(g)
         bound = (1 - theta) * self.alpha + theta - float(np.abs(v).sum()) - norm
-        zero = 2 * min(self.alpha, 1 - self.alpha)  # as in hinge_qp
-        return KernelSolution(beta, b, norm + self._risk(g + b), bound, zero), g + b
+        return KernelSolution(beta, b, norm + self._risk(g + b), bound, least_at_zero(self.alpha)), g + b
 
     def parts(self, f: Vector) -> tuple[float, float]:
         """A and B, given f of the rows."""
