@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from puoc.records import Encoding, Fit, Prior, Trial
+from puoc.records import Classes, Encoding, Fit, Prior, Trial
 from puoc.scenarios import Cell
 
 
@@ -17,7 +17,7 @@ class Asked(NamedTuple):
     cell: Cell
     cell_index: int
     seed: int
-    config: dict[str, Any]  # params, source; in a sweep config_id and is_published as well
+    config: dict[str, Any]  # params, by_pos, source; in a sweep config_id and is_published as well
     skip: str | None  # why the method does not apply here
 
 
@@ -49,7 +49,7 @@ def _trial(plan: dict[str, Any], row: dict[str, Any], config: dict[str, Any], ce
     one_class = row["kind"] == "oc" and not plan.get("holdout")
     fit = Fit(
         method=row["method"],
-        params=config["params"],
+        params=_hyperparameters(config, sample.pos),
         sample=sample.labelled_only() if one_class else sample,
         seed=seed,
         prior=Prior.model_validate(row["prior"]) if row["prior"] else None,
@@ -60,3 +60,10 @@ def _trial(plan: dict[str, Any], row: dict[str, Any], config: dict[str, Any], ce
         draw_digest=plan["draw_digest"],
     )
     return Trial(fit=fit, test=test)
+
+
+def _hyperparameters(config: dict[str, Any], pos: Classes) -> dict[str, Any]:
+    """A configuration's hyperparameters; those of a class, where it has its own and is the only positive one."""
+    own: dict[str, dict[str, Any]] = config.get("by_pos", {}) if len(pos) == 1 else {}
+    every: dict[str, Any] = config["params"]
+    return own.get(str(pos[0]), every)

@@ -44,11 +44,11 @@ class Cell(Record):
     neg_test: Classes | Choice | None = None  # of the negatives at test; absent: as in U, no shift
     n_pos_lab: int = Field(gt=0)
     n_pos_unl: int = Field(gt=0)
-    n_neg_unl: int = Field(gt=0)
+    n_neg_unl: int = Field(ge=0)  # 0: U is all positive, alpha = 1
 
     @model_validator(mode="after")
     def _disjoint(self) -> Self:
-        both = set(_pool(self.pos)) & (set(_pool(self.neg)) | set(_pool(self.neg_test or self.neg)))
+        both = set(pool(self.pos)) & (set(pool(self.neg)) | set(pool(self.neg_test or self.neg)))
         if both:
             raise ValueError(f"{self.scenario}, cell {self.name}: classes {sorted(both)} are positive and negative")
         return self
@@ -88,7 +88,7 @@ def required(cell: Cell) -> list[Demand]:
         ("test positives", "test", cell.pos, 1),
         ("test negatives", "test", cell.neg_test or cell.neg, 1),
     ]
-    return [Demand(what, part, _pool(classes), _size(classes), n) for what, part, classes, n in demands]
+    return [Demand(what, part, pool(classes), _size(classes), n) for what, part, classes, n in demands]
 
 
 def check_counts(
@@ -130,7 +130,8 @@ def check_counts(
             raise ValueError(f"{where}: holdout {holdout} of {n} rows of {of} withholds {held}, 1 to {n - 1} expected")
 
 
-def _pool(classes: Classes | Choice) -> Classes:
+def pool(classes: Classes | Choice) -> Classes:
+    """Every class that a seed may choose."""
     return classes.of if isinstance(classes, Choice) else classes
 
 

@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from puoc.datasets import DATASETS
-from puoc.encoders import ENCODERS, PLAIN
+from puoc.entries import Entries
 from puoc.faults import kind, listed, nearest
-from puoc.priors import PRIORS
-from puoc.registry import METHODS
 from puoc.scenarios import SCENARIOS, Cell, check_counts
-from puoc.sections import Sections
 from puoc.spaces import enumerate_grid, read_space
 from puoc.specs import ComputeSpec, EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
 from puoc.yamlfile import AskedWrongly, KeyPath, YamlFile
@@ -59,13 +56,11 @@ def read_params(path: Path, root: Path | None = None) -> Params:
     return _Reader(YamlFile(path), path.parent if root is None else root).read()
 
 
-class _Reader(Sections):
+class _Reader(Entries):
     def __init__(self, file: YamlFile, root: Path):
         super().__init__(file)
         self.root = root
         self.entries: dict[str, Any] = {}  # of the section methods, right or wrong
-        self.encoders: dict[str, EncoderSpec] = {}
-        self.priors: dict[str, PriorSpec] = {}
 
     def read(self) -> Params:
         data = self.file.data
@@ -99,84 +94,6 @@ class _Reader(Sections):
             raise AskedWrongly(self.faults)
         return params
 
-    # sections
-
-    def _encoders(self, raw: dict[str, Any]) -> dict[str, EncoderSpec]:
-        from puoc.encoders import normalise
-
-        found = {}
-        for name, value in raw.items():
-            key: KeyPath = ("encoders", name)
-            if name in PLAIN:
-                self._fault(key, f"{name} is the name of an encoder without hyperparameters; expected another name")
-            spec = self._section(value, EncoderSpec, key)
-            named = spec and self._named(key, "encoder", spec.encoder or name, ENCODERS)
-            if spec and named and (params := self._normal(key, normalise, named, spec.params)) is not None:
-                found[name] = spec.model_copy(update={"encoder": named, "params": params})
-        return found
-
-    def _priors(self, raw: dict[str, Any]) -> dict[str, PriorSpec]:
-        from puoc import methods, priors
-
-        estimators = PRIORS | {name: cls for name, cls in METHODS.items() if _estimates_alpha(cls)}
-        found = {}
-        for name, value in raw.items():
-            key: KeyPath = ("priors", name)
-            spec = self._section(value, PriorSpec, key)
-            named = spec and self._named(key, "prior", spec.prior or name, estimators)
-            if not spec or not named:
-                continue
-            self._check_encoder(key, spec.encoder)
-            normalise = priors.normalise if named in PRIORS else methods.normalise
-            if (params := self._normal(key, normalise, named, spec.params)) is not None:
-                found[name] = spec.model_copy(update={"prior": named, "params": params})
-        return found
-
-    def _methods(self, raw: dict[str, Any]) -> dict[str, MethodSpec]:
-        from puoc.methods import normalise
-
-        found = {}
-        for name, value in raw.items():
-            key: KeyPath = ("methods", name)
-            spec = self._section(value, MethodSpec, key)
-            named = spec and self._named(key, "method", spec.method or name, METHODS)
-            if not spec or not named:
-                continue
-            self._check_given(key, spec, METHODS[named])
-            if (params := self._normal(key, normalise, named, spec.params)) is not None:
-                found[name] = spec.model_copy(update={"method": named, "params": params})
-        return found
-
-    def _check_given(self, key: KeyPath, spec: MethodSpec, cls: Any) -> None:
-        """What an entry gives its method beside the hyperparameters. What would not be looked at is refused."""
-        needs_prior = cls.kind != "oc" and getattr(cls, "needs_alpha", True)
-        if spec.prior is not None and not needs_prior:
-            what = "is a one-class method and takes" if cls.kind == "oc" else "takes"
-            self._fault((*key, "prior"), f"{cls.name} {what} no prior; expected no such key")
-        if spec.prior is None and needs_prior:
-            expected = "true, {fixed: NUMBER} or a key of the section priors"
-            self._fault((*key, "prior"), f"{cls.name} needs a class prior; expected {expected}")
-        if isinstance(spec.prior, str) and spec.prior not in self.priors:
-            known = f"a key of priors: {listed(self.priors) or 'there is none'}"
-            self._fault(
-                (*key, "prior"),
-                f"got {spec.prior!r}{nearest(spec.prior, self.priors)}; expected true, {{fixed: NUMBER}} or {known}",
-            )
-        if spec.labels == "oracle" and (cls.kind == "oc" or needs_prior):
-            self._fault((*key, "labels"), f"got oracle for {cls.name}; expected a PU method that takes no prior")
-        if spec.numerics not in cls.precisions:
-            self._fault((*key, "numerics"), f"got {spec.numerics} for {cls.name}; expected {listed(cls.precisions)}")
-        self._check_encoder(key, spec.encoder)
-
-    def _check_encoder(self, key: KeyPath, encoder: str | None) -> None:
-        known = [*PLAIN, *self.encoders]
-        if encoder is not None and encoder not in known:
-            expected = f"{nearest(encoder, known)}; expected {listed(PLAIN)}, a key of the section encoders"
-            self._fault(
-                (*key, "encoder"),
-                f"got {encoder!r}{expected} ({listed(self.encoders) or 'there is none'}), or no such key",
-            )
-
     def _table(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Table | None:
         key: KeyPath = ("tables", name)
         parts = self._question(key, raw, TableSpec)
@@ -189,9 +106,22 @@ class _Reader(Sections):
                 self._fault((*key, "methods", index), f"got {entry!r}{hint}")
         if len(set(spec.methods)) < len(spec.methods):
             self._fault((*key, "methods"), f"got a method twice in {listed(spec.methods)}; expected each once")
+        self._check_alpha(key, spec.methods, cells, methods)
         if spec.configs == "selected" and not self.file.data.get("tune"):
             self._fault((*key, "configs"), "got selected but nothing is tuned; expected published, or a section tune")
         return Table(spec, cells)
+
+    def _check_alpha(
+        self, key: KeyPath, entries: tuple[str, ...], cells: list[Cell], methods: dict[str, MethodSpec]
+    ) -> None:
+        """No method can be told that U has no negatives: a risk would divide its weight among none."""
+        pure = [cell.name for cell in cells if cell.n_neg_unl == 0]
+        told = [name for name in entries if name in methods and getattr(methods[name].prior, "kind", "") == "true"]
+        if pure and told:
+            expected = "{fixed: NUMBER} or a key of the section priors"
+            self._fault(
+                key, f"cell {pure[0]} has no negatives in U, and {told[0]} has prior: true; expected {expected}"
+            )
 
     def _tune(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Tune | None:
         key: KeyPath = ("tune", name)
@@ -203,10 +133,13 @@ class _Reader(Sections):
             self._fault(key, "got an entry with labels: oracle; expected none, since choosing may not see labels")
         if self._sees_withheld(methods[name]):
             self._fault(key, "got an encoder with ae_data: all_positives; expected none that sees the withheld rows")
+        if methods[name].by_pos:
+            self._fault(key, "got an entry with by_pos; expected one with the same hyperparameters for every class")
         parts = self._question(key, raw, TuneSpec)
         if parts is None:
             return None
         spec, cells = parts
+        self._check_alpha(key, (name,), cells, methods)
         return Tune(spec, cells, self._configs(key, spec, methods[name]))
 
     def _sees_withheld(self, entry: MethodSpec) -> bool:
@@ -276,14 +209,6 @@ class _Reader(Sections):
             self._fault(key, str(error))
             return None
         return spec, cells
-
-
-def _estimates_alpha(cls: Any) -> bool:
-    """Whether a method gives an estimate of the class prior that others may be given."""
-    from puoc.deep import Deep
-
-    hook = getattr(cls, "estimate_prior", Deep.estimate_prior)
-    return bool(cls.estimates_alpha or hook is not Deep.estimate_prior)
 
 
 _SECTIONS = ("compute", "tables", "tune", "encoders", "priors", "methods")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from puoc.cells import pool
 from puoc.datasets import DATASETS
 from puoc.digests import code_digest, draw_digest, scoring_digest
 from puoc.encoders import inputs_of
@@ -47,8 +48,7 @@ def make_plan(params: Params) -> Plan:
     for name, table in params.tables.items():
         files[PLAN / "tables" / f"{name}.json"] = _plan_table(name, table, params)
         files[CONFIGS / "published" / f"{name}.json"] = {
-            entry: {"params": params.methods[entry].params, "source": params.methods[entry].source}
-            for entry in table.spec.methods
+            entry: _published(params.methods[entry], table) for entry in table.spec.methods
         }
     for name, tune in params.tune.items():
         files[PLAN / "tune" / f"{name}.json"] = _plan_tune(name, tune, params)
@@ -58,6 +58,14 @@ def make_plan(params: Params) -> Plan:
     return Plan(files)
 
 
+def _published(spec: MethodSpec, table: Table) -> dict[str, Any]:
+    """An entry's configuration as params.yaml gives it, with those of the classes that the table may ask for."""
+    asked = {number for cell in table.cells for number in pool(cell.pos)}
+    own = {number: params for number, params in spec.by_pos.get(table.spec.dataset, {}).items() if number in asked}
+    config: dict[str, Any] = {"params": spec.params, "source": spec.source}
+    return config | ({"by_pos": {str(number): params for number, params in sorted(own.items())}} if own else {})
+
+
 def _plan_table(name: str, table: Table, params: Params) -> dict[str, Any]:
     spec = table.spec
     return {
@@ -65,6 +73,7 @@ def _plan_table(name: str, table: Table, params: Params) -> dict[str, Any]:
         "title": spec.title or name.replace("_", " "),
         **_question(spec, table.cells),
         "configs": spec.configs,
+        **({"published": spec.published} if spec.published else {}),
         "entries": {entry: _plan_entry(params, entry, spec.dataset) for entry in spec.methods},
     }
 
@@ -112,6 +121,7 @@ def _plan_entry(params: Params, entry: str, dataset: str) -> dict[str, Any]:
         "numerics": spec.numerics,
         "code_digest": code_digest(cls.__module__, *besides),
         "skip": _not_applicable(params, spec, cls, dataset),
+        **({"published_as": spec.published_as} if spec.published_as else {}),
     }
 
 

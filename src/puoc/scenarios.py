@@ -69,7 +69,7 @@ ClassList = Annotated[tuple[ClassNumber, ...], BeforeValidator(_as_tuple), After
 ClassSet = Annotated[ClassList, AfterValidator(_sorted)]
 Count = Annotated[StrictInt, Field(gt=0)]
 Counts = Annotated[tuple[Count, ...], BeforeValidator(_as_tuple), AfterValidator(_distinct)]
-Alpha = Annotated[float, Field(gt=0, lt=1)]
+Alpha = Annotated[float, Field(gt=0, le=1)]
 Alphas = Annotated[tuple[Alpha, ...], AfterValidator(_distinct)]
 
 
@@ -184,6 +184,21 @@ class NamedShift(FixedCounts):
         return cells
 
 
+class FixedClasses(FixedCounts):
+    """Given positives against given negatives, the same in U and at test: one column."""
+
+    kind = "fixed_classes"
+    pos: ClassSet
+    neg: ClassSet
+    column: str | None = None
+
+    def cells(self, n_classes: int) -> list[Cell]:
+        """One cell, by the name given as ``column``, else for example ``pos=0``."""
+        self._check_range(n_classes, self.pos, self.neg)
+        self._check_overlap(self.pos, self.neg)
+        return [self._cell(self.column or f"pos={_braced(self.pos)}", pos=self.pos, neg=self.neg)]
+
+
 class PosModes(FixedCounts):
     """For each k, k random classes of ``of`` by each seed are positive, against the fixed ``neg``."""
 
@@ -203,21 +218,25 @@ class PosModes(FixedCounts):
 
 
 class Mixtures(Scenario):
-    """Scenarios whose U is given by its size and its share of positives."""
+    """Scenarios whose U is given by its size and its share of positives; with ``neg_test`` under a shift."""
 
     pos: ClassSet
     neg: ClassSet
+    neg_test: ClassSet | None = None
 
     def _mixed(self, name: str, alpha: float, n_unl: int, n_classes: int) -> Cell:
-        """The cell with ``alpha * n_unl`` positives, rounded half up; its alpha is the realised one."""
-        self._check_range(n_classes, self.pos, self.neg)
-        self._check_overlap(self.pos, self.neg)
+        """The cell with ``alpha * n_unl`` positives, rounded half up; its alpha is the realised one.
+
+        An alpha of 1 is a U without negatives; one that would only be rounded to it is refused.
+        """
+        self._check_range(n_classes, self.pos, self.neg, self.neg_test or ())
+        self._check_overlap(self.pos, self.neg, self.neg_test or ())
         n_pos = count_of(alpha, n_unl)
-        if not 0 < n_pos < n_unl:
-            raise ValueError(
-                f"{self.kind}: alpha {alpha:g} of {n_unl} rows is {n_pos} positives, 1 to {n_unl - 1} expected"
-            )
-        return self._cell(name, pos=self.pos, neg=self.neg, n_pos_unl=n_pos, n_neg_unl=n_unl - n_pos)
+        most = n_unl if alpha == 1 else n_unl - 1
+        if not 0 < n_pos <= most:
+            raise ValueError(f"{self.kind}: alpha {alpha:g} of {n_unl} rows is {n_pos} positives, 1 to {most} expected")
+        counts = {"n_pos_unl": n_pos, "n_neg_unl": n_unl - n_pos}
+        return self._cell(name, pos=self.pos, neg=self.neg, neg_test=self.neg_test, **counts)
 
 
 class AlphaSweep(Mixtures):
@@ -250,7 +269,7 @@ class SizeSweep(Mixtures):
 
 #: Kinds of scenario by the name used in params.yaml.
 SCENARIOS: dict[str, type[Scenario]] = {
-    kind.kind: kind for kind in (OneVsAll, NegShift, NamedShift, PosModes, AlphaSweep, SizeSweep)
+    kind.kind: kind for kind in (OneVsAll, NegShift, NamedShift, FixedClasses, PosModes, AlphaSweep, SizeSweep)
 }
 
 

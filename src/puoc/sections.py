@@ -56,10 +56,16 @@ class Sections:
         return None
 
     def _normal(
-        self, key: KeyPath, normalise: Callable[[str, dict[str, Any]], dict[str, Any]], name: str, raw: dict[str, Any]
+        self,
+        key: KeyPath,
+        normalise: Callable[[str, dict[str, Any]], dict[str, Any]],
+        name: str,
+        raw: dict[str, Any],
+        part: str | None = "params",
     ) -> dict[str, Any] | None:
+        place = key if part is None else (*key, part)
         try:
             return normalise(name, raw)
         except ValueError as error:
-            self.faults += [f"{self.file.at((*key, 'params'))}: {line}" for line in str(error).splitlines()]
+            self.faults += [f"{self.file.at(place)}: {line}" for line in str(error).splitlines()]
             return None

@@ -53,6 +53,20 @@ def _known_device(value: str) -> str:
     return value
 
 
+# fmt: off
+#: The paper's result tables, by the names of the files in analysis/published.
+PublishedTable = Literal[
+    "ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter",
+    "pu_sotas", "oc_ova",
+]
+#: Their rows, by our ids of the methods; none: beside no row of the paper.
+PublishedRow = Literal[
+    "oc_svm", "pu_svm", "oc_cnn", "pu_cnn", "oc_lstm", "pu_lstm", "csi", "pu_csi", "drocc", "pu_drocc", "hrn", "drpu",
+    "pan", "vpu", "en", "dedpul", "nnpu", "nnpu_star", "none",
+]
+# fmt: on
+
+
 class ComputeSpec(Spec):
     """How to compute; nothing here changes what is asked."""
 
@@ -88,11 +102,14 @@ class MethodSpec(Spec):
 
     method: str | None = None  # id of the method; absent: the entry's own name
     params: dict[str, Any]  # hyperparameters, all of them
+    #: dataset and class to hyperparameters that differ where this class alone is positive
+    by_pos: dict[str, dict[Annotated[StrictInt, Field(ge=0)], dict[str, Any]]] = {}
     prior: Annotated[Prior | str, BeforeValidator(_as_prior)] | None = None  # a text: a key of the section priors
     encoder: str | None = None  # flatten, or a key of the section encoders
     numerics: Literal["fp32", "bf16"] = "fp32"
     labels: Literal["pu", "oracle"] = "pu"
     source: str = "params.yaml"  # where the hyperparameters come from
+    published_as: PublishedRow | None = None  # absent: the row of its method
 
 
 class TableSpec(Spec):
@@ -104,6 +121,7 @@ class TableSpec(Spec):
     seeds: Seeds
     configs: Literal["published", "selected"]
     title: str | None = None
+    published: PublishedTable | None = None  # the table of the paper that it stands beside
 
 
 class TuneSpec(Spec):

@@ -81,7 +81,7 @@ WRONG = {
     ),
     "an alpha above 1": (
         ("alphas: [0.5]", "alphas: [1.2]"),
-        ["tables.sweep.alphas[0]: got 1.2; expected less than 1"],
+        ["tables.sweep.alphas[0]: got 1.2; expected less than or equal to 1"],
     ),
     "a date": (
         ("title: One class against all others", "title: 2024-01-31"),

@@ -131,6 +131,14 @@ def test_the_order_of_u_does_not_tell_the_class():
     assert abs(np.mean(ranks) - 19.5) < 0.5  # 15 of 40 places at random: sd of the mean .15
 
 
+def test_a_u_without_negatives_is_the_positive_part_of_one_that_has_some():
+    prepared = data("unique")
+    mixed, pure = (draw(prepared, sample(prepared, n_neg_unl=n), 0) for n in (25, 0))
+    assert pure.y_u.all()
+    assert set(pure.u) == set(mixed.u[mixed.y_u])
+    assert pure.p.tolist() == mixed.p.tolist()
+
+
 def test_different_seeds_draw_different_rows():
     prepared = data("unique")
     assert len({tuple(draw(prepared, sample(prepared), seed).p) for seed in range(10)}) == 10

@@ -103,6 +103,50 @@ def test_the_code_of_a_prior_belongs_to_the_question_where_one_is_given(ask: Ask
     assert entries["oc_svm"]["code_digest"] == code_digest("puoc.methods.svm")
 
 
+BY_POS = ("{kernel: linear, nu: 0.5}", "{kernel: linear, nu: 0.5}\n    by_pos: {digits: {%s: {nu: 0.1}}}")
+
+
+def nus(files: dict[Path, Any]) -> dict[str, float]:
+    plan, configs = (files[folder / "one_vs_all.json"] for folder in (PLAN / "tables", CONFIGS / "published"))
+    asked = [one for one in bind(plan, configs) if one.entry == "oc_svm"]
+    return {one.cell.name: one.trial.fit.params["nu"] for one in asked}
+
+
+def test_a_class_may_have_hyperparameters_of_its_own_and_leaves_the_others_alone(ask: Ask) -> None:
+    assert nus(ask((BY_POS[0], BY_POS[1] % 1))) == {"pos=0": 0.5, "pos=1": 0.1}
+    assert trials(ask(), "oc_svm")[:2] == trials(ask((BY_POS[0], BY_POS[1] % 1)), "oc_svm")[:2]
+
+
+def test_a_class_that_the_table_does_not_ask_leaves_its_configurations_as_they_were(ask: Ask) -> None:
+    path = CONFIGS / "published" / "one_vs_all.json"
+    assert ask((BY_POS[0], BY_POS[1] % 7))[path] == ask()[path]
+
+
+def test_several_positives_have_the_hyperparameters_of_none_of_their_classes(ask: Ask) -> None:
+    scenario = (
+        "scenario: one_vs_all\n    dataset: digits\n    pos: [0, 1]",
+        "scenario: pos_modes\n    dataset: digits\n    of: [0, 1]\n    neg: [5]\n    k: [1, 2]",
+    )
+    by_pos = (BY_POS[0], BY_POS[1].replace("{%s: {nu: 0.1}}", "{0: {nu: 0.1}, 1: {nu: 0.2}}"))
+    plan, configs = (
+        ask(scenario, by_pos)[folder / "one_vs_all.json"] for folder in (PLAN / "tables", CONFIGS / "published")
+    )
+    found = [
+        (one.trial.fit.sample.pos, one.trial.fit.params["nu"]) for one in bind(plan, configs) if one.entry == "oc_svm"
+    ]
+    assert {pos: nu for pos, nu in found if len(pos) == 1}.items() <= {(0,): 0.1, (1,): 0.2}.items()
+    assert {nu for pos, nu in found if len(pos) == 2} == {0.5}
+
+
+def test_the_place_beside_the_paper_is_in_the_plan_and_in_no_question(ask: Ask) -> None:
+    files = ask(
+        ("    title:", "    published: ova\n    title:"), ("  nnpu:\n", "  nnpu:\n    published_as: nnpu_star\n")
+    )
+    plan = files[PLAN / "tables" / "one_vs_all.json"]
+    assert (plan["published"], plan["entries"]["nnpu"]["published_as"]) == ("ova", "nnpu_star")
+    assert trials(files, "nnpu") == trials(ask(), "nnpu")
+
+
 def test_a_range_with_a_step_has_the_values_that_one_would_write(ask: Ask) -> None:
     plan = ask(space="{lam: {low: 0.1, high: 0.7, step: 0.1}}")[PLAN / "tune" / "pu_svm.json"]
     values = [config["params"]["lam"] for config in plan["configs"]]
@@ -184,6 +228,42 @@ WRONG = {
     "true classes for a method that needs a prior": (
         ("  nnpu:\n", "  nnpu:\n    labels: oracle\n"),
         "methods.nnpu.labels: got oracle for nnpu; expected a PU method that takes no prior",
+    ),
+    "a hyperparameter of a class that the method has not": (
+        (BY_POS[0], BY_POS[1].replace("nu: 0.1", "nue: 0.1") % 1),
+        "methods.oc_svm.by_pos.digits.1: unknown hyperparameter 'nue' (did you mean 'nu'?)",
+    ),
+    "a wrong value of a class": (
+        (BY_POS[0], BY_POS[1].replace("nu: 0.1", "nu: 2") % 1),
+        "params.yaml:35: methods.oc_svm.by_pos.digits.1: hyperparameter 'nu': got 2, expected less than or equal to 1",
+    ),
+    "a class that the dataset has not": (
+        (BY_POS[0], BY_POS[1] % 10),
+        "methods.oc_svm.by_pos.digits.10: digits has no class 10; expected 0 to 9",
+    ),
+    "hyperparameters by the class of a dataset there is not": (
+        (BY_POS[0], BY_POS[1].replace("digits", "digit") % 1),
+        "methods.oc_svm.by_pos.digit: unknown dataset 'digit' (did you mean 'digits'?)",
+    ),
+    "a text for a class": (
+        (BY_POS[0], BY_POS[1] % "zero"),
+        "methods.oc_svm.by_pos.digits.zero: got 'zero'; expected a valid integer",
+    ),
+    "a sweep of an entry whose classes differ": (
+        ("lam: 0.01}", "lam: 0.01}\n    by_pos: {digits: {2: {lam: 0.1}}}"),
+        "tune.pu_svm: got an entry with by_pos; expected one with the same hyperparameters for every class",
+    ),
+    "a table that the paper has not": (
+        ("    title:", "    published: ovo\n    title:"),
+        "tables.one_vs_all.published: got 'ovo'; expected 'ova', 'shift'",
+    ),
+    "a method told the share of positives in a U without negatives": (
+        (
+            TINY[TINY.index("    scenario:") : TINY.index("    seeds: 2")],
+            "    scenario: alpha_sweep\n    dataset: digits\n    pos: 0\n    neg: 1\n    alphas: [0.5, 1]\n"
+            "    n_pos_lab: 40\n    n_unl: 60\n",
+        ),
+        "tables.one_vs_all: cell alpha=1 has no negatives in U, and pu_svm has prior: true; expected {fixed: NUMBER}",
     ),
     "a sweep of the oracle": (
         ("  pu_svm:\n    encoder", "  pu_svm:\n    labels: oracle\n    encoder"),

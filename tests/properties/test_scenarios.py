@@ -13,6 +13,7 @@ CASES = {
     "one_vs_all": {"pos": [3, 0], **U},
     "neg_shift": {"pos": 2, "n": [1, 4], **U},
     "named_shift": {"pos": 0, "shifts": [{"neg": 1, "neg_test": [8, 2]}, {"neg": [3, 1], "name": "plain"}], **U},
+    "fixed_classes": {"pos": 1, "neg": [0, 2], "column": "normal", **U},
     "pos_modes": {"of": [0, 1, 8, 9], "neg": [2, 3], "k": [1, 2, 4], **U},
     "alpha_sweep": {"pos": [0, 1], "neg": [2, 3], "alphas": [0.05, 0.5], "n_unl": 50, "n_pos_lab": 25},
     "size_sweep": {"pos": [0, 1], "neg": [2, 3], "alpha": 0.5, "n_unl": [10, 51], "n_pos_lab": 25},
@@ -33,6 +34,7 @@ def test_every_kind_has_a_case_here():
         ("one_vs_all", ["pos=3", "pos=0"]),
         ("neg_shift", ["n=1", "n=4"]),
         ("named_shift", ["1->{2,8}", "plain"]),
+        ("fixed_classes", ["normal"]),
         ("pos_modes", ["k=1", "k=2", "k=4"]),
         ("alpha_sweep", ["alpha=0.05", "alpha=0.5"]),
         ("size_sweep", ["n_unl=10", "n_unl=51"]),
@@ -107,6 +109,24 @@ def test_alpha_is_the_realised_share():
     assert [cell.n_pos_unl for cell in cells("size_sweep")] == [5, 26]
 
 
+def test_an_alpha_of_one_is_a_u_without_negatives_and_still_has_a_test():
+    [cell] = cells("alpha_sweep", alphas=[1], neg_test=[5])
+    assert (cell.n_pos_unl, cell.n_neg_unl, cell.alpha) == (50, 0, 1.0)
+    sample, test = cell.at(0, "mnist5k", "digest")
+    assert (sample.alpha, sample.neg, test.neg) == (1.0, (2, 3), (5,))
+
+
+def test_a_sweep_may_stand_under_a_shift():
+    for kind in ("alpha_sweep", "size_sweep"):
+        for cell in cells(kind, neg_test=[4, 5]):
+            sample, test = cell.at(0, "mnist5k", "digest")
+            assert (sample.neg, test.neg) == ((2, 3), (4, 5))
+
+
+def test_a_column_without_a_name_is_named_by_its_positives():
+    assert [cell.name for cell in cells("fixed_classes", pos=[3, 1], column=None)] == ["pos={1,3}"]
+
+
 @pytest.mark.parametrize(
     ("kind", "changed", "message"),
     [
@@ -126,7 +146,11 @@ def test_alpha_is_the_realised_share():
         ("named_shift", {"shifts": []}, "empty"),
         ("pos_modes", {"neg": [8]}, r"classes \[8\] are positive and negative"),
         ("pos_modes", {"k": [5]}, "k=5 classes wanted of the 4 in of"),
-        ("alpha_sweep", {"alphas": [1.0]}, "less than 1"),
+        ("fixed_classes", {"neg": [1]}, r"classes \[1\] are positive and negative"),
+        ("alpha_sweep", {"alphas": [1.5]}, "less than or equal to 1"),
+        ("alpha_sweep", {"alphas": [0.999]}, "alpha 0.999 of 50 rows is 50 positives, 1 to 49 expected"),
+        ("alpha_sweep", {"neg_test": [1]}, r"classes \[1\] are positive and negative"),
+        ("alpha_sweep", {"neg_test": [10]}, "class 10 does not exist"),
         ("alpha_sweep", {"alphas": [0.0]}, "greater than 0"),
         ("alpha_sweep", {"alphas": [0.001]}, "alpha 0.001 of 50 rows is 0 positives, 1 to 49 expected"),
         ("alpha_sweep", {"alphas": [0.05, 0.06]}, "2 alphas give the same 3 positives of 50 rows"),

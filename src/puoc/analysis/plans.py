@@ -18,6 +18,7 @@ class EntryPlan:
     twin: str | None  # of a PU-OC method: the OC method it extends
     labels: str  # pu, oracle
     configs: str  # published, selected
+    published_as: str | None = None  # the row of the paper that it stands beside; None: that of its method
 
     @property
     def oracle(self) -> bool:
@@ -36,6 +37,7 @@ class TablePlan:
     cells: tuple[str, ...]
     entries: tuple[EntryPlan, ...]
     seeds: tuple[int, ...]
+    published: str | None = None  # the table of the paper that it stands beside
 
     def twin_pairs(self) -> list[tuple[EntryPlan, EntryPlan]]:
         """Each PU-OC entry with each entry of the OC method it extends; oracles have no twin."""
@@ -78,6 +80,7 @@ def _table_plan(path: Path) -> TablePlan:
             cells=tuple(str(cell["name"]) for cell in asked["cells"]),
             entries=tuple(_entry_plan(name, entry, asked) for name, entry in asked["entries"].items()),
             seeds=tuple(int(seed) for seed in asked["seeds"]),
+            published=asked.get("published"),
         )
     except KeyError as error:
         raise ValueError(f"{path}: no key {error}; plan the tables again") from error
@@ -97,4 +100,5 @@ def _entry_plan(name: str, entry: dict[str, Any], asked: dict[str, Any]) -> Entr
         twin=entry.get("twin"),
         labels=entry.get("labels") or "pu",
         configs=str(entry.get("configs") or asked.get("configs") or "published"),
+        published_as=entry.get("published_as"),
     )
