@@ -54,10 +54,11 @@ def _known_device(value: str) -> str:
 
 
 # fmt: off
-#: The paper's result tables, by the names of the files in analysis/published.
+#: The paper's result tables, by the names of the files in analysis/published; its figures of which the text claims
+#: something (synth1, synth2; unl_alpha and unl_size: the curves over alpha and |U|); and U without negatives, collapse.
 PublishedTable = Literal[
     "ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter",
-    "pu_sotas", "oc_ova",
+    "pu_sotas", "oc_ova", "synth1", "synth2", "unl_alpha", "unl_size", "collapse",
 ]
 #: Their rows, by our ids of the methods; none: beside no row of the paper.
 PublishedRow = Literal[

@@ -1,0 +1,128 @@
+"""What a claim is computed from: AUC by seed, method and column, and which of two twins is significantly better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from puoc.analysis.beside import Beside, beside
+from puoc.analysis.plans import TablePlan
+from puoc.analysis.published import AVERAGE_COLUMN, CAPTIONS, RESULT_TABLES, TWINS, numbers
+from puoc.analysis.results import scored
+from puoc.analysis.underlines import twin_outcomes
+from puoc.analysis.verdicts import reservations
+
+#: A row of the paper that is copied from another one: its printed numbers stand for ours too.
+_COPIED = "hrn_star"
+
+
+@dataclass
+class Source:
+    """What is known of one printed table."""
+
+    values: dict[tuple[str, str], pd.Series[float]] = field(default_factory=dict)  # by method and column; index: seed
+    better: dict[tuple[str, str], str] = field(default_factory=dict)  # by PU-OC method and column: hybrid, parent, ...
+    tables: set[str] = field(default_factory=set)  # ours
+    differs_in: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that claims are computed from; ``exact`` numbers are printed ones, without a spread."""
+
+    sources: dict[str, Source]
+    exact: bool
+
+    def columns(self, published: str) -> list[str]:
+        """Columns that have a value, in the order they came in."""
+        source = self.sources.get(published, Source())
+        return list(dict.fromkeys(column for _, column in source.values))
+
+    def values(self, published: str, method: str, columns: Sequence[str]) -> pd.DataFrame | None:
+        """AUC by seed and column; None where a column was not run, or no seed has them all."""
+        source = self.sources.get(published, Source())
+        series = [source.values.get((method, column)) for column in columns]
+        known = [one for one in series if one is not None]
+        if not columns or len(known) < len(series):
+            return None
+        joined = pd.concat(known, axis=1, join="inner")
+        return joined if len(joined) else None
+
+    def outcome(self, published: str, first: str, second: str, column: str) -> str | None:
+        """Which of two twins is significantly better: first, second, neither, unknown; None where untested."""
+        hybrid = first if TWINS.get(first) == second else second
+        better = self.sources.get(published, Source()).better.get((hybrid, column))
+        sides = {"hybrid": hybrid, "parent": TWINS[hybrid]}
+        return better if better not in sides else "first" if sides[better] == first else "second"
+
+
+def printed_evidence() -> Evidence:
+    """The paper's own numbers; what it underlines is significant."""
+    sources: dict[str, Source] = {}
+    table = numbers(*RESULT_TABLES, *CAPTIONS)
+    table = table[table["column"] != AVERAGE_COLUMN]
+    keys = zip(table["published"], table["method"], table["column"], strict=True)
+    for (name, method, column), value in zip(keys, table["value"], strict=True):
+        sources.setdefault(name, Source()).values[method, column] = pd.Series([float(value)])
+    marked = set(zip(*(table.loc[table["underlined"], key] for key in ("published", "method", "column")), strict=True))
+    for name, source in sources.items():
+        for method, column in source.values:
+            if TWINS.get(method, "") and (TWINS[method], column) in source.values:
+                ours, theirs = (name, method, column) in marked, (name, TWINS[method], column) in marked
+                source.better[method, column] = "hybrid" if ours else "parent" if theirs else "neither"
+    return Evidence(sources, exact=True)
+
+
+def our_evidence(
+    plans: Sequence[TablePlan], tests: pd.DataFrame, results: Mapping[str, pd.DataFrame | None]
+) -> Evidence:
+    """Our rows and tests; what may not be compared with the paper (see ``reservations``) is left out.
+
+    Of several tables that answer one printed cell, the first planned counts.
+    """
+    sources: dict[str, Source] = {}
+    cells = [one for one in beside(plans) if not one.is_average]
+    held = reservations(plans, cells, results)
+    outcomes = twin_outcomes(plans, tests)
+    words = {"better": "hybrid", "worse": "parent", "no difference shown": "neither", "cannot tell": "unknown"}
+    by_entry = _by_entry(cells, results)
+    for one in cells:
+        rows = by_entry.get((one.table, one.entry, one.cell))
+        source = sources.setdefault(one.published, Source())
+        key = (one.method, one.column)
+        if rows is None or rows.empty or held[one].void or key in source.values:
+            continue
+        source.values[key] = rows.set_index("seed")["auc"].astype(float)
+        source.tables.add(one.table)
+        source.differs_in |= {held[one].differs_in} - {""}
+        tested = outcomes.get((one.table, one.method, one.cell), {}).get("raw", "not run")
+        if tested in words:
+            source.better[key] = words[tested]
+    _copy(sources)
+    return Evidence(sources, exact=False)
+
+
+def _by_entry(
+    cells: Sequence[Beside], results: Mapping[str, pd.DataFrame | None]
+) -> dict[tuple[str, str, str], pd.DataFrame]:
+    found: dict[tuple[str, str, str], pd.DataFrame] = {}
+    for table, entry in dict.fromkeys((one.table, one.entry) for one in cells):
+        rows = results.get(table)
+        if rows is not None:
+            by_cell = scored(rows, entry).groupby("cell", sort=False)
+            found |= {(table, entry, str(cell)): of_cell for cell, of_cell in by_cell}
+    return found
+
+
+def _copy(sources: dict[str, Source]) -> None:
+    """Printed numbers of a copied row, for the seeds that the other rows of a column have."""
+    copied = numbers()
+    copied = copied[copied["method"] == _COPIED]
+    for name, column, value in zip(copied["published"], copied["column"], copied["value"], strict=True):
+        source = sources.get(name, Source())
+        seeds = sorted({seed for (_, of), values in source.values.items() if of == column for seed in values.index})
+        if seeds:
+            source.values[_COPIED, column] = pd.Series(np.full(len(seeds), float(value)), index=seeds)
