@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from puoc import cli_ledger
+from puoc import cli_ledger, cli_sweep
 from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say, storage_refused
 
 # One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
@@ -29,6 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_ledger.app, name="ledger")
+for _command in (cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study):
+    app.command()(_command)
 
 Table = Annotated[str, typer.Argument(help="A table of params.yaml.")]
 Entry = Annotated[str, typer.Argument(help="An entry of the section tune of params.yaml.")]
@@ -76,6 +78,7 @@ def fetch(
     with asked_wrongly():
         planned(ROOT)
         from puoc.fetch import compare_with_dvc, write_fetched
+        from puoc.fetch.vectors import word_vectors
         from puoc.fetch.weights import weights_file
         from puoc.files import read_json
 
@@ -83,7 +86,10 @@ def fetch(
         mirror = source or _mirror()
         write_fetched(asked, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
         for of in read_json(ROOT / "work" / "plan" / "weights.json").values():
-            weights_file(of["network"], of["weights"], mirror)
+            if "vectors" in of:
+                word_vectors(of["vectors"], mirror)
+            else:
+                weights_file(of["network"], of["weights"], mirror)
         differs = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if differs:
         say(differs)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc.datasets.dataset import Arrays, Dataset, Inputs
+from puoc.datasets.texts import equal_texts
 from puoc.fetch import ensure, known_dataset
 from puoc.files import write_bytes, write_json
 from puoc.records import Record
@@ -44,7 +45,7 @@ class Prepared:
     meta: Meta
     X: NDArray[Any]  # (n, *shape) as stored
     y: NDArray[np.int64]  # (n,) class numbers
-    group: NDArray[np.int64]  # (n,) equal numbers = equal content
+    group: NDArray[np.int64]  # (n,) equal numbers = equal content; of texts: equal normal form
     split: NDArray[np.uint8] | None = None  # (n,) 0 train, 1 test
 
     @classmethod
@@ -61,7 +62,7 @@ class Prepared:
             raise ValueError(f"{name}: X, y and split have {sorted(lengths)} rows, one number expected")
         if len(y) and not 0 <= int(y.min()) <= int(y.max()) < len(classes):
             raise ValueError(f"{name}: y has classes {y.min()} to {y.max()}, 0 to {len(classes) - 1} expected")
-        group = duplicate_groups(X)
+        group = equal_texts(X) if inputs == "text" else duplicate_groups(X)
         meta = Meta(
             name=name,
             digest=content_digest(arrays),
@@ -110,7 +111,7 @@ class Prepared:
 
     @property
     def inputs(self) -> Inputs:
-        """What a row is: image, vector or sequence."""
+        """What a row is: image, vector, sequence or text."""
         return self.meta.inputs
 
     @property

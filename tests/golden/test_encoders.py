@@ -118,11 +118,19 @@ def test_plain_encoders_and_what_they_give() -> None:
     X = images(3)
     assert plain("flatten").encode(X).shape == (3, 3 * 16 * 16)
     assert plain(None).encode(X) is X
-    assert [inputs_of(name, "image") for name in (None, "flatten", *ENCODERS)] == [
+    assert [inputs_of(name, "image") for name in (None, "flatten", "autoencoder", "imagenet")] == [
         "image",
-        "vector",
-        *["vector"] * len(ENCODERS),
+        *["vector"] * 3,
     ]
+    assert [inputs_of(name, "text") for name in (None, "word_vectors", "mean_word_vector")] == [
+        "text",
+        "sequence",
+        "vector",
+    ]
+    for name, cls in ENCODERS.items():
+        for inputs in {"image", "vector", "sequence", "text"} - cls.inputs:
+            with pytest.raises(ValueError, match=f"'{name}' takes .* rows, got {inputs}"):
+                inputs_of(name, inputs)
     assert inputs_of("flatten", "vector") == "vector"
     with pytest.raises(ValueError, match="'autoencoder' takes image rows, got vector"):
         inputs_of("autoencoder", "vector")

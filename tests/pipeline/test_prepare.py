@@ -64,7 +64,9 @@ def test_pickled_arrays_are_refused(folder):
 
 
 def test_an_unknown_dataset_is_named_with_those_known(tmp_path):
-    with pytest.raises(ValueError, match=r"unknown dataset 'mnist'; params\.yaml may name: cifar10, digits, mnist5k"):
+    with pytest.raises(
+        ValueError, match=rf"unknown dataset 'mnist'; params\.yaml may name: {', '.join(sorted(DATASETS))}$"
+    ):
         prepare("mnist", tmp_path / "data", tmp_path / "prepared")
 
 

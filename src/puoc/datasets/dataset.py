@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Inputs = Literal["image", "vector", "sequence"]
+Inputs = Literal["image", "vector", "sequence", "text"]  # text: bytes, see puoc.datasets.texts
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Dataset(ABC):
     classes: ClassVar[tuple[str, ...]]  # names; the class number is the position
     counts: ClassVar[Mapping[str, tuple[int, ...]]]  # rows per class: {"all": ...} or {"train": ..., "test": ...}
     digest: ClassVar[str]  # puoc.prepare.content_digest of the arrays
-    scale: ClassVar[float]  # divisor that maps stored values to [0, 1]
+    scale: ClassVar[float]  # divisor that maps stored values to [0, 1]; 1 for texts
     files: ClassVar[tuple[RawFile, ...]]
     licence: ClassVar[str]
     citation: ClassVar[str]

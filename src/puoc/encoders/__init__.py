@@ -65,7 +65,7 @@ def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def inputs_of(encoder: str | None, inputs: str) -> str:
-    """Which inputs a method sees: ``image``, ``vector`` or ``sequence``.
+    """Which inputs a method sees: ``image``, ``vector``, ``sequence`` or ``text``.
 
     Parameters
     ----------
@@ -83,4 +83,4 @@ def inputs_of(encoder: str | None, inputs: str) -> str:
         plain(encoder)
     if inputs not in taken:
         raise ValueError(f"encoder {encoder!r} takes {' or '.join(sorted(taken))} rows, got {inputs}")
-    return "vector"
+    return getattr(ENCODERS.get(encoder), "gives", "vector")

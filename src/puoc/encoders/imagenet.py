@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -11,7 +11,8 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from puoc.estimator import Array, Compute, Encoder, PUSample, typed
+from puoc.encoders.frozen import Frozen
+from puoc.estimator import Array, typed
 from puoc.fetch.weights import weights_file
 from puoc.lanes import by_pixel, pixels_together
 from puoc.registry import encoder
@@ -23,7 +24,7 @@ _UNUSED = ("fc.", "classifier.")  # the layers that told ImageNet's classes apar
 
 @encoder("imagenet")
 @typed
-class ImageNet(Encoder):
+class ImageNet(Frozen):
     """Mean over the last map of a torchvision network: 512 values of ResNet-18, 1,280 of MobileNetV2.
 
     Images have values in [0, 1] and three channels, or one, which is repeated. Nothing is learned from a sample, so the
@@ -31,16 +32,10 @@ class ImageNet(Encoder):
     """
 
     inputs = frozenset({"image"})
-    frozen: ClassVar[bool] = True
 
     network: Literal["resnet18", "mobilenet_v2"]
     weights: Annotated[str, Field(pattern="^[0-9a-f]{8,64}$")]  # first digits of the file's sha256
     pixels: PositiveInt | None = None  # side to which images are resized; absent: none is
-
-    def fit_lanes(self, samples: list[PUSample], compute: Compute = Compute()) -> list[Self]:  # type: ignore[override]  # noqa: B008
-        """No sample changes anything."""
-        self.alpha_hat_, self.curve_, self.lane_map_ = None, {}, "loop"
-        return [self for _ in samples]
 
     @cached_property
     def trunk(self) -> nn.Module:
@@ -78,23 +73,3 @@ class ImageNet(Encoder):
             x = interpolate(x, size=(self.pixels, self.pixels), mode="bilinear", antialias=True)
         mean, std = (torch.tensor(values).reshape(3, 1, 1) for values in (_MEAN, _STD))
         return (x - mean) / std
-
-    def decision_function(self, X: Array) -> Array:
-        """Minus the squared norm of the features, (n,): no classifier, but every estimator scores."""
-        scores: Array = -np.square(self.encode(X)).sum(1)
-        return scores
-
-    def state(self) -> dict[str, Array]:
-        """Nothing: the weights are named by their digest."""
-        return {}
-
-    def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
-        """See ``Estimator``.
-
-        Raises
-        ------
-        ValueError : arrays, of which there are none.
-        """
-        if state:
-            raise ValueError(f"{self.name}: no arrays expected, got {sorted(state)}")
-        return self
