@@ -269,3 +269,48 @@ def test_an_epoch_has_the_published_number_of_steps(name: str, batching: Any, b:
 def test_a_shell_is_not_turned_inside_out() -> None:
     with pytest.raises(ValueError, match=r"'gamma': got 0.5, expected greater than or equal to 1"):
         method(gamma=0.5)
+
+
+@pytest.mark.parametrize(
+    ("output", "logit", "loss", "slope"),
+    [
+        (None, 0.0, np.log(2), -0.5),
+        ("sigmoid", 0.0, np.log1p(np.exp(-0.5)), -0.0944),
+        (None, -3.0, np.log1p(np.exp(3)), -0.953),
+        ("sigmoid", -3.0, np.log1p(np.exp(-0.0474259)), -0.0221),
+        (None, 30.0, 0.0, 0.0),
+        ("sigmoid", 30.0, 0.3133, 0.0),  # no loss of positives is below log(1 + 1/e)
+    ],
+)
+def test_released_a_second_sigmoid_bounds_the_loss_from_below_and_flattens_its_slope(
+    output: str | None, logit: float, loss: float, slope: float
+) -> None:
+    m = method(output=output, warmup_epochs=1)
+    net = m.build((5,)).double()
+    last = [part for part in net.head if isinstance(part, nn.Linear)][-1]
+    with torch.no_grad():
+        last.weight.zero_()
+        last.bias.fill_(logit)
+    value = a_step(m, net, rows(6, (5,)), rows(0, (5,)))
+    assert value.item() == pytest.approx(loss, abs=1e-4)
+    assert torch.autograd.grad(value, last.bias)[0].item() == pytest.approx(slope, abs=1e-3)
+
+
+def test_released_the_loss_and_the_search_take_the_sigmoid_for_a_logit() -> None:
+    x, m = rows(6, (1, 8, 8)), method(net="net", output="sigmoid", ascent_steps=11)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        net = m.build((1, 8, 8)).double()
+    score = partial(net, part="head", track=False)
+    z = net(x, part="features")
+    points = m.search(score, z, m.draws(x, x[:0], torch.Generator().manual_seed(1))["start"])
+    p_x, p_points = score(z), score(points)
+    assert ((p_x > 0) & (p_x < 1) & (p_points > 0) & (p_points < 1)).all()
+    by_hand = torch.log1p(torch.exp(-p_x)).mean() + 0.5 * torch.log1p(torch.exp(p_points)).mean()
+    torch.testing.assert_close(a_step(m, net, x, x[:0]), by_hand)
+    X = x.float().numpy()
+    released, plain = (method(batching="p", net="net", epochs=3, output=one).fit(X) for one in ("sigmoid", None))
+    assert released.curve_["loss"][-1] > np.log1p(np.exp(-1)) + 0.5 * np.log(2)
+    scores = released.decision_function(X)
+    assert ((scores > 0) & (scores < 1)).all()
+    assert np.abs(scores - plain.decision_function(X)).max() > 1e-3

@@ -42,10 +42,15 @@ class ShellSearch(Deep):
     warmup_epochs: NonNegativeInt  # first epochs without the adversarial loss (deviation 12)
     net: Literal["lenet", "net"]  # for images (deviation 9)
     space: Literal["feature", "input"]  # in which the search takes place
+    #: sigmoid, as released: what the losses and the search take for a logit, and the score, is its sigmoid
+    output: Literal["sigmoid"] | None = None
 
     def build(self, shape: tuple[int, ...]) -> nn.Module:
         """See ``Deep``."""
-        return halves_for(shape, self.net)
+        net = halves_for(shape, self.net)
+        if self.output == "sigmoid":
+            net.head.append(nn.Sigmoid())
+        return net
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
         """Where the search starts: N(0, I), a point for each anchor."""
