@@ -6,13 +6,14 @@ is no loop. A sweep's plan carries every configuration by value.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from puoc.cells import pool
 from puoc.datasets import DATASETS
 from puoc.digests import code_digest, draw_digest, scoring_digest
-from puoc.encoders import inputs_of
+from puoc.encoders import PLAIN, inputs_of
 from puoc.files import write_bytes, write_json
 from puoc.params import Params, Table, Tune
 from puoc.records import Encoding, Prior, content_id
@@ -172,7 +173,17 @@ def _takes_not(params: Params, name: str, cls: Any, encoder: str | None, dataset
     if given in cls.inputs:
         return None
     through = f" through the encoder {encoder}" if encoder else ""
-    return f"{name} takes {' or '.join(sorted(cls.inputs))} rows; {dataset}{through} gives {given} rows"
+    reason = f"{name} takes {' or '.join(sorted(cls.inputs))} rows; {dataset}{through} gives {given} rows"
+    return f"{reason}{_advice(cls, DATASETS[dataset].inputs)}"
+
+
+def _advice(cls: Any, inputs: str) -> str:
+    """Which encoders would make of these rows what a method takes."""
+    able = []
+    for name in (*PLAIN, *sorted(ENCODERS)):
+        with suppress(ValueError):  # it takes other rows
+            able += [name] if inputs_of(name, inputs) in cls.inputs else []
+    return f"; an encoder that fits: {' or '.join(able)}" if able else ""
 
 
 def _plan_data(name: str) -> dict[str, Any]:
