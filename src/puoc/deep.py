@@ -20,7 +20,8 @@ from puoc.lanes import Lane, Lanes, OneLane, StackedLanes, by_pixel, choose, pix
 Batching = Literal["p", "union", "equal"]
 Noise = dict[str, Tensor]
 
-_AT_ONCE = 1024  # rows
+_AT_ONCE = 1024  # rows, if they are not larger than images of 3x32x32
+_VALUES_AT_ONCE = _AT_ONCE * 3 * 32 * 32
 
 
 class FittedNet(Estimator):
@@ -37,11 +38,15 @@ class FittedNet(Estimator):
         return self.evaluate(self.net_, X)
 
     def evaluate(self, what: Callable[[Tensor], Tensor], X: Array) -> Array:
-        """What a part of the trained network gives for rows (n, *shape): in evaluation mode, in chunks."""
+        """What a part of the trained network gives for rows (n, *shape): in evaluation mode, in chunks.
+
+        A chunk of large rows has few of them, so that what the layers hold of it does not grow with the images.
+        """
         like, chunks = next(self.net_.parameters()), []
+        at_once = max(min(_VALUES_AT_ONCE // max(int(np.prod(X.shape[1:])), 1), _AT_ONCE), 1)
         with torch.no_grad():
-            for start in range(0, max(len(X), 1), _AT_ONCE):
-                chunk = torch.tensor(X[start : start + _AT_ONCE]).to(like)
+            for start in range(0, max(len(X), 1), at_once):
+                chunk = torch.tensor(X[start : start + at_once]).to(like)
                 chunks.append(what(by_pixel(chunk)).cpu().numpy())
         found: Array = np.concatenate(chunks)
         return found
