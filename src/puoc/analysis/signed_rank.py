@@ -46,7 +46,7 @@ def signed_rank_test(differences: ArrayLike, alternative: Alternative = "two-sid
     ------
     ValueError : no pair, more than one axis, text, or a value that is not finite.
     """
-    rounded = np.round(_finite(differences), _DIGITS)
+    rounded = rounded_differences(differences)
     moved = rounded[rounded != 0]
     n, n_zero = len(rounded), len(rounded) - len(moved)
     if len(moved) == 0:
@@ -70,7 +70,7 @@ def shift_with_interval(differences: ArrayLike, level: float = 0.95) -> tuple[fl
     ------
     ValueError : as ``signed_rank_test``.
     """
-    values = np.round(_finite(differences), _DIGITS)
+    values = rounded_differences(differences)
     n = len(values)
     first, second = np.triu_indices(n)
     walsh = np.sort((values[first] + values[second]) / 2)
@@ -92,6 +92,34 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
+
+
+def rounded_differences(differences: ArrayLike) -> NDArray[np.float64]:
+    """Differences as they are ranked, to 10 digits.
+
+    Raises
+    ------
+    ValueError : as ``signed_rank_test``.
+    """
+    return np.round(_finite(differences), _DIGITS)
+
+
+def midranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks from 1 along the last axis, equal values sharing their mean rank."""
+    from scipy.stats import rankdata
+
+    ranks: NDArray[np.float64] = rankdata(values, axis=-1)
+    return ranks
+
+
+def null_rank_sums(n: int) -> NDArray[np.float64]:
+    """Chance of each sum of positive ranks, 0 to n(n+1)/2, of n untied pairs without a difference."""
+    chances = np.zeros(n * (n + 1) // 2 + 1)
+    chances[0] = 1.0
+    for rank in range(1, n + 1):
+        chances = chances / 2
+        chances[rank:] += chances[:-rank].copy()
+    return chances
 
 
 def _finite(values: ArrayLike) -> NDArray[np.float64]:

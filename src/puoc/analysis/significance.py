@@ -9,12 +9,20 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from puoc.analysis.effects import bayesian_signed_rank, rank_biserial, rank_biserial_interval
 from puoc.analysis.frames import frame, present
 from puoc.analysis.plans import EntryPlan, TablePlan
 from puoc.analysis.results import class_averages, scored
-from puoc.analysis.signed_rank import holm, shift_with_interval, signed_rank_test, smallest_p
+from puoc.analysis.signed_rank import (
+    holm,
+    rounded_differences,
+    shift_with_interval,
+    signed_rank_test,
+    smallest_p,
+)
 from puoc.analysis.summary import AVERAGE
 
 #: What is repeated, and what that does not show.
@@ -37,6 +45,14 @@ SIGNIFICANCE = {
     "shift": "float",  # Hodges-Lehmann
     "shift_low": "float",  # 95 % interval
     "shift_high": "float",
+    "n_better": "int",  # pairs in which the entry is higher; n_zero are ties
+    "n_worse": "int",
+    "effect": "float",  # matched rank-biserial correlation, -1 to 1
+    "effect_low": "float",  # 95 % bootstrap interval
+    "effect_high": "float",
+    "chance_worse": "float",  # Bayesian signed-rank: lower by more than the region of practical equivalence
+    "chance_equal": "float",
+    "chance_better": "float",
     "statistic": "float",
     "p": "float",  # two-sided
     "p_greater": "float",  # one-sided: entry better
@@ -111,10 +127,21 @@ def _scores(plan: TablePlan, entry: EntryPlan, rows: pd.DataFrame, *, average: b
 def _tested(differences: Any) -> dict[str, Any]:
     test = signed_rank_test(differences)
     shift, low, high = shift_with_interval(differences)
+    rounded = rounded_differences(differences)
+    effect_low, effect_high = rank_biserial_interval(differences)
+    chances = bayesian_signed_rank(differences)
     return asdict(test) | {
+        "n_better": int((rounded > 0).sum()),
+        "n_worse": int((rounded < 0).sum()),
+        "effect": rank_biserial(differences),
+        "effect_low": effect_low,
+        "effect_high": effect_high,
+        "chance_worse": chances.lower,
+        "chance_equal": chances.equal,
+        "chance_better": chances.higher,
         "p_greater": signed_rank_test(differences, "greater").p,
         "min_p": smallest_p(test.n),
-        "mean_difference": float(differences.mean()),
+        "mean_difference": float(np.sort(rounded).mean()),  # sorted: the order of rows changes no digit
         "shift": shift,
         "shift_low": low,
         "shift_high": high,
@@ -122,7 +149,16 @@ def _tested(differences: Any) -> dict[str, Any]:
 
 
 def _untested(why: str) -> dict[str, Any]:
-    return {"n": 0, "n_zero": 0, "n_ties": 0, "method": "not tested", "note": why, "warning": ""}
+    return {
+        "n": 0,
+        "n_zero": 0,
+        "n_ties": 0,
+        "n_better": 0,
+        "n_worse": 0,
+        "method": "not tested",
+        "note": why,
+        "warning": "",
+    }
 
 
 def _adjust(family: list[dict[str, Any]]) -> None:

@@ -1,0 +1,242 @@
+"""Effects, ranks and power against enumerated cases, other implementations and a published example."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import friedmanchisquare, rankdata
+from test_analysis import ORACLE, plan, rows
+
+from puoc.analysis.effects import (
+    PAIRS_FOR_BOOTSTRAP,
+    bayesian_signed_rank,
+    rank_biserial,
+    rank_biserial_interval,
+    shift_bootstrap,
+)
+from puoc.analysis.evidence import evidence_table
+from puoc.analysis.plans import EntryPlan, TablePlan
+from puoc.analysis.power import power, seeds_for_power, seeds_to_reject
+from puoc.analysis.protocol import protocol_table
+from puoc.analysis.ranks import critical_difference, friedman, groups, rank_table
+from puoc.analysis.signed_rank import null_rank_sums, shift_with_interval, signed_rank_test
+from puoc.analysis.summary import summarise
+
+coarse = st.lists(st.integers(-4, 4).map(lambda step: step / 50), min_size=1, max_size=12)
+DEGENERATE = ([], [[0.1]], ["a"], [0.1, float("nan")], [0.1, float("inf")])
+
+
+@given(coarse)
+def test_the_rank_biserial_correlation_by_its_definition(differences: list[float]) -> None:
+    moved = np.array([d for d in differences if d])
+    ranks = rankdata(np.abs(moved).round(10))
+    expected = (ranks[moved > 0].sum() - ranks[moved < 0].sum()) / ranks.sum() if len(moved) else 0.0
+    assert rank_biserial(differences) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("differences", [[0.1] * 6, [0.0] * 6, [-0.2, -0.1, -0.3, -0.1, -0.5]])
+def test_differences_of_one_sign_have_an_interval_of_one_point(differences: list[float]) -> None:
+    low, high = rank_biserial_interval(differences)
+    assert low == high == rank_biserial(differences)
+
+
+def test_the_hodges_lehmann_shift_is_the_median_of_all_pairwise_means() -> None:
+    values = np.random.default_rng(3).normal(0.2, 1, 9).round(3)
+    means = [(a + b) / 2 for a, b in combinations_with_replacement(values, 2)]
+    assert shift_with_interval(values)[0] == pytest.approx(np.median(means), abs=1e-12)
+    low, high = shift_bootstrap(values)
+    assert low is not None
+    assert high is not None
+    assert low < np.median(means) < high
+
+
+def test_fewer_than_five_pairs_have_no_bootstrap_interval() -> None:
+    few = [0.1] * (PAIRS_FOR_BOOTSTRAP - 1)
+    assert rank_biserial_interval(few) == shift_bootstrap(few) == (None, None)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.floats(-0.2, 0.2), min_size=5, max_size=12), st.randoms())
+def test_the_order_of_pairs_changes_no_digit(differences: list[float], random: object) -> None:
+    shuffled = differences.copy()
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    for statistic in (rank_biserial, rank_biserial_interval, shift_bootstrap, bayesian_signed_rank):
+        assert statistic(shuffled) == statistic(differences)
+
+
+@pytest.mark.parametrize("strange", DEGENERATE, ids=repr)
+def test_what_is_no_list_of_differences_is_refused_in_words(strange: list[object]) -> None:
+    for statistic in (rank_biserial, rank_biserial_interval, shift_bootstrap, bayesian_signed_rank):
+        with pytest.raises(ValueError, match=r"expected|not finite"):
+            statistic(strange)  # type: ignore[operator]
+
+
+def test_the_bayesian_chances_against_a_plain_simulation() -> None:
+    values = np.random.default_rng(5).normal(0.012, 0.02, 8).round(4)
+    gen = np.random.default_rng(99)
+    with_prior = np.concatenate([[0.0], values])
+    counts = np.zeros(3)
+    for _ in range(3000):
+        weights = gen.gamma([0.5] + [1.0] * len(values))
+        weights /= weights.sum()
+        sides = np.zeros(3)
+        for (a, wa), (b, wb) in product(zip(with_prior, weights, strict=True), repeat=2):
+            sides[0 if a + b < -0.02 else 2 if a + b > 0.02 else 1] += wa * wb
+        counts[np.argmax(sides)] += 1
+    found = bayesian_signed_rank(values)
+    assert [found.lower, found.equal, found.higher] == pytest.approx(counts / 3000, abs=0.03)
+
+
+def test_the_bayesian_chances_add_up_and_turn_round_with_the_sides() -> None:
+    values = np.array([0.03, -0.01, 0.05, 0.0, 0.02, -0.04])
+    found, mirrored = bayesian_signed_rank(values), bayesian_signed_rank(-values)
+    assert found.lower + found.equal + found.higher == pytest.approx(1)
+    assert (found.lower, found.equal, found.higher) == pytest.approx(
+        (mirrored.higher, mirrored.equal, mirrored.lower), abs=0.04
+    )
+    assert bayesian_signed_rank([0.0] * 5).equal == 1
+    assert bayesian_signed_rank([0.01] * 5).equal == 1  # no further than the region reaches
+    assert bayesian_signed_rank([0.3] * 9).higher > 0.999
+    with pytest.raises(ValueError, match=r"rope is -0\.1"):
+        bayesian_signed_rank(values, rope=-0.1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 9), st.integers(2, 6), st.integers(0, 10**6))
+def test_friedman_is_scipys_and_invariant(n: int, k: int, seed: int) -> None:
+    gen = np.random.default_rng(seed)
+    values = gen.integers(0, 4, (n, k)) / 100  # many ties
+    found = friedman(values)
+    assert sum(found.average_ranks) == pytest.approx(k * (k + 1) / 2)
+    assert friedman(values[gen.permutation(n)]).p == found.p
+    if k > 2 and (values != values[:, :1]).any():
+        assert found.chi_squared == pytest.approx(friedmanchisquare(*values.T).statistic, rel=1e-9, abs=1e-9)
+
+
+def test_friedman_by_hand_and_at_its_ends() -> None:
+    agreeing = friedman([[0.3, 0.2, 0.1]] * 4)
+    assert agreeing.average_ranks == (1, 2, 3)
+    assert (agreeing.chi_squared, agreeing.f, agreeing.p) == (8.0, float("inf"), 0.0)
+    tied = friedman([[0.5, 0.5], [0.5, 0.5]])
+    assert (tied.average_ranks, tied.chi_squared, tied.p) == ((1.5, 1.5), 0.0, 1.0)
+
+
+@pytest.mark.parametrize("strange", [[[1.0, 2.0]], [[1.0], [2.0]], [1.0, 2.0], [["a", "b"]] * 2])
+def test_friedman_refuses_what_is_no_table(strange: object) -> None:
+    with pytest.raises(ValueError, match="two blocks and two methods expected"):
+        friedman(strange)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="1 of 4 values are not finite"):
+        friedman([[0.1, float("nan")], [0.2, 0.3]])
+
+
+def test_critical_differences_and_groups_of_a_published_example() -> None:
+    """Demsar (2006), section 3.2.4: four variants of C4.5 on 14 datasets, average ranks as printed there."""
+    ranks = [3.143, 2.000, 2.893, 1.964]  # plain, with m, with cf, with both
+    assert critical_difference(14, 4) == pytest.approx(1.25, abs=0.005)
+    assert critical_difference(14, 4, 0.1) == pytest.approx(1.12, abs=0.005)
+    assert groups(ranks, critical_difference(14, 4)) == [(3, 1, 2, 0)]
+    assert groups(ranks, critical_difference(14, 4, 0.1)) == [(3, 1, 2), (2, 0)]
+
+
+@given(st.lists(st.floats(1, 8), min_size=1, max_size=8), st.floats(0, 4))
+def test_groups_cover_all_and_none_lies_inside_another(ranks: list[float], difference: float) -> None:
+    found = groups(ranks, difference)
+    assert {at for group in found for at in group} == set(range(len(ranks)))
+    for group in found:
+        spread = [ranks[at] for at in group]
+        assert max(spread) - min(spread) <= difference + 1e-9
+        assert not any(set(group) < set(other) for other in found)
+
+
+A, B, C = (EntryPlan(name, name, "pu", None, "pu", "published") for name in "ABC")
+
+
+def test_ranks_of_a_table_by_hand() -> None:
+    asked = plan(seeds=1, cells=("x", "y", "z"), entries=(A, B, C, ORACLE))
+    values = {("A", "x"): [0.9], ("A", "y"): [0.9], ("A", "z"): [0.7], ("B", "x"): [0.8], ("B", "y"): [0.9]}
+    values |= {("B", "z"): [0.8], ("C", "x"): [0.7], ("C", "y"): [0.5], ("C", "z"): [0.6]}
+    values |= {("pn_oracle", cell): [1.0] for cell in "xyz"}
+    table = rank_table(asked, summarise(asked, rows(asked, values))).set_index("entry")
+    assert list(table.index) == ["A", "B", "C"]
+    assert table["average_rank"].tolist() == pytest.approx([(1 + 1.5 + 2) / 3, (2 + 1.5 + 1) / 3, 3])
+    assert table[["wins", "ties", "losses"]].to_numpy().tolist() == [[1, 1, 1], [1, 1, 1], [0, 0, 3]]
+    assert set(table["groups"]) == {"a"}  # three cells tell nothing apart
+    assert table["critical_difference"].iloc[0] == pytest.approx(critical_difference(3, 3))
+
+
+def test_a_cell_with_a_hole_is_left_out_of_the_ranks_and_said() -> None:
+    asked = plan(seeds=2, cells=("x", "y", "z"), entries=(A, B, C))
+    values = {(name, cell): [0.6, 0.7] for name in "AB" for cell in "xyz"} | {("C", c): ["failed"] * 2 for c in "xyz"}
+    values[("A", "y")] = [0.6, "failed"]
+    table = rank_table(asked, summarise(asked, rows(asked, values))).set_index("entry")
+    assert table.loc[["A", "B"], "average_rank"].tolist() == [1.5, 1.5]
+    assert np.isnan(table.loc["C", "average_rank"])
+    assert table["note"].unique().tolist() == ["no full cell: C; 2 of 3 cells have every entry"]
+    assert rank_table(asked, summarise(asked, None))["note"].iloc[0].startswith("no full cell: A, B, C")
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_the_null_distribution_by_enumeration(n: int) -> None:
+    sums = [sum(r for r, plus in zip(range(1, n + 1), s, strict=True) if plus) for s in product((0, 1), repeat=n)]
+    assert null_rank_sums(n) == pytest.approx(np.bincount(sums, minlength=n * (n + 1) // 2 + 1) / 2**n)
+
+
+def test_power_is_the_rejection_rate_of_the_test_itself() -> None:
+    gen = np.random.default_rng(8)
+    draws = [signed_rank_test(gen.normal(0.9, 1, 9)).p for _ in range(1500)]
+    assert power(9, 0.9) == pytest.approx(np.mean(np.array(draws) < 0.05), abs=0.04)
+    adjusted = np.mean(np.array(draws) < 0.05 / 5)
+    assert power(9, 0.9, comparisons=5) == pytest.approx(adjusted, abs=0.04)
+
+
+def test_power_at_no_effect_stays_below_the_level_and_grows_with_the_effect() -> None:
+    assert power(20, 0.0) <= 0.06
+    found = [power(12, effect) for effect in (0.0, 0.5, 1.0, 2.0)]
+    assert found == sorted(found)
+    assert power(5, 3.0) == 0.0  # five pairs cannot reach .05
+    assert power(6, 3.0) > 0.9
+
+
+def test_seeds_for_a_power_are_the_fewest() -> None:
+    n = seeds_for_power(1.0, 0.8, comparisons=4)
+    assert n is not None
+    assert power(n, 1.0, 4) >= 0.8 > power(n - 1, 1.0, 4)
+    assert seeds_for_power(0.01) is None
+    assert [seeds_to_reject(m) for m in (1, 2, 40)] == [6, 7, 11]
+
+
+@pytest.mark.parametrize("asked", [(0, 1.0), (5, float("nan")), (5, 1.0, 0), (5, 1.0, 1, 1.5)])
+def test_power_refuses_what_makes_no_sense(asked: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        power(*asked)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"got a power of 1\.2"):
+        seeds_for_power(1.0, 1.2)
+
+
+def test_what_ten_seeds_can_show_over_forty_cells_is_known_before_a_run() -> None:
+    names = ("oc_svm", "drocc", "csi", "oc_cnn")
+    twins = [EntryPlan(f"pu_{name}", f"pu_{name}", "pu_oc", name, "pu", "published") for name in names]
+    parents = [EntryPlan(name, name, "oc", None, "pu", "published") for name in names]
+    asked = TablePlan("t", "one_vs_all", "cifar10", "T", tuple("abcdefghij"), (*twins, *parents), tuple(range(10)))
+    cells, average = evidence_table(asked).to_dict("records")
+    assert (cells["comparisons"], average["comparisons"]) == (40, 4)
+    assert cells["min_p_adjusted"] == pytest.approx(40 * 2 / 1024)
+    assert cells["seeds_to_reject"] == 11
+    assert cells["power_2"] == 0.0
+    assert average["power_2"] > 0.9
+
+
+def test_the_protocol_table_by_hand() -> None:
+    asked = plan(seeds=2, cells=("a", "b"), entries=(A, B))
+    values = {("A", "a"): [0.5, 0.6], ("A", "b"): [0.7, 0.8], ("B", "a"): [0.5, "failed"], ("B", "b"): [0.5, 0.5]}
+    told = rows(asked, values)
+    told["auc_train_pool"] = told["auc"] + np.where(told["cell"] == "a", 0.1, 0.2)
+    table = protocol_table(asked, told).set_index("entry")
+    assert table.loc["A", ["gain", "held_out", "train_pool"]].tolist() == pytest.approx([0.15, 0.65, 0.8])
+    assert table.loc["B", "n_seeds"] == 1
+    assert table.loc["B", "note"] == "1 of 2 seeds have every cell"
+    assert protocol_table(asked, None)["note"].tolist() == ["the table was not run"] * 2
