@@ -14,10 +14,12 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 #: Modules of puoc whose code can change what a method learns. Others are contracts, records and plumbing.
-_LEARNING = ("methods", "priors", "encoders", "solvers", "estimator", "deep", "lanes", "risks", "nets", "augment")
+_LEARNING = frozenset(
+    ("methods", "priors", "encoders", "solvers", "estimator", "deep", "lanes", "risks", "nets", "trunks", "augment")
+)
 #: Modules of puoc that decide which rows a sample holds. Which samples a scenario asks for is in the questions.
-_DRAWING = ("draws", "prepare", "datasets")
-_SCORING = ("scoring",)
+_DRAWING = frozenset(("draws", "prepare", "datasets"))
+_SCORING = frozenset(("scoring",))
 
 
 def code_digest(module: str, *others: str) -> str:
@@ -38,7 +40,7 @@ def scoring_digest() -> str:
     return _digest(_reached({"puoc.scoring"}, _SCORING))
 
 
-def _reached(starts: set[str], among: tuple[str, ...]) -> set[str]:
+def _reached(starts: set[str], among: frozenset[str]) -> set[str]:
     reached, queue = set(starts), list(starts)
     while queue:
         for module in _imports(queue.pop()):
