@@ -46,14 +46,18 @@ class Params(NamedTuple):
     tune: dict[str, Tune]
 
 
-def read_params(path: Path, root: Path | None = None) -> Params:
+def read_params(path: Path, root: Path | None = None, tune: dict[str, Any] | None = None) -> Params:
     """Read and check a params file; raises AskedWrongly with every fault in it.
 
     Parameters
     ----------
     root : the project's folder, where ``tuning/spaces`` lies; default: the folder of the file.
+    tune : stands in the place of the file's section of that name.
     """
-    return _Reader(YamlFile(path), path.parent if root is None else root).read()
+    file = YamlFile(path)
+    if tune is not None and isinstance(file.data, dict):
+        file.data = file.data | {"tune": tune}
+    return _Reader(file, path.parent if root is None else root).read()
 
 
 class _Reader(Entries):

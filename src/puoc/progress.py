@@ -52,7 +52,7 @@ class Reporter:
         elif time.monotonic() - self._last > _EVERY:
             self._last = time.monotonic()
             done = f"{state.ok + state.failed}/{state.wanted} {state.what}"
-            self.console.print(f"{self.title}: {done}, {note}", highlight=False)
+            self.console.print(f"{self.title}: {done}, {note}", highlight=False, soft_wrap=True)
 
     def _note(self, state: State) -> str:
         parts = [f"{state.failed} failed"] if state.failed else []
@@ -60,9 +60,11 @@ class Reporter:
             parts.append(
                 f"{state.waiting} computed elsewhere" + (f" by {state.waiting_for}" if state.waiting_for else "")
             )
-        done = state.ok + state.failed
+        if state.running is not None:
+            parts.append(f"{state.running} running, {state.remaining} remaining")
+        one, done = "fit" if state.running is None else "configuration", state.ok + state.failed
         left = (time.monotonic() - self.started) / done * state.remaining if done else None
-        parts.append(f"ETA {_clock(left)}" if left is not None else "ETA after the first fit")
+        parts.append(f"ETA {_clock(left)}" if left is not None else f"ETA after the first {one}")
         return ", ".join(parts)
 
 

@@ -16,6 +16,7 @@ from puoc.bind import Asked
 from puoc.datasets import DATASETS
 from puoc.estimator import Compute
 from puoc.executors.encode import encode
+from puoc.executors.inline import InlineExecutor
 from puoc.executors.job import Done, Job, compute
 from puoc.executors.lifeline import session
 from puoc.executors.local import Died, LocalExecutor
@@ -39,6 +40,7 @@ class Progress(NamedTuple):
     waiting: int
     waiting_for: str | None = None
     what: str = "fits"
+    running: int | None = None  # where that is known
 
     @property
     def remaining(self) -> int:
@@ -88,17 +90,12 @@ class Runner:
                 continue
             wanted[fit.id] = fit
             tests[fit.id][one.trial.id] = one.trial.test
-        missing = {
-            fit_id: fit
-            for fit_id, fit in wanted.items()
-            if not all(self.ledger.has(fit_id, trial_id) for trial_id in tests[fit_id])
-            and (self.ledger.is_final(fit_id) or self._is_due(fit_id))
-        }
+        missing = {fit_id: fit for fit_id, fit in wanted.items() if self.is_missing(fit_id, tests[fit_id])}
         counts: Counter[str] = Counter(ok=0, failed=0, known=0)
         if not missing:
             return counts
         waves = self._waves(missing)
-        self._check_data(fit for wave in waves for fit in wave.values())
+        self.check_data(fit for wave in waves for fit in wave.values())
         self._load_libraries({fit.method for wave in waves for fit in wave.values()})
         self._check_device()
         total = sum(map(len, waves))
@@ -115,6 +112,12 @@ class Runner:
                         self.reasons[done.fit_id] = done.reason or "no reason is known"
                     self.on_done([done.fit_id])
         return counts
+
+    def is_missing(self, fit_id: str, trial_ids: Iterable[str]) -> bool:
+        """Whether a fit, or its score on one of these test sets, is to be computed by this run."""
+        if all(self.ledger.has(fit_id, trial_id) for trial_id in trial_ids):
+            return False
+        return self.ledger.is_final(fit_id) or self._is_due(fit_id)
 
     def _waves(self, missing: dict[str, Fit]) -> list[dict[str, Fit]]:
         """What is to be computed, every fit after those whose answers it takes."""
@@ -151,7 +154,9 @@ class Runner:
     def _encoded(self, wanted: int, done: int, what: str) -> None:
         self.on_progress(Progress(wanted, done, 0, 0, what=what))
 
-    def _executor(self) -> LocalExecutor | RayExecutor:
+    def _executor(self) -> LocalExecutor | RayExecutor | InlineExecutor:
+        if self.settings["executor"] == "inline":
+            return InlineExecutor(compute)
         if self.settings["executor"] == "ray":
             from puoc.executors.ray import RayExecutor
 
@@ -159,7 +164,7 @@ class Runner:
         return LocalExecutor(self._n_workers(), compute)
 
     def _drive(
-        self, executor: LocalExecutor | RayExecutor, jobs: list[Job], counts: Counter[str], wanted: int
+        self, executor: LocalExecutor | RayExecutor | InlineExecutor, jobs: list[Job], counts: Counter[str], wanted: int
     ) -> Iterator[Done]:
         """Run jobs until every fit has an outcome; one held elsewhere is looked at again, a dead worker's once more."""
         died: Counter[str] = Counter()
@@ -245,8 +250,8 @@ class Runner:
         if not self.ledger.is_final(fit.id):
             self.ledger.put(FitResult(fit=fit, status="skipped", reason=reason))
 
-    def _check_data(self, fits: Iterable[Fit]) -> None:
-        """Refuse what would fail every fit and use up its attempts."""
+    def check_data(self, fits: Iterable[Fit]) -> None:
+        """Refuse what would fail every fit and use up its attempts: data that are missing or not the plan's."""
         prepared = self.root / "work" / "prepared"
         for name, expected in sorted({(fit.sample.dataset, fit.sample.data_digest) for fit in fits}):
             got = Prepared.open(prepared / name).digest

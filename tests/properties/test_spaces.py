@@ -119,5 +119,5 @@ def test_a_printed_grid_is_there_to_the_letter_and_counted_in_the_readme(method:
 
 @pytest.mark.parametrize("method", sorted(METHODS.keys() - PRINTED.keys()))
 def test_a_grid_that_is_not_printed_is_refused_with_what_there_is(method: str) -> None:
-    with pytest.raises(AskedWrongly, match="no space 'grid'; it has: .*published.*wide"):
+    with pytest.raises(AskedWrongly, match=r"no space 'grid'; it has: .*published.*wide"):
         read_space(SPACES, method, "grid")

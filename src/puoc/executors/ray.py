@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -19,6 +21,31 @@ os.environ.setdefault("RAY_USAGE_STATS_REPORT_URL", "http://127.0.0.1:9")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 _STORE = 200 * 2**20  # bytes of shared memory for Ray's objects: jobs are small, arrays are read from files
+
+
+def start(n_cpus: int, n_gpus: int = 0, address: str | None = None) -> Any:
+    """Ray, joined to the cluster at ``address``, else started on this machine with so many CPUs and GPUs.
+
+    Raises
+    ------
+    ConnectionError : no cluster answers at the address.
+    """
+    import ray
+
+    own = {"num_cpus": n_cpus, "num_gpus": n_gpus, "object_store_memory": _STORE, "include_dashboard": False}
+    # actors find what this process finds, from a checkout as from an installed package
+    paths = os.pathsep.join(path for path in sys.path if path)
+    before = signal.getsignal(signal.SIGTERM)
+    ray.init(
+        address=address or "local",
+        log_to_driver=False,
+        logging_level="ERROR",
+        runtime_env={"env_vars": {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}},
+        **({} if address else own),
+    )
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)  # ray.init has put its own in its place
+    return ray
 
 
 class _Actor:
@@ -46,17 +73,7 @@ class RayExecutor:
         self.ray: Any = ray
         self._started = not self.ray.is_initialized()
         if self._started:
-            address = os.environ.get("RAY_ADDRESS")
-            own = {} if address else {"num_cpus": n_workers, "object_store_memory": _STORE, "include_dashboard": False}
-            # actors find what this process finds, from a checkout as from an installed package
-            paths = os.pathsep.join(path for path in sys.path if path)
-            self.ray.init(
-                address=address,
-                log_to_driver=False,
-                logging_level="ERROR",
-                runtime_env={"env_vars": {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}},
-                **own,
-            )
+            start(n_workers, address=os.environ.get("RAY_ADDRESS"))
         self._call = call
         self._free = [self._new() for _ in range(n_workers)]
 

@@ -1,0 +1,161 @@
+"""What can be seen to go wrong before anything is started: machines, disk, ledger, versions, MLflow's store, time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from puoc.ledger import Ledger
+from puoc.records import Fit
+from puoc.sweep.cluster import NodeReport, Present, Wanted, ask_nodes, present_here, present_in, versions_here
+
+_GIB = 2**30
+_RESERVE = _GIB  # bytes to be free beside what the sweep writes
+_LOOKED_AT = 200  # files of the ledger, to tell how large a fit's are
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    what: str
+    says: str
+    is_fault: bool = False
+
+
+def machines(wanted: Wanted, present: Present) -> list[Finding]:
+    """What is wanted against what is there."""
+    where = f"in {present.nodes} nodes" if wanted.address else "on this machine"
+    asked = f"{wanted.workers} asked" if wanted.workers else "one worker each"
+    few_cpus = (wanted.workers or 1) > present.cpus
+    gpus = f"{wanted.gpus} asked, {present.gpus} present {where}"
+    where_to = "; expected --gpus of at most that, or an --address with more" if wanted.gpus > present.gpus else ""
+    change = "; expected --workers, or compute.workers in params.yaml, of at most that" if few_cpus else ""
+    return [
+        Finding("CPUs", f"{asked}, {present.cpus} present {where}{change}", few_cpus),
+        Finding("GPUs", gpus + where_to, wanted.gpus > present.gpus),
+    ]
+
+
+def here(wanted: Wanted) -> list[Finding]:
+    """``machines`` of this one."""
+    return machines(wanted, present_here())
+
+
+def cluster(ray: Any, wanted: Wanted, root: Path) -> list[Finding]:
+    """What the nodes of a joined cluster have, whether they share the ledger, and whether their versions are equal."""
+    nodes = ask_nodes(ray, (root / "ledger").resolve())
+    return [*machines(wanted, present_in(ray)), *_shared(nodes), *_versions(nodes)]
+
+
+def _shared(nodes: list[NodeReport]) -> list[Finding]:
+    faults = [Finding("ledger", f"node {node.host}: {node.fault}", is_fault=True) for node in nodes if node.fault]
+    return faults or [Finding("ledger", f"written by {len(nodes)} nodes and seen here")]
+
+
+def _versions(nodes: list[NodeReport]) -> list[Finding]:
+    mine, faults = versions_here(), []
+    for node in nodes:
+        for name in sorted(mine.keys() | node.versions.keys()):
+            got, expected = node.versions.get(name, "none"), mine.get(name, "none")
+            if got != expected:
+                faults.append(Finding("versions", f"node {node.host} has {name} {got}; expected {expected}", True))
+    words = ", ".join(f"{name} {value}" for name, value in mine.items())
+    return faults or [Finding("versions", words + (f", equal on {len(nodes)} nodes" if len(nodes) > 1 else ""))]
+
+
+def local(root: Path, missing: int = 0) -> list[Finding]:
+    """Disk, the ledger's folder, versions and MLflow's store on this machine.
+
+    Parameters
+    ----------
+    missing : fits that are to be recorded.
+    """
+    return [*_disk(root, missing), *_ledger(root), *_versions([]), _store(root)]
+
+
+def _disk(root: Path, missing: int) -> list[Finding]:
+    each = _bytes_of_a_fit(root / "ledger")
+    need = _RESERVE + missing * each
+    found = []
+    for what, folder, wanted in (
+        ("ledger's disk", root, need),
+        ("temporary folder", Path(tempfile.gettempdir()), _GIB),
+    ):
+        free = shutil.disk_usage(folder).free
+        words = f"{free / _GIB:.1f} GiB free, {wanted / _GIB:.1f} GiB wanted"
+        if what == "ledger's disk" and missing:
+            words += f" (1 GiB and {missing} fits of {each / 2**20:.2f} MiB)"
+        found.append(Finding(what, words, free < wanted))
+    return found
+
+
+def _bytes_of_a_fit(ledger: Path) -> int:
+    """Mean size of a fit's record, model and scores, from a part of the ledger; 1 MiB before there is any."""
+    total = records = 0
+    for folder in sorted(ledger.glob("[0-9a-f][0-9a-f]")):
+        for item in os.scandir(folder):
+            with suppress(FileNotFoundError):
+                total += item.stat().st_size
+                records += item.name.endswith(".json")
+        if records >= _LOOKED_AT:
+            break
+    return total // records if records else 2**20
+
+
+def _ledger(root: Path) -> list[Finding]:
+    folder = root / "ledger"
+    try:
+        folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".doctor-") as inside:
+            first, second = Path(inside, "a"), Path(inside, "b")
+            first.write_bytes(b"")
+            os.link(first, second)
+    except OSError as error:
+        says = f"{folder}: {error.strerror}; expected a folder that takes files and hard links"
+        return [Finding("ledger", says, is_fault=True)]
+    return [Finding("ledger", f"{folder} takes files and hard links")]
+
+
+def _store(root: Path) -> Finding:
+    """MLflow's store, if there is one: its schema is the one of the installed mlflow."""
+    from puoc.tracking.store import Busy, Store, TrackingError
+
+    store = Store(root)
+    if store.database is not None and not store.database.exists():
+        return Finding("MLflow", f"no store at {store.uri} yet")
+    try:
+        with store.lock(5):
+            store.open()
+    except Busy as busy:
+        return Finding("MLflow", str(busy))
+    except TrackingError as error:
+        return Finding("MLflow", str(error), is_fault=True)
+    return Finding("MLflow", f"{store.uri} opens with the installed version")
+
+
+def forecast(ledger: Ledger, fits: dict[str, Fit], missing: int, workers: int) -> Finding:
+    """How long the missing fits will take, by those of the same sweep that are recorded."""
+    known = [entry.result.fit_seconds for fit_id in fits if ledger.is_final(fit_id) and (entry := ledger.get(fit_id))]
+    seconds = [value for value in known if value is not None]
+    if not missing:
+        return Finding("forecast", "nothing is missing")
+    if not seconds:
+        return Finding("forecast", f"{missing} fits on {workers} workers; none of this sweep is recorded to judge by")
+    total = missing * median(seconds) / workers
+    hours, minutes = divmod(round(total / 60), 60)
+    words = f"{missing} fits on {workers} workers: {hours} h {minutes} min"
+    return Finding(
+        "forecast", f"{words}, if they take the {median(seconds):.2f} s that {len(seconds)} recorded ones took"
+    )
+
+
+def refuse(findings: list[Finding]) -> None:
+    """Raise ValueError with every fault among them."""
+    faults = [f"{one.what}: {one.says}" for one in findings if one.is_fault]
+    if faults:
+        raise ValueError("\n".join(faults))

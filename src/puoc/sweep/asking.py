@@ -1,0 +1,145 @@
+"""What a sweep asks: the plan's own sweep, or another space, search or scenario of an entry of params.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from puoc.files import read_json
+from puoc.params import read_params
+from puoc.plan import PLAN, make_plan
+from puoc.records import content_id
+from puoc.spaces import read_space
+from puoc.yamlfile import AskedWrongly, YamlFile
+
+if TYPE_CHECKING:
+    from puoc.spaces import Part
+
+HOLDOUT = 0.2  # share of P and U withheld where a table lends its question, which has none
+FEWEST_EPOCHS = 9  # of the longest configuration, for successive halving
+
+Search = Literal["grid", "tpe"]
+
+
+class Asking(NamedTuple):
+    """What the command line says."""
+
+    entry: str
+    scenario: str | None = None  # the sweep's own, or a table, or the scenario of a single table
+    space: str | None = None
+    search: Search | None = None
+    asha: bool = False
+
+
+class Sweep(NamedTuple):
+    """A sweep that is asked in order."""
+
+    name: str  # of its files
+    entry: str
+    plan: dict[str, Any]  # as a file of work/plan/tune
+    parts: list[Part] | None  # the space that is searched; None where the plan lists every configuration
+    is_planned: bool  # exactly what work/plan/tune/<entry>.json asks
+    rungs: tuple[int, ...] = ()  # epochs after which a configuration may be stopped
+
+    @property
+    def configs(self) -> list[dict[str, Any]]:
+        """The configurations that are listed: all of a grid, the first ones of a search."""
+        return list(self.plan["configs"])
+
+    @property
+    def method(self) -> str:
+        """Id of the method."""
+        return str(self.plan["entries"][self.entry]["method"])
+
+    def of(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The plan with one configuration alone."""
+        listed = next((config for config in self.configs if config["params"] == params), None)
+        one = listed or {"config_id": content_id(params)[:8], "params": params, "is_published": False}
+        return self.plan | {"configs": [one]}
+
+
+def ask(root: Path, asking: Asking) -> Sweep:
+    """The sweep that is asked.
+
+    Raises
+    ------
+    ValueError : there is no such entry, scenario, sweep or space; what there is, is named. Nothing was started.
+    """
+    path = root / PLAN / "tune" / f"{asking.entry}.json"
+    if asking.space is None and asking.search is None and not asking.asha:
+        if path.exists():
+            plan = read_json(path)
+            if asking.scenario in (None, plan["scenario"]):
+                return Sweep(asking.entry, asking.entry, plan, None, is_planned=True)
+        elif asking.scenario is None:
+            known = ", ".join(sorted(found.stem for found in path.parent.glob("*.json"))) or "none"
+            expected = f"planned: {known}; or give --scenario and --space"
+            raise AskedWrongly([f"--method: got {asking.entry}, which no plan sweeps; {expected}"])
+    return _other(root, asking)
+
+
+def _other(root: Path, asking: Asking) -> Sweep:
+    file = YamlFile(root / "params.yaml")
+    data = file.data if isinstance(file.data, dict) else {}
+    section = _section(data, asking)
+    method = _method(data, asking.entry)
+    search = asking.search or "grid"
+    space = asking.space or ("wide" if search == "tpe" else section.pop("space", None))
+    if space is None:
+        raise AskedWrongly([f"--space: params.yaml sweeps no {asking.entry}; {_spaces(root, method)}"])
+    parts = read_space(root / "tuning" / "spaces", method, space)
+    # a search begins with the entry's own and the published configurations, and lists no others
+    section |= {"space": "published" if search == "tpe" else space, "search": "grid"}
+    params = read_params(root / "params.yaml", root, tune={asking.entry: section})
+    plan = make_plan(params).files[PLAN / "tune" / f"{asking.entry}.json"]
+    name = "-".join([asking.entry, str(asking.scenario or section["scenario"]), space, search])
+    rungs = _rungs(plan, parts) if asking.asha else ()
+    name += "-asha" if rungs else ""
+    return Sweep(name, asking.entry, plan, parts if search == "tpe" else None, is_planned=False, rungs=rungs)
+
+
+def _section(data: dict[str, Any], asking: Asking) -> dict[str, Any]:
+    """The question as the section tune writes it: the entry's own sweep, else what a table asks."""
+    tune = data.get("tune")
+    own = (tune if isinstance(tune, dict) else {}).get(asking.entry)
+    if isinstance(own, dict) and asking.scenario in (None, own.get("scenario")):
+        return dict(own)
+    given = data.get("tables")
+    tables = {
+        name: table for name, table in (given if isinstance(given, dict) else {}).items() if isinstance(table, dict)
+    }
+    of_scenario = [name for name, table in tables.items() if table.get("scenario") == asking.scenario]
+    found = asking.scenario if asking.scenario in tables else of_scenario[0] if len(of_scenario) == 1 else None
+    if found is None:
+        scenarios = ", ".join(f"{name} ({table.get('scenario')})" for name, table in tables.items()) or "none"
+        what = "two tables have it" if of_scenario else "expected a table or the scenario of one"
+        raise AskedWrongly([f"--scenario: got {asking.scenario}; {what}; tables: {scenarios}"])
+    leave = ("methods", "configs", "title", "published")
+    return {key: value for key, value in tables[found].items() if key not in leave} | {"holdout": HOLDOUT}
+
+
+def _method(data: dict[str, Any], entry: str) -> str:
+    entries = data.get("methods")
+    entries = entries if isinstance(entries, dict) else {}
+    if not isinstance(entries.get(entry), dict):
+        raise AskedWrongly(
+            [f"--method: got {entry!r}; expected an entry of methods in params.yaml: {', '.join(entries)}"]
+        )
+    return str(entries[entry].get("method") or entry)
+
+
+def _spaces(root: Path, method: str) -> str:
+    path = root / "tuning" / "spaces" / f"{method}.yaml"
+    known = ", ".join(YamlFile(path).data) if path.exists() else "none"
+    return f"expected a space of {method}: {known}"
+
+
+def _rungs(plan: dict[str, Any], parts: list[Part]) -> tuple[int, ...]:
+    """A ninth and a third of the most epochs that are asked."""
+    listed = [config["params"].get("epochs") or 0 for config in plan["configs"]]
+    ranges = [getattr(part["epochs"], "high", 0) for part in parts if "epochs" in part]
+    most = max([*listed, *ranges])
+    if most < FEWEST_EPOCHS:
+        got = f"no configuration with {FEWEST_EPOCHS} epochs" if most else "a method that knows no epochs"
+        raise AskedWrongly([f"--asha: got {got}; expected configurations of at least {FEWEST_EPOCHS} epochs"])
+    return (most // 9, most // 9 * 3)

@@ -1,0 +1,153 @@
+"""The Ray cluster of a sweep: joined or started, and what its nodes are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import puoc
+from puoc.provenance import versions
+
+_ANSWERS = 60.0  # seconds a node has to answer
+_REACHED = 5.0  # seconds to reach a cluster's address
+
+
+class Wanted(NamedTuple):
+    """What a sweep wants of the machines."""
+
+    workers: int | None = None  # None: one a CPU
+    gpus: int = 0
+    address: str | None = None  # of a cluster; None: this machine
+
+
+class Present(NamedTuple):
+    """What the machines have."""
+
+    cpus: int
+    gpus: int
+    nodes: int
+
+
+class NodeReport(NamedTuple):
+    """What one node of a cluster says."""
+
+    host: str
+    versions: dict[str, str]
+    free: int  # bytes on the file system of the ledger
+    wrote: str | None  # name of the file it wrote beside the ledger's folders
+    fault: str | None  # why it could not
+
+
+@contextmanager
+def connected(wanted: Wanted, workers: int) -> Iterator[Any]:
+    """Ray, for a block. What was started for it ends with it; a cluster that was joined stays.
+
+    Raises
+    ------
+    ValueError : no cluster answers at the address.
+    """
+    from puoc.executors.ray import start
+
+    _check_address(wanted.address)
+    try:
+        ray = start(workers, wanted.gpus, wanted.address)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"--address: got {wanted.address}; no Ray cluster answers there ({reason})") from error
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def present_here() -> Present:
+    """CPUs and CUDA devices of this machine that this process may use."""
+    import torch
+
+    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # else asking makes CUDA unusable after a fork
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return Present(len(os.sched_getaffinity(0)), gpus, 1)
+
+
+def present_in(ray: Any) -> Present:
+    """CPUs, GPUs and living nodes of the cluster."""
+    total = ray.cluster_resources()
+    return Present(int(total.get("CPU", 0)), int(total.get("GPU", 0)), len(_alive(ray)))
+
+
+def ask_nodes(ray: Any, ledger: Path) -> list[NodeReport]:
+    """What every living node says; each writes a file beside the ledger, which this process must then see.
+
+    Raises
+    ------
+    ValueError : a node does not answer within a minute.
+    """
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    nodes = _alive(ray)
+    task = ray.remote(num_cpus=0)(report)
+    asked = [
+        task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(ledger)
+        for node in nodes
+    ]
+    try:
+        found: list[NodeReport] = ray.get(asked, timeout=_ANSWERS)
+    except ray.exceptions.GetTimeoutError as error:
+        raise ValueError(f"a node of the cluster did not answer within {_ANSWERS:.0f} s; see `ray status`") from error
+    except ray.exceptions.RayError as error:
+        reason = " ".join(str(error).split())[-300:]
+        raise ValueError(f"a node of the cluster cannot run puoc: {reason}") from error
+    for i, one in enumerate(found):
+        if one.wrote is not None:
+            path = ledger / one.wrote
+            if not path.exists():
+                fault = f"what it writes to {ledger} is not seen here: expected one folder that all nodes share"
+                found[i] = one._replace(fault=fault)
+            with suppress(FileNotFoundError):
+                path.unlink()
+    return found
+
+
+def report(ledger: Path) -> NodeReport:
+    """What this machine has to say as a node, after trying to write beside the ledger."""
+    name: str | None = f".doctor-{uuid.uuid4().hex[:12]}"
+    fault = None
+    try:
+        (ledger / str(name)).write_text(os.uname().nodename)
+        free = shutil.disk_usage(ledger).free
+    except OSError as error:
+        name, fault, free = None, f"{ledger} cannot be written there: {error.strerror}", 0
+    return NodeReport(os.uname().nodename, versions_here(), free, name, fault)
+
+
+def versions_here() -> dict[str, str]:
+    """Versions that nodes must share, the digest of puoc's own sources among them."""
+    folder, sources = Path(puoc.__file__).parent, blake2b(digest_size=8)
+    for path in sorted(folder.rglob("*.py")):
+        sources.update(str(path.relative_to(folder)).encode())
+        sources.update(path.read_bytes())
+    return {**versions(), "ray": version("ray"), "sources of puoc": sources.hexdigest()}
+
+
+def _alive(ray: Any) -> list[dict[str, Any]]:
+    return [node for node in ray.nodes() if node["Alive"]]
+
+
+def _check_address(address: str | None) -> None:
+    """Refuse what does not answer at once: ray.init would try for half a minute."""
+    if address in (None, "auto"):
+        return
+    host, _, port = str(address).removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=_REACHED).close()
+    except (OSError, ValueError, OverflowError) as error:
+        expected = "expected auto, or HOST:PORT of a Ray cluster's head node"
+        raise ValueError(f"--address: got {address}, which does not answer ({error}); {expected}") from error

@@ -1,0 +1,137 @@
+"""Search by Optuna's TPE: a space with parts as suggestions, and a study that is made again from the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from math import isnan
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from puoc.bind import bind
+from puoc.ledger import Ledger
+from puoc.methods import normalise
+from puoc.records import content_id
+from puoc.sweep.asking import Sweep
+
+if TYPE_CHECKING:
+    from optuna import Trial
+    from optuna.distributions import BaseDistribution
+    from optuna.storages import BaseStorage
+
+    from puoc.spaces import Part
+
+STUDY = "puoc"
+_PART = "part"  # which part of a space with several
+
+
+class Known(NamedTuple):
+    """A configuration that the ledger answers wholly."""
+
+    params: dict[str, Any]
+    val: float
+
+
+def suggest(trial: Trial, parts: list[Part]) -> None:
+    """Suggest a part, and every hyperparameter of it under a name that no other part has."""
+    chosen = trial.suggest_categorical(_PART, list(range(len(parts)))) if len(parts) > 1 else 0
+    for name, distribution in parts[chosen].items():
+        _suggest(trial, _name(name, chosen, parts), distribution)
+
+
+def params_of(config: dict[str, Any], sweep: Sweep) -> dict[str, Any]:
+    """Hyperparameters of a suggestion, over those of the entry."""
+    parts = sweep.parts or []
+    chosen = int(config.get(_PART, 0))
+    values = {name: config[_name(name, chosen, parts)] for name in parts[chosen]}
+    return normalise(sweep.method, sweep.configs[0]["params"] | values)
+
+
+def suggestion_of(
+    params: dict[str, Any], parts: list[Part]
+) -> tuple[dict[str, Any], dict[str, BaseDistribution]] | None:
+    """The suggestion that gives these hyperparameters, with its distributions; None where the space has them not."""
+    from optuna.distributions import CategoricalDistribution
+
+    for chosen, part in enumerate(parts):
+        if all(_holds(distribution, params.get(name)) for name, distribution in part.items()):
+            values = {_name(name, chosen, parts): params.get(name) for name in part}
+            distributions = {_name(name, chosen, parts): distribution for name, distribution in part.items()}
+            if len(parts) > 1:
+                values[_PART] = chosen
+                distributions[_PART] = CategoricalDistribution(list(range(len(parts))))
+            return values, distributions
+    return None
+
+
+def known(sweep: Sweep, ledger: Ledger) -> list[Known]:
+    """Every configuration that the ledger answers wholly, whoever asked for it, by its name.
+
+    A configuration belongs to the sweep if its fits are those of the sweep but for the hyperparameters.
+    """
+    wanted = {_apart(one.trial.fit.canonical())[1] for one in bind(sweep.of(sweep.configs[0]["params"]))}
+    values: dict[str, dict[str, float]] = defaultdict(dict)
+    for record in _records_of(sweep.method, ledger):
+        params, rest = _apart(record["fit"])
+        if rest in wanted and record.get("status") == "ok" and record.get("auc_val_pu") is not None:
+            values[params][rest] = record["auc_val_pu"]
+    whole = {params: fmean(found.values()) for params, found in values.items() if len(found) == len(wanted)}
+    return [Known(json.loads(params), val) for params, val in sorted(whole.items())]
+
+
+def replay(storage: BaseStorage, parts: list[Part], found: list[Known], name: str = STUDY) -> int:
+    """Make a study of what is known; how many configurations the space holds."""
+    import optuna
+
+    study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
+    n = 0
+    for one in found:
+        given = suggestion_of(one.params, parts)
+        if given is not None and not isnan(one.val):
+            n += 1
+            attributes = {"config_id": content_id(one.params)[:8]}
+            study.add_trial(
+                optuna.trial.create_trial(params=given[0], distributions=given[1], value=one.val, user_attrs=attributes)
+            )
+    return n
+
+
+def _records_of(method: str, ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """Final records of a method as JSON; others are told by their text alone, which is ten times as fast."""
+    mark = f'"method": "{method}"'.encode()
+    for folder in sorted(ledger.root.glob("[0-9a-f][0-9a-f]")):
+        for path in sorted(folder.glob("*.json")):
+            if "+" not in path.name and ".failed-" not in path.name and mark in (content := path.read_bytes()):
+                record = json.loads(content)["result"]
+                if record["fit"]["method"] == method:
+                    yield record
+
+
+def _apart(fit: dict[str, Any]) -> tuple[str, str]:
+    """A fit's hyperparameters as text, and the name of the rest of it."""
+    rest = {key: value for key, value in fit.items() if key != "params"}
+    return json.dumps(fit["params"], sort_keys=True), content_id(rest)
+
+
+def _name(name: str, chosen: int, parts: list[Part]) -> str:
+    return f"{name}_{chosen}" if len(parts) > 1 else name
+
+
+def _holds(distribution: BaseDistribution, value: Any) -> bool:
+    choices = getattr(distribution, "choices", None)
+    if choices is not None:
+        return value in choices
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and bool(distribution.low <= value <= distribution.high)  # type: ignore[attr-defined]
+
+
+def _suggest(trial: Trial, name: str, distribution: BaseDistribution) -> None:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if isinstance(distribution, CategoricalDistribution):
+        trial.suggest_categorical(name, distribution.choices)
+    elif isinstance(distribution, FloatDistribution):
+        trial.suggest_float(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
+    elif isinstance(distribution, IntDistribution):
+        trial.suggest_int(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
