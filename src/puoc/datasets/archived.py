@@ -25,3 +25,33 @@ class ArchivedFile(RawFile):
     def archive(self) -> str:
         """File name of the archive."""
         return self.url.rpartition("/")[2]
+
+    @property
+    def member(self) -> str:
+        """Name inside the archive."""
+        return self.path
+
+    @property
+    def checksum(self) -> tuple[str, str]:
+        """An algorithm, and what it gives of the archive."""
+        return "md5", self.archive_md5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZippedFile(ArchivedFile):
+    """A file inside a zip archive, which is known by its sha256; ``name`` is what the file is called in there."""
+
+    md5: str = ""
+    archive_md5: str = ""
+    archive_sha256: str
+    name: str
+
+    @property
+    def member(self) -> str:
+        """Name inside the archive."""
+        return self.name
+
+    @property
+    def checksum(self) -> tuple[str, str]:
+        """An algorithm, and what it gives of the archive."""
+        return "sha256", self.archive_sha256
