@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from puoc import cli_ledger, cli_sweep
+from puoc import cli_ledger, cli_own, cli_sweep
 from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say, storage_refused
 
 # One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
@@ -29,6 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_ledger.app, name="ledger")
+app.command()(cli_own.fit)
+app.command()(cli_own.score)
 for _command in (cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study):
     app.command()(_command)
 
@@ -65,6 +67,11 @@ def plan(
     if not check:
         made.write(ROOT)
     say(f"{params}: {_count(made.files, 'tables')} tables, {_count(made.files, 'tune')} sweeps, no fault")
+    with asked_wrongly():
+        from puoc.overview import describe
+
+        for line in describe(made.files, ROOT):
+            say(line)
 
 
 @app.command()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load as read_arrays
 from safetensors.numpy import save as write_arrays
@@ -25,12 +25,14 @@ from puoc.records import canonical_json
 
 if TYPE_CHECKING:
     from puoc.encoders import Encodes
+    from puoc.own import Preparing
 
 FORMAT: Final = "puoc-model"
 VERSION: Final = 1
 CHUNK = 4096  # rows encoded and scored at once
 
 _OF_ENCODER = "encoder:"  # before the names of a fitted encoder's arrays
+_OF_OWN_DATA = ("prepared", "threshold", "marks")  # left out where they say nothing
 _KEY = "puoc"  # one key alone: the order of several would differ from process to process, and with it the file's name
 
 
@@ -68,6 +70,9 @@ class Meta(BaseModel):
     versions: dict[str, str] = {}  # of the libraries it was trained with
     contains_training_rows: bool = False  # as support vectors or a memory bank: think before you hand it on
     about: dict[str, Any] = {}  # whatever its maker wants to say: JSON
+    prepared: dict[str, Any] | None = None  # from a user's own files to rows: puoc.own.Preparing
+    threshold: dict[str, Any] | None = None  # what it rests on, and its value; absent: the model gives scores alone
+    marks: tuple[str, ...] = ()  # what a reader of its scores must know: overlap with the test that was allowed
 
 
 def dump(estimator: Estimator, meta: dict[str, Any], encoder: Encoder | None = None) -> bytes:
@@ -87,6 +92,7 @@ def dump(estimator: Estimator, meta: dict[str, Any], encoder: Encoder | None = N
     if encoder is not None:
         meta = {**meta, "encoder": {"name": encoder.name, "params": _fields(encoder)}}
     header = _meta({**known, **meta}, f"model of {estimator.name}").model_dump(mode="json")
+    header = {key: value for key, value in header.items() if key not in _OF_OWN_DATA or value}
     arrays = {key: _contiguous(key, value) for key, value in estimator.state().items()}
     if encoder is not None:
         arrays |= {f"{_OF_ENCODER}{key}": _contiguous(key, value) for key, value in encoder.state().items()}
@@ -153,12 +159,41 @@ def score(model: Model, X: Array) -> NDArray[np.float64]:
     shape = tuple(meta["shape"])
     if X.ndim == 0 or X.shape[1:] != shape:
         raise ValueError(f"rows have shape {X.shape[1:]}, {shape} expected by this model of {meta['method']}")
+    return score_rows(model.estimator, model.encoder, X, meta["dtype"], meta["scale"])
+
+
+def score_rows(estimator: Estimator, encoder: Encodes, X: Array, dtype: str, scale: float) -> NDArray[np.float64]:
+    """The same with a model that is not in a file yet; ``dtype`` and ``scale`` as in its header."""
     scores = [np.empty(0)]
     for start in range(0, len(X), CHUNK):
-        rows = _checked(X[start : start + CHUNK], meta["dtype"])
-        seen = model.encoder.encode(rows / np.float32(meta["scale"]))
-        scores.append(np.asarray(model.estimator.decision_function(seen)))
+        rows = _checked(X[start : start + CHUNK], dtype)
+        scores.append(np.asarray(estimator.decision_function(encoder.encode(rows / np.float32(scale)))))
     return np.concatenate(scores).astype(np.float64)
+
+
+def preparing(meta: dict[str, Any]) -> Preparing | None:
+    """The fitted way from a user's files to rows; None for a model of a dataset.
+
+    Raises
+    ------
+    ValueError : the header holds another form of it.
+    """
+    if meta["prepared"] is None:
+        return None
+    from puoc.own import Preparing
+
+    try:
+        found: Preparing = TypeAdapter(Preparing).validate_python(meta["prepared"])
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        raise ValueError(f"header field 'prepared': {said}; another version of puoc wrote it") from error
+    return found
+
+
+def example(meta: dict[str, Any]) -> Any:
+    """A DataFrame of one made-up row, as ``preparing`` takes it; None for a model that takes arrays."""
+    found = preparing(meta)
+    return None if found is None else found.example()
 
 
 def as_rows(X: Array, meta: dict[str, Any]) -> Array:

@@ -1,8 +1,9 @@
 """The model MLflow loads: ``mlflow.pyfunc.load_model`` calls ``_load_pyfunc`` with the folder of a logged model.
 
 ``predict`` takes rows as stored: an array of shape (n, *shape) or (n, number of values), or a DataFrame whose columns
-are those values. The signature of a logged model names the shape and type that MLflow enforces before it calls us:
-through ``mlflow.pyfunc`` a model of images takes arrays, or a DataFrame of one column that holds a flat list a row.
+are those values; for a model of a user's own table or texts, a DataFrame with the columns of the file. The signature of
+a logged model names the shapes and types that MLflow enforces before it calls us: through ``mlflow.pyfunc`` a model of
+images takes arrays, or a DataFrame of one column that holds a flat list a row.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ class ServedModel:
         """
         if params:
             raise ValueError(f"parameters {sorted(params)} given, none expected: a score takes rows alone")
+        preparing = modelfile.preparing(self.model.meta)
+        if preparing is not None and isinstance(model_input, pd.DataFrame):
+            return modelfile.score(self.model, preparing.from_frame(model_input).X)
         X = model_input.to_numpy() if isinstance(model_input, pd.DataFrame) else np.asarray(model_input)
         return modelfile.score(self.model, modelfile.as_rows(X, self.model.meta))
 

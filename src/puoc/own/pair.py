@@ -47,6 +47,7 @@ class Pair:
     positives: Rows
     unlabelled: Rows | None
     test: Rows | None
+    held: Rows | None  # labelled positives that nothing was fitted to
     preparing: TablePreparing | TextPreparing | PicturePreparing
     how: How
     profile: tuple[Column, ...] = ()  # of a table's columns
@@ -85,6 +86,8 @@ def read_pair(
     data: Path | None = None,
     test: Path | None = None,
     from_positives: bool = False,
+    withhold: float = 0.0,
+    seed: int = 0,
 ) -> Pair:
     """Read a user's data and fit their preprocessing to the training rows.
 
@@ -95,9 +98,12 @@ def read_pair(
     test : a table with that column; or, of pictures and texts, a folder with the parts ``positive`` and ``negative``.
     from_positives : fit the preprocessing to the labelled positives alone, as a one-class method must.
 
+    withhold, seed : a share of the positives to be kept apart, drawn by the seed; they are prepared alike, by what the
+        others and the unlabelled rows say.
+
     Raises
     ------
-    ValueError : a file cannot be read, or in two ways; files do not fit each other.
+    ValueError : a file cannot be read, or in two ways; files do not fit each other; all or no rows are withheld.
     """
     how = how or How()
     notes: list[str] = []
@@ -112,6 +118,7 @@ def read_pair(
         P, U = read_raw(Path(positives), how), read_raw(Path(unlabelled), how) if unlabelled is not None else None
         P, U = (_without_label(part, how) if part is not None else None for part in (P, U))
         assert P is not None
+    P, held = _withheld(P, withhold, seed)
     training = [P] if U is None or from_positives else [P, U]
     preparing, profile = _fit(training, how)
     tested = None if test is None else _test_rows(preparing, Path(test), how)
@@ -119,6 +126,7 @@ def read_pair(
         _rows(preparing, P, None, ()),
         None if U is None else _rows(preparing, U, None, ()),
         tested,
+        None if held is None else _rows(preparing, held, None, ()),
         preparing,
         how,
         tuple(profile),
@@ -130,8 +138,28 @@ def _labelled(path: Path, how: How, others: str) -> tuple[Any, Any, str]:
     """The rows with the positive label, the others, and how the labels were read."""
     table = read_table(path, how)
     labels = labels_of(table, how, others)
-    plain = table.without([str(how.label)])
+    plain = _plain(table.without([str(how.label)]), how)
     return plain.rows(labels.positive), plain.rows(~labels.positive), labels.note
+
+
+def _plain(table: RawTable, how: How) -> RawTable | RawTexts:
+    """The rows themselves: of a table that holds texts, the texts."""
+    if how.text is None:
+        return table
+    cells = table.texts(how.text, how.missing).to_pylist()
+    return RawTexts(table.where, [text or "" for text in cells], table.numbers_in_file)
+
+
+def _withheld(raw: Any, share: float, seed: int) -> tuple[Any, Any | None]:
+    if share == 0:
+        return raw, None
+    n = len(raw)
+    held = round(share * n)
+    if not 0 < held < n:
+        raise ValueError(f"{raw.where}: a share {share:g} of {n} labelled positives is {held}; expected 1 to {n - 1}")
+    mask = np.zeros(n, dtype=np.bool_)
+    mask[np.random.default_rng([seed, n]).permutation(n)[:held]] = True
+    return raw.rows(~mask), raw.rows(mask)
 
 
 def _without_label(raw: Raw, how: How) -> Raw:
@@ -155,10 +183,7 @@ def _test_rows(preparing: Any, path: Path, how: How) -> Rows:
     if isinstance(preparing, TablePreparing) or (isinstance(preparing, TextPreparing) and preparing.column):
         table = read_table(path, how)
         labels = labels_of(table, how, "negative")
-        plain: Any = table.without([str(how.label)])
-        if isinstance(preparing, TextPreparing):
-            cells = plain.texts(str(preparing.column), how.missing).to_pylist()
-            plain = RawTexts(str(path), [text or "" for text in cells])
+        plain = _plain(table.without([str(how.label)]), how)
         return _rows(preparing, plain, labels.positive, (labels.note,))
     suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
     parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
@@ -174,8 +199,7 @@ def _joined(parts: Sequence[Any], where: str) -> Any:
 
 def _rows(preparing: Any, raw: Any, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
     block = preparing.apply(raw)
-    numbers = np.arange(1, len(block.X) + 1)
-    return Rows(raw.where, block.X, numbers, raw, positive, (*notes, *said_of(block, raw.where)))
+    return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *said_of(block, raw.where)))
 
 
 def said_of(block: Block, where: str) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
-_AT_ONCE = 256  # pictures
+AT_ONCE = 256  # pictures of a block
 _GREY, _DEEP = {"1", "L", "LA"}, {"I;16", "I;16B", "I", "F"}
 
 
@@ -29,9 +29,19 @@ class RawPictures:
     where: str
     paths: list[Path]
     others: int = 0  # files that are no pictures by their names
+    numbers_in_folder: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
 
     def __len__(self) -> int:
         return len(self.paths)
+
+    def rows(self, mask: NDArray[np.bool_]) -> RawPictures:
+        """The pictures where a mask (n,) holds."""
+        kept = [path for path, wanted in zip(self.paths, mask, strict=True) if wanted]
+        return RawPictures(self.where, kept, self.others, self.row_numbers()[mask])
+
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The place of every picture among the sorted paths, from 1."""
+        return np.arange(1, len(self) + 1) if self.numbers_in_folder is None else self.numbers_in_folder
 
 
 class PicturePreparing(Record):
@@ -72,11 +82,14 @@ class PicturePreparing(Record):
             row[:] = self._array(path)
         return Block(rows, {}, {})
 
-    def stream(self, path: Path, how: How) -> Iterator[Block]:
+    def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Read a folder block by block. Raises ValueError as ``list_pictures`` and ``apply``."""
         whole = list_pictures(path)
-        for start in range(0, len(whole), _AT_ONCE):
-            yield self.apply(replace(whole, paths=whole.paths[start : start + _AT_ONCE]))
+        for start in range(0, len(whole), at_once):
+            yield self.apply(replace(whole, paths=whole.paths[start : start + at_once]))
+
+    def example(self) -> None:
+        """Pictures come as arrays of their shape."""
 
     def from_frame(self, frame: Any) -> Block:
         """Rows of a DataFrame whose columns are the pixels, or whose one column holds a list of them."""

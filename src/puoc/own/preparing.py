@@ -19,7 +19,7 @@ from pydantic import Field
 from puoc.estimator import Array
 from puoc.own.columns import Column
 from puoc.own.how import How, Scaling
-from puoc.own.tables import RawTable, stream_table
+from puoc.own.tables import AT_ONCE, RawTable, stream_table
 from puoc.own.values import NotNumbers
 from puoc.records import Record
 
@@ -142,10 +142,16 @@ class TablePreparing(Record):
         X = np.concatenate([block.X for block in blocks], axis=1).astype(np.float32)
         return Block(X, _joined(b.missing for b in blocks), _joined(b.unknown for b in blocks))
 
-    def stream(self, path: Path, how: How) -> Iterator[Block]:
+    def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Prepare a file block by block. Raises ValueError as the reader and ``apply``."""
-        for part in stream_table(path, how, self.names):
+        for part in stream_table(path, how, self.names, at_once):
             yield self.apply(part)
+
+    def example(self) -> Any:
+        """A DataFrame of one row that was made up: medians and first categories."""
+        import pandas as pd
+
+        return pd.DataFrame({c.name: [c.fill if isinstance(c, NumberColumn) else c.values[0]] for c in self.columns})
 
     def from_frame(self, frame: Any) -> Block:
         """Prepare a pandas DataFrame with the columns of the file, as MLflow hands it over. Raises as ``apply``."""

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from puoc.own.how import How
 from puoc.own.layout import layout_of, shown
 from puoc.own.values import numbers_of, texts_of
 
 _BYTES = 1 << 23  # of delimited text parsed at once
-_ROWS = 1 << 16  # of Parquet read at once
+AT_ONCE = 1 << 16  # rows of a block
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class RawTable:
     decimal: str = "."
     first_line: str = ""  # of a text file
     start: int = 0  # rows of the file before these
+    numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all from ``start`` on
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
@@ -45,11 +48,18 @@ class RawTable:
 
     def row(self, index: int) -> int:
         """The number in the file of a row: 1 is the first below the header."""
-        return self.start + index + 1
+        return self.start + index + 1 if self.numbers_in_file is None else int(self.numbers_in_file[index])
+
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The number of every row, (n,)."""
+        if self.numbers_in_file is not None:
+            return self.numbers_in_file
+        return np.arange(self.start + 1, self.start + len(self) + 1)
 
     def rows(self, mask: Any) -> RawTable:
         """The rows where a mask (n,) holds."""
-        return replace(self, cells=self.cells.filter(pa.array(mask)))
+        kept = self.row_numbers()[np.asarray(mask, dtype=np.bool_)]
+        return replace(self, cells=self.cells.filter(pa.array(mask)), numbers_in_file=kept)
 
     def without(self, columns: Sequence[str]) -> RawTable:
         """The same without some columns."""
@@ -75,12 +85,15 @@ def read_table(path: Path, how: How | None = None) -> RawTable:
     return whole
 
 
-def stream_table(path: Path, how: How | None = None, columns: Sequence[str] | None = None) -> Iterator[RawTable]:
+def stream_table(
+    path: Path, how: How | None = None, columns: Sequence[str] | None = None, at_once: int = AT_ONCE
+) -> Iterator[RawTable]:
     """The same in blocks, so that a file larger than the memory can be read. At least one block, which may be empty.
 
     Parameters
     ----------
     columns : only these, in this order.
+    at_once : rows of a block, at most.
 
     Raises
     ------
@@ -94,10 +107,10 @@ def stream_table(path: Path, how: How | None = None, columns: Sequence[str] | No
             start = file.read(4)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}); expected CSV, TSV or Parquet") from error
-    if start == b"PAR1":
-        yield from _parquet(path, columns)
-    else:
-        yield from _delimited(path, how, columns)
+    parts = _parquet(path, columns) if start == b"PAR1" else _delimited(path, how, columns)
+    for part in parts:
+        for first in range(0, max(len(part), 1), at_once):
+            yield replace(part, cells=part.cells.slice(first, at_once), start=part.start + first)
 
 
 def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
@@ -153,7 +166,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
             raise ValueError(f"{path}: column {nested[0]!r} holds {kind}; expected numbers, texts or truth values")
         _check_there(path, names, columns)
         start = 0
-        for batch in file.iter_batches(_ROWS, columns=list(columns or names)):
+        for batch in file.iter_batches(AT_ONCE, columns=list(columns or names)):
             yield RawTable(str(path), _plain(pa.Table.from_batches([batch])), start=start)
             start += batch.num_rows
         if start == 0:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ConfigDict
 
 from puoc.own.how import How
@@ -18,7 +17,7 @@ from puoc.own.preparing import Block
 from puoc.own.tables import stream_table
 from puoc.records import Record
 
-_LINES = 1 << 14  # of a text file read at once
+AT_ONCE = 1 << 12  # texts of a block
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,19 @@ class RawTexts:
     where: str
     texts: list[str]
 
+    numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
+
     def __len__(self) -> int:
         return len(self.texts)
+
+    def rows(self, mask: NDArray[np.bool_]) -> RawTexts:
+        """The texts where a mask (n,) holds."""
+        kept = [text for text, wanted in zip(self.texts, mask, strict=True) if wanted]
+        return RawTexts(self.where, kept, self.row_numbers()[mask])
+
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The line, or the row of the table, of every text."""
+        return np.arange(1, len(self) + 1) if self.numbers_in_file is None else self.numbers_in_file
 
 
 class TextPreparing(Record):
@@ -70,10 +80,16 @@ class TextPreparing(Record):
         X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
         return Block(X, {}, {"texts without a known word": int((~X.any(axis=1)).sum())} if len(X) else {})
 
-    def stream(self, path: Path, how: How) -> Iterator[Block]:
+    def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Prepare a file block by block. Raises ValueError as the reader."""
-        for part in stream_texts(path, how, self.column):
+        for part in stream_texts(path, how, self.column, at_once):
             yield self.apply(part)
+
+    def example(self) -> Any:
+        """A DataFrame of one row that was made up: the first word."""
+        import pandas as pd
+
+        return pd.DataFrame({self.column or "text": [self.words[0]]})
 
     def from_frame(self, frame: Any) -> Block:
         """Prepare texts of a DataFrame with one column, or with the column that the model was trained on."""
@@ -96,10 +112,10 @@ def read_texts(path: Path, how: How | None = None) -> RawTexts:
     return RawTexts(str(path), texts)
 
 
-def stream_texts(path: Path, how: How, column: str | None) -> Iterator[RawTexts]:
+def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONCE) -> Iterator[RawTexts]:
     """The same in blocks. Raises ValueError as ``read_texts``."""
     if column is not None:
-        for part in stream_table(path, how, [column]):
+        for part in stream_table(path, how, [column], at_once):
             yield RawTexts(str(path), [text or "" for text in part.texts(column, how.missing).to_pylist()])
         return
     encoding = how.encoding or "utf-8"
@@ -110,7 +126,7 @@ def stream_texts(path: Path, how: How, column: str | None) -> Iterator[RawTexts]
                 if "\0" in line:
                     raise ValueError(f"{path}: binary content; expected one text a line, or a table and --text COLUMN")
                 lines.append(line.rstrip("\r\n"))
-                if len(lines) == _LINES:
+                if len(lines) == at_once:
                     yield RawTexts(str(path), lines)
                     lines = []
             yield RawTexts(str(path), lines)
@@ -139,11 +155,6 @@ def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:
         raise ValueError(f"{parts[0].where}: no word of two letters or digits in {texts[:3]}") from error
     words = tuple(str(word) for word in fitted.get_feature_names_out())
     return TextPreparing(words=words, idf=tuple(map(float, fitted.idf_)), column=how.text)
-
-
-def normal_form(text: str) -> str:
-    """A text as it is compared: compatible characters, no case, no marks between words, one blank between them."""
-    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _vectorizer(**more: Any) -> Any:

@@ -20,6 +20,7 @@ from puoc.serving import MODEL_FILE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.models import ModelSignature
 
 NAME = "model"  # of every model: runs:/<run>/model
 _DATA = "fitted"
@@ -68,36 +69,61 @@ class ModelLog:
         return folder
 
     def _template(self, meta: dict[str, Any], path: Path) -> tuple[Path, str]:
-        kind = content_id([meta[key] for key in ("method", "shape", "dtype", "scale", "versions")])
+        kind = content_id([meta[key] for key in ("method", "shape", "dtype", "scale", "versions", "prepared")])
         if kind not in self._templates:
             self._templates[kind] = self._save(meta, path, Path(self._folder.name) / kind)
         return self._templates[kind]
 
     def _save(self, meta: dict[str, Any], path: Path, folder: Path) -> tuple[Path, str]:
         """Write a model folder, and give the text of its MLmodel file with marks for what differs by model."""
-        from mlflow.models import Model, ModelSignature
-        from mlflow.pyfunc import save_model
-        from mlflow.types import Schema, TensorSpec
+        from mlflow.models import Model
 
-        fitted = folder.with_suffix(".data") / _DATA
-        fitted.mkdir(parents=True)
+        save_folder(meta, path, folder)
+        model = Model.load(str(folder))
+        model.model_id, model.model_uuid, model.run_id = _MODEL_ID, _MODEL_ID, _RUN_ID
+        model.model_size_bytes = None  # it differs by model
+        return folder, model.to_yaml()
+
+
+def save_folder(meta: dict[str, Any], path: Path, folder: Path) -> None:
+    """Write a model file as a folder that ``mlflow.pyfunc.load_model`` loads.
+
+    Parameters
+    ----------
+    meta : the file's header.
+    folder : must not exist, or be empty.
+    """
+    from mlflow.pyfunc import save_model
+
+    with tempfile.TemporaryDirectory(prefix="puoc-model-") as made:
+        fitted = Path(made) / _DATA
+        fitted.mkdir()
         shutil.copyfile(path, fitted / MODEL_FILE)
-        dtype, shape = np.dtype(meta["dtype"]), tuple(meta["shape"])
+        signature, example = _signature(meta)
         save_model(
             str(folder),
             loader_module="puoc.serving",
             data_path=str(fitted),
             pip_requirements=requirements(meta["versions"]),
-            signature=ModelSignature(
-                inputs=Schema([TensorSpec(dtype, (-1, *shape))]),
-                outputs=Schema([TensorSpec(np.dtype(np.float64), (-1,))]),
-            ),
-            input_example=np.full((1, *shape), meta["scale"] / 2, dtype=dtype),  # made up: no row of anybody's data
+            signature=signature,
+            input_example=example,  # made up: no row of anybody's data
         )
-        model = Model.load(str(folder))
-        model.model_id, model.model_uuid, model.run_id = _MODEL_ID, _MODEL_ID, _RUN_ID
-        model.model_size_bytes = None  # it differs by model
-        return folder, model.to_yaml()
+
+
+def _signature(meta: dict[str, Any]) -> tuple[ModelSignature, Any]:
+    """What MLflow enforces, and rows that pass."""
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, Schema, TensorSpec
+
+    outputs = Schema([TensorSpec(np.dtype(np.float64), (-1,))])
+    frame = modelfile.example(meta)
+    if frame is not None:
+        kinds = {name: "string" if frame[name].dtype.kind in "OUT" else "double" for name in frame.columns}
+        columns: list[ColSpec | TensorSpec] = [ColSpec(kind, name, required=False) for name, kind in kinds.items()]
+        return ModelSignature(inputs=Schema(columns), outputs=outputs), frame
+    dtype, shape = np.dtype(meta["dtype"]), tuple(meta["shape"])
+    inputs = Schema([TensorSpec(dtype, (-1, *shape))])
+    return ModelSignature(inputs=inputs, outputs=outputs), np.full((1, *shape), meta["scale"] / 2, dtype=dtype)
 
 
 def requirements(versions: dict[str, str]) -> list[str]:

@@ -1,0 +1,134 @@
+"""Scoring a user's file with a model file: block by block, so that the file may be larger than the memory."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from puoc import modelfile
+from puoc.estimator import Array
+from puoc.own import How
+from puoc.own.pictures import PicturePreparing, list_pictures
+from puoc.own.preparing import Block
+
+
+class Scored(NamedTuple):
+    """What is to be said of a file of scores."""
+
+    rows: int
+    positive: int | None  # rows that reach the threshold
+    notes: list[str]
+
+
+def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once: int | None = None) -> Scored:
+    """Write ``row, score`` and, where the model has a threshold, a column named after what it rests on.
+
+    Scores do not depend on ``at_once``: rows are regrouped into the blocks of ``puoc.modelfile.score``.
+
+    Parameters
+    ----------
+    out : a CSV or Parquet file, by its suffix; None for CSV on the standard output.
+    how : how to read the file.
+    at_once : rows read at once.
+
+    Raises
+    ------
+    ValueError : no model file, a model of no own data, a file that does not fit it, or ``out`` is there already.
+    """
+    model = modelfile.load(model_path)
+    preparing = modelfile.preparing(model.meta)
+    if preparing is None:
+        raise ValueError(f"{model_path}: it knows no way from a file to its rows; expected one that puoc fit made")
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file or folder")
+    met: Counter[str] = Counter()
+    names = [str(one) for one in list_pictures(path).paths] if isinstance(preparing, PicturePreparing) else None
+    blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
+    threshold, marks = model.meta["threshold"], "; ".join(model.meta["marks"])
+    rows = positive = 0
+    with _writer(out, _schema(names is not None, threshold, marks)) as write:
+        for X in aligned(_counted(blocks, met), modelfile.CHUNK):
+            scores = modelfile.score(model, X)
+            columns: dict[str, Any] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
+            if names is not None:
+                columns["file"] = [str(Path(name).relative_to(path)) for name in names[rows : rows + len(X)]]
+            columns["score"] = scores
+            if threshold is not None:
+                reached = scores >= threshold["value"]
+                columns[column_of(threshold)] = reached
+                positive += int(reached.sum())
+            if marks:
+                columns["marks"] = [marks] * len(X)
+            write(columns)
+            rows += len(X)
+    return Scored(rows, positive if threshold is not None else None, [f"{n} {what}" for what, n in met.items()])
+
+
+def column_of(threshold: dict[str, Any]) -> str:
+    """Names the answers: by what the threshold was set."""
+    return f"positive_by_{threshold['by']}_{threshold['asked']:g}"
+
+
+def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:
+    """The same rows in blocks of multiples of ``size``, but for the last one."""
+    kept: list[Array] = []
+    n = 0
+    for block in blocks:
+        kept.append(block)
+        n += len(block)
+        if n >= size:
+            whole = np.concatenate(kept)
+            end = n - n % size
+            yield whole[:end]
+            kept, n = [whole[end:]], n - end
+    if n:
+        yield np.concatenate(kept)
+
+
+def _counted(blocks: Iterable[Block], met: Counter[str]) -> Iterator[Array]:
+    for block in blocks:
+        met.update({f"missing values in {name!r}": n for name, n in block.missing.items()})
+        met.update(
+            {
+                name if " " in name else f"values of {name!r} that training did not have": n
+                for name, n in block.unknown.items()
+                if n
+            }
+        )
+        yield block.X
+
+
+def _schema(files: bool, threshold: dict[str, Any] | None, marks: str) -> pa.Schema:
+    fields = [("row", pa.int64()), *([("file", pa.string())] if files else []), ("score", pa.float64())]
+    if threshold is not None:
+        fields.append((column_of(threshold), pa.bool_()))
+    if marks:
+        fields.append(("marks", pa.string()))
+    return pa.schema(fields)
+
+
+@contextmanager
+def _writer(out: Path | None, schema: pa.Schema) -> Iterator[Any]:
+    """Something to call with columns. A file appears under its name when it is whole."""
+    from pyarrow import csv, parquet
+
+    if out is None:
+        with csv.CSVWriter(pa.PythonFile(sys.stdout.buffer, "w"), schema) as writer:
+            yield lambda columns: writer.write(pa.table(columns, schema))
+        return
+    temporary = out.parent / f".{out.name}.{uuid.uuid4().hex[:8]}"
+    make = parquet.ParquetWriter if out.suffix == ".parquet" else csv.CSVWriter
+    try:
+        with make(temporary, schema) as writer:
+            yield lambda columns: writer.write(pa.table(columns, schema))
+        temporary.replace(out)
+    finally:
+        temporary.unlink(missing_ok=True)
