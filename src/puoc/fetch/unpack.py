@@ -38,7 +38,7 @@ def unpack(archive: Path, wanted: Sequence[ArchivedFile], into: Path, where: str
     is_zip = isinstance(wanted[0], ZippedFile)
     try:
         drafts = _written(_unzipped(archive) if is_zip else _untarred(archive), wanted, into)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, RuntimeError, EOFError, zlib.error) as error:  # of zip: encrypted too
         kind = "zip" if is_zip else "gzipped tar"
         raise FetchError(f"{where} is no whole {kind} archive ({error}); {DAMAGED}") from error
     absent = [of.path for of in wanted if of not in drafts]
