@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from puoc.datasets.archived import ArchivedFile
+from puoc.datasets.contents import HandedFile, ReadFolder
 from puoc.datasets.dataset import RawFile
 from puoc.fetch.unpack import unpack
-from puoc.fetch.verify import DAMAGED, FetchError, check
+from puoc.fetch.verify import DAMAGED, FetchError, check, is_there
 
 STAGING = ".part-"  # prefix of the folder inside data/<name>/ in which a file is built before it is renamed
 
@@ -50,7 +51,9 @@ def bring(
     """
     tried: list[str] = []
     for source in _sources(name, raw, mirror):
-        if isinstance(source.place, Path) and not source.place.is_file():
+        if isinstance(source.place, Path) and not (
+            source.place.is_file() if source.is_archive else is_there(source.place, raw)
+        ):
             tried.append(f"{source.place} (absent)")
             continue
         on_event(f"{folder / raw.path} from {source.place}")
@@ -62,9 +65,10 @@ def bring(
                 "mend the source, or name a folder that has the file by `puoc fetch --from` or PUOC_MIRROR"
             ) from error
         return {of.path: source.kind for of in brought}
+    obtain = f"{raw.obtain}, or " if isinstance(raw, HandedFile) and raw.obtain else ""
     raise FetchError(
-        f"{name}: {raw.path} was looked for in vain: {', '.join(tried) or 'it has no source'}; name a folder that has "
-        "it by `puoc fetch --from` or PUOC_MIRROR"
+        f"{name}: {raw.path} was looked for in vain: {', '.join(tried) or 'no address may be called'}; {obtain}name a "
+        "folder that has it by `puoc fetch --from` or PUOC_MIRROR"
     )
 
 
@@ -91,7 +95,7 @@ def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Pa
     with tempfile.TemporaryDirectory(prefix=STAGING, dir=folder) as staging:
         obtained = Path(staging) / "obtained"
         if isinstance(source.place, Path):
-            shutil.copyfile(source.place, obtained)
+            _copy(source.place, raw, obtained)
         else:
             import pooch
 
@@ -107,8 +111,21 @@ def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Pa
     return list(drafts)
 
 
+def _copy(place: Path, raw: RawFile, to: Path) -> None:
+    if not isinstance(raw, ReadFolder):
+        shutil.copyfile(place, to)
+        return
+    to.mkdir()
+    for name, file in raw.members(place).items():
+        shutil.copyfile(file, to / name)
+
+
 def _put(draft: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with draft.open("rb") as file:
-        os.fsync(file.fileno())
+    if draft.is_dir():  # of many files; what a crash of the machine spoils is seen when it is verified again
+        if target.exists():  # a wrong one that may be replaced; a folder is not renamed over another
+            shutil.rmtree(target)
+    else:
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
     draft.replace(target)

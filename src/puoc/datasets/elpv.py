@@ -1,0 +1,108 @@
+"""Solar cells by electroluminescence (ELPV): normal and defective ones, in the numbers of the paper's abnormal cars.
+
+A set under its own name for where Abnormal1001 cannot be had; what is measured on it says nothing of the paper's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from hashlib import sha1
+from io import BytesIO
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puoc.datasets.contents import ReadFolder
+from puoc.datasets.dataset import Arrays, Dataset, Inputs
+from puoc.registry import dataset
+
+_SIDE = 200  # pixels, as the paper's Abnormal1001
+
+
+def members(n: int, probability: float, source: Path) -> Mapping[str, Path]:
+    """Pictures of one class: all of a folder, or those of the published set that belong here.
+
+    Of the published set (``labels.csv`` and pictures of 300 x 300) these are the ``n`` of the given defect probability
+    whose names have the lowest SHA-1.
+
+    Raises
+    ------
+    ValueError : ``labels.csv`` is no such list.
+    """
+    labels = source / "labels.csv"
+    if not labels.is_file():
+        return {path.name: path for path in source.iterdir() if path.suffix in (".jpg", ".png")}
+    rows = [line.split() for line in labels.read_text(encoding="utf-8").splitlines() if line.strip()]
+    names = [row[0] for row in rows if float(row[1]) == probability]
+    names.sort(key=lambda name: sha1(name.encode(), usedforsecurity=False).hexdigest())
+    return {Path(name).name: source / name for name in names[:n]}
+
+
+def read_cells(folder: Path) -> NDArray[Any]:
+    """Grey pictures (n, 200, 200) of bytes, in the order of their names.
+
+    A larger one is reduced by a Lanczos filter and then passes through JPEG of quality 88, as the reduced set did:
+    so both give the same bytes.
+
+    Raises
+    ------
+    ValueError, OSError : a file is no grey picture of one of the two sizes.
+    """
+    from PIL import Image
+
+    pictures = []
+    for path in sorted(folder.iterdir(), key=lambda path: path.stem):
+        with Image.open(path) as opened:
+            picture: Image.Image = opened
+            if opened.mode != "L" or opened.size not in ((300, 300), (_SIDE, _SIDE)):
+                raise ValueError(f"{path.name} is {opened.mode} of {opened.size}, L of 200 or 300 pixels expected")
+            if opened.size != (_SIDE, _SIDE):
+                reduced = BytesIO()
+                opened.resize((_SIDE, _SIDE), Image.Resampling.LANCZOS).save(reduced, "JPEG", quality=88)
+                picture = Image.open(reduced)
+            pictures.append(np.asarray(picture))
+    return np.array(pictures, dtype=np.uint8)
+
+
+def _folder(name: str, n: int, probability: float, sha256: str) -> ReadFolder:
+    return ReadFolder(
+        path=name,
+        size=n * _SIDE**2,
+        sha256=sha256,
+        package=("elpv_dataset", "data"),
+        read=read_cells,
+        members=partial(members, n, probability),
+        obtain="install the package elpv-dataset from PyPI (88 MB), which holds the published pictures",
+    )
+
+
+@dataset("elpv")
+class ELPV(Dataset):
+    """Grey pictures of 200 x 200 pixels: cells without a defect, and cells with one for certain; no standard split."""
+
+    inputs: ClassVar[Inputs] = "image"
+    shape = (1, _SIDE, _SIDE)
+    classes = ("normal", "abnormal")
+    counts: ClassVar = {"all": (1315, 110)}
+    digest = "2d38b558edf4b999702134aba842b79a"
+    scale = 255.0
+    files = (
+        _folder("normal", 1315, 0.0, "7ab41f1edad62d64947c24edb14ba7a35d9fbf165207f144f33f90ce6fb8e74c"),
+        _folder("abnormal", 110, 1.0, "d0d3c46b8ecca9063cf8251427e7da3eade0295954350867061db2c5fdf44508"),
+    )
+    licence = "CC BY-NC-SA 4.0: its pictures may not stand in a commercial product."
+    citation = (
+        "S. Deitsch et al.: Segmentation of photovoltaic module cells in uncalibrated electroluminescence images. "
+        "Machine Vision and Applications 32, 2021. C. Buerhop-Lutz et al.: A Benchmark for Visual Identification of "
+        "Defective Solar Cells in Electroluminescence Imagery. EU PVSEC 2018."
+    )
+
+    @classmethod
+    def load(cls, folder: Path) -> Arrays:
+        """Read the pictures of both classes."""
+        parts = [read_cells(folder / file.path) for file in cls.files]
+        y = np.repeat(np.arange(2), [len(part) for part in parts])
+        return Arrays(np.concatenate(parts)[:, None], y.astype(np.int64))

@@ -1,0 +1,106 @@
+"""Gaussian blobs and shells in the plane, for the paper's two figures on synthetic data (synth1, synth2).
+
+The paper prints the AUCs of its figures, but no parameter of the distributions. Those here were chosen so that the AUCs
+come out in the paper's ranges; they are drawn from a fixed seed, so there is nothing to fetch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puoc.datasets.dataset import Arrays, Dataset, Inputs, RawFile
+from puoc.registry import dataset
+
+_GRID = 65535  # coordinates are stored as whole numbers: the same on machines that round differently
+
+
+class Cloud(NamedTuple):
+    """``n`` points around a centre at a distance that is normal about ``radius``: a blob where that is 0."""
+
+    n: int
+    centre: tuple[float, float]
+    spread: float  # standard deviation, of each coordinate of a blob or of a shell's radius
+    radius: float = 0.0
+
+    def draw(self, random: np.random.Generator) -> NDArray[np.float64]:
+        """Points (n, 2)."""
+        noise = self.spread * random.standard_normal((self.n, 2))
+        if self.radius:
+            angle = random.uniform(0, 2 * np.pi, self.n)
+            noise = (self.radius + noise[:, :1]) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return np.asarray(self.centre) + noise
+
+
+def _arrays(seed: int, clouds: Sequence[Cloud]) -> Arrays:
+    """One class a cloud; points outside the unit square are moved to its border."""
+    random = np.random.default_rng(seed)
+    points = np.concatenate([cloud.draw(random) for cloud in clouds]).clip(0, 1)
+    y = np.repeat(np.arange(len(clouds)), [cloud.n for cloud in clouds])
+    return Arrays(np.rint(points * _GRID).astype(np.uint16), y.astype(np.int64))
+
+
+class _Drawn(Dataset):
+    """What both have in common: points in the unit square, drawn and not read."""
+
+    inputs: ClassVar[Inputs] = "vector"
+    shape = (2,)
+    scale = float(_GRID)
+    files: ClassVar[tuple[RawFile, ...]] = ()
+    licence = "None needed: drawn by puoc from a fixed seed."
+    citation = (
+        "Our own parameters, for figures of: F. Bagirov, D. Ivanov, A. Shpilman: Improving State-of-the-Art in "
+        "One-Class Classification by Leveraging Unlabeled Data."
+    )
+    seed: ClassVar[int]
+    clouds: ClassVar[Sequence[Cloud]]
+
+    @classmethod
+    def load(cls, folder: Path) -> Arrays:
+        """Draw the points; the folder is not looked at."""
+        return _arrays(cls.seed, cls.clouds)
+
+
+@dataset("synth1")
+class Synth1(_Drawn):
+    """A blob of positives, and two of negatives: those of U, and those that come instead at test (a shift).
+
+    Both lie nearer to the origin than the positives, as a linear OC-SVM expects of negatives, but on two sides of them:
+    a line that was learned from the one has the other on its positive side.
+    """
+
+    classes = ("positive", "negative", "shifted negative")
+    counts: ClassVar = {"all": (3000, 1500, 1500)}
+    digest = "68ec2be2aeb2827a9a96a81c48455979"
+    seed = 1
+    clouds = (
+        Cloud(3000, (0.6, 0.6), 0.06),
+        Cloud(1500, (0.44, 0.59), 0.06),
+        Cloud(1500, (0.75, 0.29), 0.06),
+    )
+
+
+@dataset("synth2")
+class Synth2(_Drawn):
+    """Four blobs of positives, negatives in the middle of them, and a shell of other negatives around all.
+
+    One envelope around the positives has the middle for its surest place. The shell is for a shift; the paper has none
+    in this figure.
+    """
+
+    classes = ("positive 1", "positive 2", "positive 3", "positive 4", "negative", "shell of negatives")
+    counts: ClassVar = {"all": (750, 750, 750, 750, 1500, 1500)}
+    digest = "70ef498cf611c6cb803c1a7c91e1e110"
+    seed = 2
+    clouds = (
+        Cloud(750, (0.3, 0.3), 0.09),
+        Cloud(750, (0.3, 0.7), 0.09),
+        Cloud(750, (0.7, 0.3), 0.09),
+        Cloud(750, (0.7, 0.7), 0.09),
+        Cloud(1500, (0.5, 0.5), 0.1),
+        Cloud(1500, (0.5, 0.5), 0.02, radius=0.46),
+    )
