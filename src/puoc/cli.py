@@ -95,7 +95,7 @@ def fetch(
         for of in read_json(ROOT / "work" / "plan" / "weights.json").values():
             if "vectors" in of:
                 word_vectors(of["vectors"], mirror)
-            else:
+            elif "weights" in of:
                 weights_file(of["network"], of["weights"], mirror)
         differs = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if differs:
@@ -179,11 +179,15 @@ def compare() -> None:
 def report(
     tracked: Annotated[bool, typer.Option("--track/--no-track", help="Bring MLflow into line as well.")] = True,
 ) -> None:
-    """Write reports/index.html."""
+    """Write reports/index.html, after comparing what was not compared yet."""
     with asked_wrongly():
         planned(ROOT)
+        from puoc.analysis import compare as write_comparison
+        from puoc.pipeline import comparison_is_old
         from puoc.report import build
 
+        if comparison_is_old(ROOT):
+            write_comparison(ROOT)
         page = build(ROOT)
     if tracked:
         _bring_into_line()

@@ -1,0 +1,42 @@
+"""Vectors that are sequences in truth, step after step: what the LSTMs of the paper see of PenDigits."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import PositiveInt
+
+from puoc.encoders.frozen import Frozen
+from puoc.estimator import Array, typed
+from puoc.registry import encoder
+
+
+@encoder("sequence")
+@typed
+class Sequence(Frozen):
+    """Cuts a vector of d numbers into d / ``values`` steps of as many; all steps belong to the sequence.
+
+    PenDigits is 16 x 1 or 8 x 2, a position of the pen a step. The paper does not say which it is; its released code has
+    1 as default.
+    """
+
+    inputs = frozenset({"vector"})
+    gives: ClassVar[str] = "sequence"
+
+    values: PositiveInt  # of a step
+
+    def encode(self, X: Array) -> Array:
+        """Sequences (n, d / values, 1 + values), the mask first, as ``puoc.methods.lstm`` has them.
+
+        Raises
+        ------
+        ValueError : rows that are no vectors, or whose length is not a multiple of ``values``.
+        """
+        if X.ndim != 2 or X.shape[1] % self.values or not X.shape[1]:
+            raise ValueError(
+                f"{self.name}: vectors of a multiple of {self.values} numbers expected, got rows of shape {X.shape[1:]}; "
+                "change values under encoders in params.yaml"
+            )
+        steps = X.reshape(len(X), -1, self.values)
+        return np.concatenate([np.ones_like(steps[..., :1]), steps], axis=2)
