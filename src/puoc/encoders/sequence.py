@@ -17,7 +17,7 @@ from puoc.registry import encoder
 class Sequence(Frozen):
     """Cuts a vector of d numbers into d / ``values`` steps of as many; all steps belong to the sequence.
 
-    PenDigits is 16 x 1 or 8 x 2, a position of the pen a step. The paper does not say which it is; its released code has
+    PenDigits is 16 x 1, or 8 x 2 with a position of the pen a step. The paper does not say which; its released code has
     1 as default.
     """
 
@@ -35,8 +35,8 @@ class Sequence(Frozen):
         """
         if X.ndim != 2 or X.shape[1] % self.values or not X.shape[1]:
             raise ValueError(
-                f"{self.name}: vectors of a multiple of {self.values} numbers expected, got rows of shape {X.shape[1:]}; "
-                "change values under encoders in params.yaml"
+                f"{self.name}: vectors of a multiple of {self.values} numbers expected, got rows of shape "
+                f"{X.shape[1:]}; change values under encoders in params.yaml"
             )
         steps = X.reshape(len(X), -1, self.values)
         return np.concatenate([np.ones_like(steps[..., :1]), steps], axis=2)
