@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 from filelock import FileLock
 from planned import prepared_in
 from project import Project, Repro, clone, fresh
+
+from puoc.fetch.vectors import word_vectors
 
 New = Callable[..., Project]
 Mirror = Callable[[str], Path]
@@ -64,6 +67,22 @@ def mirror(tmp_path_factory: pytest.TempPathFactory) -> Mirror:
         return _once(tmp_path_factory, f"mirror-{name}", lay_out)[0]
 
     return holding
+
+
+@pytest.fixture
+def glove(mirror: Mirror, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> str:
+    """First digits of the checksum of a mirror's word vectors, which are at hand and read once for all tests."""
+    file = mirror("glove") / "glove" / "glove.6B.50d.txt"
+    digits = sha256(file.read_bytes()).hexdigest()[:16]
+    monkeypatch.setenv("PUOC_MIRROR", str(mirror("glove")))
+
+    def read(cache: Path) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+        word_vectors(digits)
+
+    cache, _ = _once(tmp_path_factory, "cache", read)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    return digits
 
 
 @pytest.fixture(scope="session")

@@ -120,6 +120,8 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         found: Any = KeyedVectors.load_word2vec_format(
             str(path), binary=layout.binary, no_header=not layout.header, unicode_errors="replace"
         )
+        if not layout.binary and found.vector_size > 1 and np.ptp(found.vectors[-1]) == 0:
+            raise ValueError("its last line has one value")  # gensim takes it for all values of the word
     except (ValueError, EOFError, OSError) as error:
         raise FetchError(
             f"{path} is no whole file of word vectors ({error}); expected word2vec's binary form, or lines of a word "
