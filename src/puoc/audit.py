@@ -1,8 +1,4 @@
-"""What training and test rows share: rows of equal content, texts equal in their normal form, near-duplicate pictures.
-
-Pictures are near-duplicates where their grey thumbnails of 8 x 8 correlate by at least .98. That finds pictures saved
-again, resized, brightened or with noise; not shifted, cropped or mirrored ones (docs/own-data.md has the rates).
-"""
+"""What training and test rows share: equal rows, texts equal in their normal form, near-duplicate pictures."""
 
 from __future__ import annotations
 
@@ -15,13 +11,11 @@ from numpy.typing import NDArray
 
 from puoc.datasets.texts import normal_form
 from puoc.own import Pair, RawTable, Rows
+from puoc.own.likeness import near_duplicates
 from puoc.own.pictures import RawPictures
 from puoc.own.preparing import NumberColumn, TablePreparing
 from puoc.own.texts import RawTexts
 
-NEAR = 0.98  # least correlation of thumbnails
-_SIDE = 8
-_PAIRS = 1 << 24  # compared at once
 _EXAMPLES = 3
 
 Keys = NDArray[np.int64]
@@ -33,12 +27,12 @@ class Overlap(NamedTuple):
     what: str  # equal rows, equal texts, near-duplicate pictures
     where: str
     other: str
-    rows: int  # of ``where`` that have a companion
+    rows: NDArray[np.int64]  # places in ``where`` of those that have a companion
     of: int
     examples: tuple[str, ...]
 
     def __str__(self) -> str:
-        share = f"{self.rows} of {self.of} rows of {self.where}"
+        share = f"{len(self.rows)} of {self.of} rows of {self.where}"
         return f"{self.what}: {share} are in {self.other} too, such as {'; '.join(self.examples)}"
 
 
@@ -47,11 +41,13 @@ class Audit(NamedTuple):
 
     leaks: list[Overlap]  # between training and test rows
     notes: list[Overlap]  # between labelled and unlabelled rows
+    shared: int = 0  # test rows that have a companion in training
+    of: int = 0
 
     @property
     def marks(self) -> tuple[str, ...]:
         """What stands on everything that was made in spite of the leaks."""
-        return tuple(f"overlap allowed: {leak.rows} of {leak.of} test rows ({leak.what})" for leak in self.leaks)
+        return (f"overlap allowed: {self.shared} of {self.of} test rows are in training",) if self.leaks else ()
 
 
 def audit(pair: Pair) -> Audit:
@@ -64,14 +60,16 @@ def audit(pair: Pair) -> Audit:
         equal = _companions(named[id(rows)], named[id(other)])
         found = [_overlap(what, rows, other, equal)]
         if isinstance(rows.raw, RawPictures):
-            near = np.where(equal >= 0, -1, _nearest(rows.X, other.X))
+            near = np.where(equal >= 0, -1, near_duplicates(rows.X, other.X))
             found.append(_overlap("near-duplicate pictures", rows, other, near))
-        return [one for one in found if one.rows]
+        return [one for one in found if len(one.rows)]
 
-    training = [part for part in parts if part is not pair.test]
-    leaks = [] if pair.test is None else [one for part in training for one in shared(pair.test, part)]
     notes = [] if pair.unlabelled is None else shared(pair.positives, pair.unlabelled)
-    return Audit(leaks, notes)
+    if pair.test is None:
+        return Audit([], notes)
+    leaks = [one for part in parts if part is not pair.test for one in shared(pair.test, part)]
+    rows = {int(row) for leak in leaks for row in leak.rows}
+    return Audit(leaks, notes, len(rows), len(pair.test))
 
 
 def _keys(parts: Sequence[Rows], pair: Pair) -> tuple[list[Keys], str]:
@@ -105,33 +103,6 @@ def _of_tables(tables: Sequence[RawTable], preparing: TablePreparing) -> Keys:
     return found
 
 
-def thumbnails(X: NDArray[Any]) -> NDArray[np.float32]:
-    """Pictures (n, channels, height, width) uint8 as (n, 64) of mean 0 and length 1; zeros where all is one colour."""
-    from PIL import Image
-
-    found = np.empty((len(X), _SIDE * _SIDE), dtype=np.float32)
-    for row, picture in zip(found, X, strict=True):
-        plain = picture[0] if len(picture) == 1 else picture.transpose(1, 2, 0)
-        small = Image.fromarray(plain).convert("L").resize((_SIDE, _SIDE), Image.Resampling.BOX)
-        row[:] = np.asarray(small, dtype=np.float32).ravel()
-    found -= found.mean(axis=1, keepdims=True)
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    return np.where(lengths > _SIDE, found / np.maximum(lengths, 1), 0).astype(np.float32)  # one grey level a pixel
-
-
-def _nearest(X: NDArray[Any], others: NDArray[Any]) -> Keys:
-    """For each picture the place of the likest one among the others, -1 where none is near."""
-    a, b = thumbnails(X), thumbnails(others)
-    found = np.full(len(a), -1, dtype=np.int64)
-    step = max(1, _PAIRS // max(1, len(b)))
-    for start in range(0, len(a), step):
-        likeness = a[start : start + step] @ b.T
-        best = likeness.argmax(axis=1)
-        near = likeness[np.arange(len(best)), best] >= NEAR
-        found[start : start + step] = np.where(near, best, -1)
-    return found
-
-
 def _companions(keys: Keys, others: Keys) -> Keys:
     """For each key the place of the first equal one among the others, -1 where there is none."""
     known, first = np.unique(others, return_index=True)
@@ -143,7 +114,7 @@ def _companions(keys: Keys, others: Keys) -> Keys:
 def _overlap(what: str, rows: Rows, other: Rows, companions: Keys) -> Overlap:
     shared = np.flatnonzero(companions >= 0)
     examples = tuple(f"{_named(rows, int(i))} = {_named(other, int(companions[i]))}" for i in shared[:_EXAMPLES])
-    return Overlap(what, rows.where, other.where, len(shared), len(rows), examples)
+    return Overlap(what, rows.where, other.where, shared, len(rows), examples)
 
 
 def _named(rows: Rows, index: int) -> str:

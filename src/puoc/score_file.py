@@ -43,12 +43,13 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     ------
     ValueError : no model file, a model of no own data, a file that does not fit it, or ``out`` is there already.
     """
+    for given in (model_path, path):
+        if not given.exists():
+            raise ValueError(f"{given}: there is no such file or folder")
     model = modelfile.load(model_path)
     preparing = modelfile.preparing(model.meta)
     if preparing is None:
         raise ValueError(f"{model_path}: it knows no way from a file to its rows; expected one that puoc fit made")
-    if not path.exists():
-        raise ValueError(f"{path}: there is no such file or folder")
     met: Counter[str] = Counter()
     names = [str(one) for one in list_pictures(path).paths] if isinstance(preparing, PicturePreparing) else None
     blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
