@@ -157,32 +157,36 @@ def _estimator(name: str) -> Any:
 
 def _not_applicable(params: Params, spec: MethodSpec, cls: Any, dataset: str) -> str | None:
     """Why a method cannot be asked on a dataset: it, or what it needs, takes other rows."""
-    reason = _takes_not(params, str(spec.method), cls, spec.encoder, dataset)
+    from puoc.methods import inputs_of as taken_by
+
+    reason = _takes_not(params, str(spec.method), taken_by(cls.name, spec.params), spec.encoder, dataset)
     if reason is None and isinstance(spec.prior, str):
         of = params.priors[spec.prior]
-        reason = _takes_not(params, str(of.prior), _estimator(str(of.prior)), of.encoder, dataset)
+        name = str(of.prior)
+        taken = taken_by(name, of.params) if name in METHODS else frozenset(PRIORS[name].inputs)
+        reason = _takes_not(params, name, taken, of.encoder, dataset)
     return reason
 
 
-def _takes_not(params: Params, name: str, cls: Any, encoder: str | None, dataset: str) -> str | None:
+def _takes_not(params: Params, name: str, taken: frozenset[str], encoder: str | None, dataset: str) -> str | None:
     fitted = params.encoders.get(encoder) if encoder else None
     try:
         given = inputs_of(fitted.encoder if fitted else encoder, DATASETS[dataset].inputs)
     except ValueError as error:
         return f"{dataset}: {error}"
-    if given in cls.inputs:
+    if given in taken:
         return None
     through = f" through the encoder {encoder}" if encoder else ""
-    reason = f"{name} takes {' or '.join(sorted(cls.inputs))} rows; {dataset}{through} gives {given} rows"
-    return f"{reason}{_advice(cls, DATASETS[dataset].inputs)}"
+    reason = f"{name} takes {' or '.join(sorted(taken))} rows; {dataset}{through} gives {given} rows"
+    return f"{reason}{_advice(taken, DATASETS[dataset].inputs)}"
 
 
-def _advice(cls: Any, inputs: str) -> str:
+def _advice(taken: frozenset[str], inputs: str) -> str:
     """Which encoders would make of these rows what a method takes."""
     able = []
     for name in (*PLAIN, *sorted(ENCODERS)):
         with suppress(ValueError):  # it takes other rows
-            able += [name] if inputs_of(name, inputs) in cls.inputs else []
+            able += [name] if inputs_of(name, inputs) in taken else []
     return f"; an encoder that fits: {' or '.join(able)}" if able else ""
 
 

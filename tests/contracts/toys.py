@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from puoc.estimator import Array, Compute, Estimator, PUSample
-from puoc.methods import METHODS, make
+from puoc.methods import METHODS, inputs_of, make
 
 HERE = Path(__file__).parent
 SHAPES = {"vector": (8,), "image": (1, 8, 8), "sequence": (6, 3)}
@@ -64,7 +64,7 @@ CASES = [
     Case(name, setting, inputs)
     for name in sorted(METHODS)
     for setting in SETTINGS[name]
-    for inputs in sorted(METHODS[name].inputs)
+    for inputs in sorted(inputs_of(name, SETTINGS[name][setting]))
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=["-".join(case) for case in CASES])
 every_method = pytest.mark.parametrize("name", sorted(METHODS))

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from puoc.lanes import Lane
 from puoc.methods import make
-from puoc.methods.cnn import OCCNN, PUCNN, Head, standardised
+from puoc.methods.cnn import OCCNN, PUCNN
+from puoc.methods.cnn_nets import Head, standardised
 
 OC: dict[str, Any] = {
     "lr": 1e-3,
@@ -65,7 +66,7 @@ def test_noise_of_oc_cnn_has_its_sigma_and_is_not_standardised() -> None:
     net = Head(12, 16)
     loss = method.loss(lane(net), x_p, none, torch.tensor(float("nan")), noise, 0)
     f_p = net(x_p, noise["kept"][:400]).detach().numpy()
-    f_n = net(noise["points"], noise["kept"][400:], standardise=False).detach().numpy()
+    f_n = net(noise["points"], noise["kept"][400:], part="head").detach().numpy()
     expected = (np.log1p(np.exp(-f_p)).mean() + np.log1p(np.exp(f_n)).mean()) / 2
     assert loss.item() == pytest.approx(expected, rel=1e-5)
 

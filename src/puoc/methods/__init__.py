@@ -10,7 +10,7 @@ from puoc import making
 from puoc.estimator import Estimator
 from puoc.registry import METHODS
 
-__all__ = ["METHODS", "make", "normalise"]
+__all__ = ["METHODS", "inputs_of", "make", "normalise"]
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -25,3 +25,10 @@ def make(name: str, params: dict[str, Any]) -> Estimator:
 def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
     """Validated hyperparameters as plain JSON types, as ``making.normalise``. Raises ValueError as ``make``."""
     return making.normalise(METHODS, name, params)
+
+
+def inputs_of(name: str, params: dict[str, Any]) -> frozenset[str]:
+    """Rows that a method takes with these hyperparameters (``image``, ``vector``, ``sequence``). Raises as ``make``."""
+    made = make(name, params)
+    taken: frozenset[str] = getattr(made, "takes", made.inputs)
+    return taken

@@ -1,74 +1,139 @@
-"""OC-CNN (Oza and Patel, 2018) and PU-CNN (Bagirov et al., section on OC-CNN): a perceptron on frozen features.
+"""OC-CNN (Oza and Patel, 2018) and PU-CNN (Bagirov et al., section on OC-CNN): a perceptron on ImageNet's features.
 
-Both see the features of a network trained on ImageNet (encoder ``imagenet``). Each row's features are standardised by
-their own mean and variance, as OC-CNN's instance normalisation does. OC-CNN tells them from Gaussian noise, PU-CNN from
-the unlabelled rows by the non-negative risk.
+Both see the features of a network trained on ImageNet, which stays as it is (encoder ``imagenet``): vectors (n, d).
+Each row's features are standardised by their own mean and variance, as OC-CNN's instance normalisation does. OC-CNN
+tells them from Gaussian noise, PU-CNN from the unlabelled rows by the non-negative risk. A score is a logit.
+
+The paper selects lr 1e-4, 10 epochs and batches of 256, and prints nothing else; hidden 4096, dropout .5, sigma .1 and
+the logistic loss with a clamp are the released code's. That code also trains all layers and scores in training mode, on
+another latent space: ``trainable: all``, ``scoring: train`` and ``latent: head``, each absent unless asked for.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
+import numpy as np
 import torch
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from puoc.deep import Deep, Noise
-from puoc.estimator import typed
+from puoc.estimator import Array, typed
 from puoc.lanes import Lane
+from puoc.methods.cnn_nets import FromImages, Head, ReleasedHead, in_training_mode
 from puoc.registry import method
 from puoc.risks import LOSSES, Correction, logistic, mean, non_negative
+from puoc.trunks import WIDTHS, Network, Weights
+
+_AT_ONCE = 512  # rows scored in training mode, as released
 
 
-class Head(nn.Module):
-    """Perceptron of one hidden layer on standardised features (b, d). Dropout comes in as a mask, already scaled."""
+class Begins:
+    """A plain class: where a network's weights come from is no hyperparameter."""
 
-    def __init__(self, d: int, hidden: int) -> None:
-        super().__init__()
-        self.hidden = nn.Linear(d, hidden)
-        self.out = nn.Linear(hidden, 1)
-
-    def forward(self, x: Tensor, kept: Tensor | None = None, standardise: bool = True) -> Tensor:
-        """Logits (b,) of features, or of rows in the space of standardised ones."""
-        h = self.hidden(standardised(x) if standardise else x).relu()
-        logits: Tensor = self.out(h if kept is None else h * kept)
-        return logits.squeeze(1)
-
-
-def standardised(x: Tensor) -> Tensor:
-    """Each row of (b, d) with mean 0 and variance 1 over its own values."""
-    centred = x - x.mean(1, keepdim=True)
-    return centred / (centred.square().mean(1, keepdim=True) + 1e-5).sqrt()
+    pretrained = True  # not where a fitted model, which brings its weights, becomes a network again
 
 
 @typed
-class OnFeatures(Deep):
-    """What the twins share: the perceptron and its dropout."""
+class OnFeatures(Begins, Deep):
+    """What the twins share: the perceptron and its dropout. The rest is released behaviour, absent unless asked for."""
+
+    inputs = frozenset({"image", "vector"})  # images with ``trainable: all`` and then alone
 
     hidden: PositiveInt  # units
     dropout: float = Field(ge=0, lt=1)  # share of hidden units dropped in a step
+    latent: Literal["head"] | None = None  # where OC-CNN's noise lies: behind two layers that learn (``ReleasedHead``)
+    trainable: Literal["all"] | None = None  # the network that gives the features learns too: rows are images
+    network: Network | None = None  # this and the next two: of ``trainable: all``
+    weights: Weights | None = None
+    pixels: PositiveInt | None = None  # side to which images are resized; absent: none is
+    scoring: Literal["train"] | None = None  # dropout and statistics of the batch in scores, which then depend on both
+
+    @model_validator(mode="after")
+    def _what_is_trained(self) -> Self:
+        of_all = ("network", "weights", "pixels")
+        if self.trainable is None and any(getattr(self, name) is not None for name in of_all):
+            raise ValueError(
+                f"{', '.join(of_all)} are for trainable: all; leave them out, an encoder gives the features"
+            )
+        missing = [repr(name) for name in of_all[:2] if getattr(self, name) is None]
+        if self.trainable == "all" and missing:
+            raise ValueError(f"missing hyperparameter {', '.join(missing)}; trainable: all needs them")
+        return self
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """Rows that it takes with these hyperparameters."""
+        return frozenset({"vector" if self.trainable is None else "image"})
 
     def build(self, shape: tuple[int, ...]) -> nn.Module:
         """See ``Deep``.
 
         Raises
         ------
-        ValueError : rows that are no vectors.
+        ValueError : rows that are no vectors, or with ``trainable: all`` no images of one or three channels.
         """
+        if self.network is not None:
+            if len(shape) != 3 or shape[0] not in (1, 3):
+                raise ValueError(
+                    f"{self.name} with trainable: all takes images of 1 or 3 channels, got rows of shape {shape}"
+                )
+            return FromImages(self._head(WIDTHS[self.network]), self.network, self._begins, self.pixels)
         if len(shape) != 1:
             raise ValueError(f"{self.name} takes vectors, got rows of shape {shape}; an encoder may help")
-        return Head(shape[0], self.hidden)
+        return self._head(shape[0])
+
+    def _head(self, d: int) -> nn.Module:
+        return Head(d, self.hidden) if self.latent is None else ReleasedHead(d, self.hidden)
+
+    @property
+    def _begins(self) -> str | None:
+        return self.weights if self.pretrained else None
+
+    def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
+        """See ``FittedNet``; no file of weights is looked for."""
+        self.pretrained = False
+        try:
+            return super().restore(state, shape)
+        finally:
+            del self.pretrained
+
+    def latent_width(self, x: Tensor) -> int:
+        """Number of values of a point in the latent space, for rows x."""
+        if self.latent == "head":
+            return self.hidden
+        return x.shape[1] if self.network is None else WIDTHS[self.network]
 
     def mask(self, b: int, like: Tensor, gen: torch.Generator) -> Tensor:
         """Dropout mask (b, hidden); kept units are scaled by 1 / (1 - dropout)."""
         kept = torch.rand(b, self.hidden, generator=gen) >= self.dropout
         return kept.to(like.dtype) / (1 - self.dropout)
 
+    def decision_function(self, X: Array) -> Array:
+        """Logits (n,) in the precision of the fit.
+
+        With ``scoring: train`` in batches of 512 rows in the order given and with dropout drawn anew from one seed in
+        each call: a row's score depends on its place and on its companions. The release orders test rows by their
+        class, which nothing here knows.
+        """
+        if self.scoring is None:
+            return super().decision_function(X)
+        gen, scores = torch.Generator().manual_seed(0), []
+        like = next(self.net_.parameters())
+        for start in range(0, max(len(X), 1), _AT_ONCE):
+            x = torch.tensor(X[start : start + _AT_ONCE]).to(like)
+            kept = self.mask(len(x), x, gen).to(like)
+            with torch.no_grad():
+                scores.append(in_training_mode(self.net_, x, kept).cpu().numpy())
+        found: Array = np.concatenate(scores)
+        return found
+
 
 @method("oc_cnn")
 @typed
 class OCCNN(OnFeatures):
-    """Labelled positives against as many points N(0, sigma^2 I) in the space of standardised features."""
+    """Labelled positives against as many points N(0, sigma^2 I) in the latent space."""
 
     kind = "oc"
 
@@ -76,26 +141,26 @@ class OCCNN(OnFeatures):
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
         """The pseudo-negatives, and the dropout masks of both."""
-        points = torch.randn(x_p.shape, generator=gen, dtype=x_p.dtype)
+        points = torch.randn(len(x_p), self.latent_width(x_p), generator=gen, dtype=x_p.dtype)
         return {"points": self.sigma * points, "kept": self.mask(2 * len(x_p), x_p, gen)}
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
         """Cross-entropy of positives against 1 and of noise against 0."""
         b, points, kept = len(x_p), noise["points"], noise["kept"]
         of_p = logistic(net(x_p, kept[:b]))
-        of_points = logistic(-net(points, kept[b:], standardise=False))
+        of_points = logistic(-net(points, kept[b:], part="head"))
         return (mean(of_p) + mean(of_points)) / 2
 
 
 @method("pu_cnn")
 @typed
 class PUCNN(OnFeatures):
-    """The unlabelled rows take the place of the noise."""
+    """The unlabelled rows take the place of the noise; it needs the class prior."""
 
     kind = "pu_oc"
     twin = "oc_cnn"
 
-    surrogate: Literal["logistic", "sigmoid"]
+    surrogate: Literal["logistic", "sigmoid"]  # the paper's text names the sigmoid, its code takes the logistic one
     correction: Correction
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
@@ -105,5 +170,9 @@ class PUCNN(OnFeatures):
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
         """R_nn = alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg), Kiryo et al. (2017)."""
         b, kept = len(x_p), noise["kept"]
-        f_p, f_u = net(x_p, kept[:b]), net(x_u, kept[b:])
+        if self.trainable == "all":  # together, so that the same batch statistics normalise both
+            f = net(torch.cat([x_p, x_u]), kept)
+            f_p, f_u = f[:b], f[b:]
+        else:
+            f_p, f_u = net(x_p, kept[:b]), net(x_u, kept[b:])
         return non_negative(LOSSES[self.surrogate], f_p, f_u, alpha, self.correction)
