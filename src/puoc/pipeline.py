@@ -147,6 +147,17 @@ def allow_retry(ledger: Ledger, fit_id: str) -> None:
             ledger.allow_retry(fit_id)
 
 
+def comparison_is_old(root: Path) -> bool:
+    """Whether the plan or results changed after ``results/compare`` was written, or it never was.
+
+    ``dvc repro run@TABLE`` does not write it, and ``puoc report`` may follow right away.
+    """
+    compared = [path.stat().st_mtime_ns for path in (root / "results" / "compare").glob("*.parquet")]
+    folders = ("work/plan/tables", "work/plan/tune", "results/tables", "results/tune")
+    sources = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
+    return not compared or min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
+
+
 class Standing(NamedTuple):
     """Where the present plan stands, whatever older results say."""
 

@@ -1,0 +1,153 @@
+"""Seconds per unit of work of every method of a profile, for `puoc plan` to forecast with.
+
+    python bench/costs.py profiles/paper.yaml profiles/paper_small.yaml
+
+Each entry is trained with its hyperparameters on random rows of the shape it sees, but few of them, for few epochs and for
+some more: the difference counts, in seconds of one thread's CPU time, so that neither a busy machine nor what a fit does once
+enters; median of three. Rows that the table src/puoc/forecast/costs.csv has are kept: delete it to measure all.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import numpy as np
+import torch
+
+from puoc import encoders, methods, priors
+from puoc.bind import bind
+from puoc.datasets import DATASETS
+from puoc.estimator import PUSample
+from puoc.forecast.work import row_scale, seen, work_of
+from puoc.params import Params, read_params
+from puoc.plan import CONFIGS, PLAN, make_plan
+from puoc.records import Encoding, Fit
+
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "src" / "puoc" / "forecast" / "costs.csv"
+REPETITIONS = 3
+#: Rows of P and of U: enough of them for what a fit does once not to count.
+SIZES = {"image": (256, 512), "vector": (1000, 2000), "sequence": (512, 512)}
+EXACT = (2500, 5000)  # of programs whose time is no loop over rows: as in the paper
+SCORED = 400
+EPOCHS = (1, 3)
+
+
+def main() -> None:
+    """Measure what the table lacks and write it."""
+    torch.set_num_threads(1)
+    found = _read()
+    for path in sys.argv[1:]:
+        for fit in _fits(read_params(Path(path), ROOT)):
+            key = work_of(fit).key
+            if key not in found:
+                found[key] = _measure(fit)
+                print(found[key], flush=True)  # noqa: T201
+                _write(found)
+
+
+def _fits(params: Params) -> Iterator[Fit]:
+    """One fit an entry of a table, and what it needs."""
+    files = make_plan(params).files
+    for name in params.tables:
+        done = set()
+        for asked in bind(files[PLAN / "tables" / f"{name}.json"], files[CONFIGS / "published" / f"{name}.json"]):
+            if asked.entry not in done and asked.skip is None:
+                done.add(asked.entry)
+                yield asked.trial.fit
+                yield from asked.trial.fit.needs()
+
+
+def _measure(fit: Fit) -> dict[str, Any]:
+    """A row of the table."""
+    short, long = (_small(fit, epochs) for epochs in EPOCHS) if "epochs" in fit.params else (None, _small(fit, 0))
+    X_p, X_u, X = (_rows(fit, n, seed) for seed, n in enumerate((*_sizes(fit), SCORED)))
+    sample = PUSample(X_p, X_u if fit.sample.neg is not None else None, 0.5, 0)
+    _train(short or long, sample, X)  # warms up
+    times, scoring = [], []
+    for _ in range(REPETITIONS):
+        seconds, scored = _train(long, sample, X)
+        times.append(seconds - (_train(short, sample, X)[0] if short else 0))
+        scoring.append(scored)
+    units = work_of(long).units - (work_of(short).units if short else 0)
+    _, values = seen(fit.encoder, fit.sample.dataset)
+    costs = {
+        "per_unit": median(times) / units,
+        "per_scored": median(scoring) / SCORED / row_scale(work_of(fit).inputs, values),
+    }
+    sizes = {"values": values, "n_p": len(X_p), "n_u": len(X_u) if sample.X_u is not None else 0}
+    names = dict(zip(("method", "variant", "inputs"), work_of(fit).key, strict=True))
+    return names | {name: f"{cost:.3g}" for name, cost in costs.items()} | sizes | {"seconds": f"{median(times):.2f}"}
+
+
+def _train(fit: Fit, sample: PUSample, X: np.ndarray[Any, Any]) -> tuple[float, float]:
+    """Seconds of training and of scoring X, 0 for an estimator of the class prior."""
+    started = time.process_time()
+    if fit.method in priors.PRIORS:
+        priors.make(fit.method, fit.params).estimate(sample)
+        return time.process_time() - started, 0.0
+    of_encoder = fit.method in encoders.ENCODERS
+    make = encoders.make if of_encoder else methods.make
+    model = make(fit.method, fit.params).fit_lanes([sample])[0]
+    trained = time.process_time()
+    model.encode(X) if of_encoder else model.decision_function(X)
+    return trained - started, time.process_time() - trained
+
+
+def _small(fit: Fit, epochs: int) -> Fit:
+    """The same question with few rows and epochs."""
+    n_p, n_u = _sizes(fit)
+    counts = {"n_pos_lab": n_p}
+    if fit.sample.neg is not None:
+        counts |= {"n_pos_unl": n_u // 2, "n_neg_unl": n_u - n_u // 2}
+    few = {"epochs": epochs, "warmup_epochs": 0}
+    params = fit.params | {key: value for key, value in few.items() if key in fit.params}
+    return fit.model_copy(update={"params": params, "sample": fit.sample.model_copy(update=counts)})
+
+
+def _sizes(fit: Fit) -> tuple[int, int]:
+    if "epochs" in fit.params:
+        return SIZES[work_of(fit).inputs]
+    return EXACT if fit.params.get("kernel") != "rbf" else (500, 1000)
+
+
+def _rows(fit: Fit, n: int, seed: int) -> np.ndarray[Any, Any]:
+    """Random rows of the shape that the fit sees; their content does not change the time."""
+    inputs, values = seen(fit.encoder, fit.sample.dataset)
+    shape: tuple[int, ...] = DATASETS[fit.sample.dataset].shape
+    if isinstance(fit.encoder, Encoding) or inputs == "vector":
+        shape = (values,) if inputs == "vector" else (values, 2)
+    X = np.random.default_rng(seed).random((n, *shape), dtype=np.float32)
+    if inputs == "sequence":
+        X[..., 0] = 1
+    return X
+
+
+def _read() -> dict[tuple[str, str, str], dict[str, Any]]:
+    if not TABLE.exists():
+        return {}
+    rows = csv.DictReader(line for line in TABLE.read_text().splitlines() if not line.startswith("#"))
+    return {(row["method"], row["variant"], row["inputs"]): dict(row) for row in rows}
+
+
+def _write(found: dict[tuple[str, str, str], dict[str, Any]]) -> None:
+    with TABLE.open("w", newline="") as file:
+        file.write(f"# bench/costs.py: {platform.machine()}, one thread, torch {torch.__version__}\n")
+        writer = csv.DictWriter(file, list(next(iter(found.values()))))
+        writer.writeheader()
+        writer.writerows(found[key] for key in sorted(found))
+
+
+if __name__ == "__main__":
+    main()
