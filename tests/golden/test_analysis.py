@@ -134,7 +134,7 @@ def test_pairs_are_joined_by_seed_and_never_by_position() -> None:
     test = at(twin_tests(asked, dropped), "a")
     wanted = np.array(values["pu_svm", "a"][1:5]) - np.array(values["oc_svm", "a"][1:5])
     assert (test["n"], test["mean_difference"]) == (4, pytest.approx(wanted.mean()))
-    assert test["note"] == "4 of 6 planned pairs; pu_svm has 5; oc_svm has 5"
+    assert test["note"] == "4 of 6 planned pairs; pu_svm has 5 (1 missing); oc_svm has 5 (1 missing)"
 
 
 def test_holes_single_pairs_and_absent_twins_are_named_in_words() -> None:

@@ -61,6 +61,18 @@ def test_above_the_exact_range_the_normal_approximation_is_named_and_near_the_ex
     assert test.p == pytest.approx(wilcoxon(differences, method="exact").pvalue, rel=0.05)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(26, 60), st.integers(0, 10**6), st.sampled_from(["two-sided", "greater", "less"]))
+def test_the_normal_approximation_is_scipys_with_ties(n: int, seed: int, alternative: str) -> None:
+    differences = (
+        np.random.default_rng(seed).choice([-1, 1, 2], n) * np.random.default_rng(seed).integers(1, 9, n) / 100
+    )
+    ours = signed_rank_test(differences, alternative)  # type: ignore[arg-type]
+    assert ours.method == "normal"
+    expected = wilcoxon(differences, alternative=alternative, method="approx", correction=False).pvalue
+    assert ours.p == pytest.approx(expected, rel=1e-9)
+
+
 @given(coarse, st.randoms())
 def test_the_order_of_pairs_does_not_matter(differences: list[float], random: object) -> None:
     shuffled = differences.copy()

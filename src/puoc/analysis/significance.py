@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from puoc.analysis.effects import bayesian_signed_rank, rank_biserial, rank_biserial_interval
-from puoc.analysis.frames import frame, present
+from puoc.analysis.frames import frame
+from puoc.analysis.grid import CIRCUMSTANCES, Floats, Grid
 from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.results import class_averages, scored
 from puoc.analysis.signed_rank import (
     holm,
     rounded_differences,
@@ -28,6 +29,8 @@ from puoc.analysis.summary import AVERAGE
 #: What is repeated, and what that does not show.
 UNIT = "seed"
 UNIT_NOTE = "seeds redraw rows of one dataset: they stand for that dataset, not for others"
+
+_HOLES = ("failed", "skipped", "missing")
 
 SIGNIFICANCE = {
     "table": "text",
@@ -76,26 +79,23 @@ def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     plan, so a planned test that could not be made counts as p = 1; only what is not applicable (skipped throughout)
     stays out.
     """
-    tests = []
-    for hybrid, parent in plan.twin_pairs():
-        for index, cell in enumerate(plan.cells):
-            tests.append(_test_row(plan, (hybrid, parent), (cell, index), rows))
-        tests.append(_test_row(plan, (hybrid, parent), (None, len(plan.cells)), rows))
+    grid = None if rows is None else Grid.of(plan, rows)
+    columns = range(len(plan.cells) + 1)
+    tests = [_test_row(plan, pair, column, grid) for pair in plan.twin_pairs() for column in columns]
     for is_average in (False, True):
         _adjust([test for test in tests if test["is_average"] == is_average])
     return frame([{name: test.get(name) for name in SIGNIFICANCE} for test in tests], SIGNIFICANCE)
 
 
-def _test_row(
-    plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], column: tuple[str | None, int], rows: pd.DataFrame | None
-) -> dict[str, Any]:
-    cell, index = column
+def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, grid: Grid | None) -> dict[str, Any]:
+    """One test: of a cell, or of the average, which comes after the last one."""
+    cell = index if index < len(plan.cells) else None
     row: dict[str, Any] = {
         "table": plan.table,
         "scenario": plan.scenario,
         "entry": pair[0].entry,
         "twin_entry": pair[1].entry,
-        "cell": AVERAGE if cell is None else cell,
+        "cell": AVERAGE if cell is None else plan.cells[cell],
         "cell_index": index,
         "is_average": cell is None,
         "family": f"twin pairs of {plan.table}, {'average' if cell is None else 'cells'}",
@@ -103,25 +103,18 @@ def _test_row(
         "unit": UNIT,
         "unit_note": UNIT_NOTE,
     }
-    if rows is None:
+    if grid is None:
         return row | _untested("the table was not run")
-    of_column = rows if cell is None else rows[rows["cell"] == cell]
-    sides = [_scores(plan, entry, of_column, average=cell is None) for entry in pair]
-    joined = pd.concat(sides, axis=1, join="inner", keys=["entry", "twin"])
-    row["applicable"] = not any(_skipped_throughout(of_column, entry.entry) for entry in pair)
-    holes = _holes(pair, sides, of_column, (len(joined), len(plan.seeds)))
-    if joined.empty:
+    at = [grid.place[entry.entry] for entry in pair]
+    sides = [grid.averages(entry) if cell is None else grid.auc[entry, cell] for entry in at]
+    both = ~np.isnan(sides[0]) & ~np.isnan(sides[1])
+    row["applicable"] = not any(_skipped_throughout(grid, entry, cell) for entry in at)
+    holes = _holes(pair, sides, [grid.outcomes(entry, cell) for entry in at], int(both.sum()))
+    if not both.any():
         return row | _untested(holes)
-    row |= _tested((joined["entry"] - joined["twin"]).to_numpy())
+    row |= _tested(sides[0][both] - sides[1][both])
     row["note"] = "; ".join(part for part in (holes, row["note"]) if part)
-    return row | {"warning": _unlike(of_column, pair, joined.index)}
-
-
-def _scores(plan: TablePlan, entry: EntryPlan, rows: pd.DataFrame, *, average: bool) -> pd.Series[float]:
-    """AUC of an entry by seed: in a cell, or averaged over all cells."""
-    if average:
-        return class_averages(rows, plan, entry.entry)
-    return scored(rows, entry.entry).set_index("seed")["auc"].astype(float)
+    return row | {"warning": _unlike(grid, at, cell, both)}
 
 
 def _tested(differences: Any) -> dict[str, Any]:
@@ -175,48 +168,42 @@ def _adjust(family: list[dict[str, Any]]) -> None:
             test["min_p_adjusted"] = min(1.0, len(counted) * test["min_p"])
 
 
-def _skipped_throughout(rows: pd.DataFrame, entry: str) -> bool:
-    statuses = rows.loc[rows["entry"] == entry, "status"]
-    return len(statuses) > 0 and bool((statuses == "skipped").all())
+def _skipped_throughout(grid: Grid, entry: int, cell: int | None) -> bool:
+    statuses = grid.texts["status"][entry] if cell is None else grid.texts["status"][entry, cell]
+    told = statuses[statuses != None]  # noqa: E711, elementwise
+    return told.size > 0 and bool((told == "skipped").all())
 
 
-def _holes(
-    pair: tuple[EntryPlan, EntryPlan], sides: list[pd.Series[float]], rows: pd.DataFrame, counts: tuple[int, int]
-) -> str:
+def _holes(pair: tuple[EntryPlan, EntryPlan], sides: list[Floats], counts: list[dict[str, Any]], n: int) -> str:
     """In words: which pairs are absent and why."""
-    n, planned = counts
+    planned = len(sides[0])
     if n == planned:
         return ""
     said = [f"{n} of {planned} planned pairs" if n else "no pair"]
-    for entry, side in zip(pair, sides, strict=True):
-        if len(side) == planned:
+    for entry, side, count in zip(pair, sides, counts, strict=True):
+        found = int((~np.isnan(side)).sum())
+        if found == planned:
             continue
-        of_entry = rows[rows["entry"] == entry.entry]
-        why = [
-            f"{count} {status}"
-            for status in ("failed", "skipped", "missing")
-            if (count := (of_entry["status"] == status).sum())
-        ]
-        unscored = int(((of_entry["status"] == "ok") & of_entry["auc"].isna()).sum())
-        why += [f"{unscored} ok without an AUC"] if unscored else []
-        said.append(f"{entry.entry} has {len(side)}" + (f" ({', '.join(why)})" if why else ""))
+        why = [f"{count[f'n_{status}']} {status}" for status in _HOLES if count[f"n_{status}"]]
+        why += [part for part in count["reasons"].split("; ") if part.endswith("ok without an AUC")]
+        said.append(f"{entry.entry} has {found}" + (f" ({', '.join(why)})" if why else ""))
     return "; ".join(said)
 
 
-def _unlike(rows: pd.DataFrame, pair: tuple[EntryPlan, EntryPlan], seeds: pd.Index[Any]) -> str:
+def _unlike(grid: Grid, at: list[int], cell: int | None, seeds: NDArray[np.bool_]) -> str:
     """In words: in how many pairs the two sides were computed differently."""
-    sides = [scored(rows, entry.entry).set_index(["cell", "seed"]) for entry in pair]
-    both = sides[0].index.intersection(sides[1].index)
-    both = both[both.get_level_values("seed").isin(seeds)]
+    where = slice(None) if cell is None else slice(cell, cell + 1)
+    scores = [grid.auc[entry, where] for entry in at]
+    both = ~np.isnan(scores[0]) & ~np.isnan(scores[1]) & seeds
     said = []
-    for column, words in (("device", "device"), ("torch_version", "torch version"), ("numerics", "numerics")):
-        left, right = (side.loc[both, column].map(_name) for side in sides)
+    for column, words in CIRCUMSTANCES:
+        left, right = (grid.texts[column][entry, where][both] for entry in at)
         differ = left != right
         if differ.any():
-            kinds = sorted({f"{a} / {b}" for a, b in zip(left[differ], right[differ], strict=True)})
-            said.append(f"{words} differs in {int(differ.sum())} of {len(both)} pairs ({', '.join(kinds)})")
+            kinds = sorted({f"{_name(a)} / {_name(b)}" for a, b in zip(left[differ], right[differ], strict=True)})
+            said.append(f"{words} differs in {int(differ.sum())} of {int(both.sum())} pairs ({', '.join(kinds)})")
     return "; ".join(said)
 
 
 def _name(value: Any) -> str:
-    return str(value) if present(value) else "not recorded"
+    return "not recorded" if value is None else str(value)

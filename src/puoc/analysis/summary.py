@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from puoc.analysis.frames import frame, present
+from puoc.analysis.frames import frame
+from puoc.analysis.grid import Floats, Grid
 from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.results import class_averages, scored
 
 #: Name of the column of class-averaged AUC; ``is_average`` tells it from a cell of that name.
 AVERAGE = "average"
@@ -54,48 +54,36 @@ def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     plan : what was asked.
     rows : as ``planned_rows`` gives them; None where the table was not run.
     """
+    grid = None if rows is None else Grid.of(plan, rows)
     summary = []
-    for entry in plan.entries:
+    for at, entry in enumerate(plan.entries):
+        head = _head(plan, entry)
         for index, cell in enumerate(plan.cells):
-            summary.append(_cell_row(plan, entry, cell, index, rows))
-        summary.append(_average_row(plan, entry, rows))
+            column = {"cell": cell, "cell_index": index, "is_average": False, "n_planned": len(plan.seeds)}
+            summary.append(_unrun(head | column) if grid is None else _cell_row(head | column, grid, at, index))
+        column = {"cell": AVERAGE, "cell_index": len(plan.cells), "is_average": True, "n_planned": len(plan.seeds)}
+        summary.append(_unrun(head | column) if grid is None else _average_row(head | column, grid, at))
     table = frame(summary, SUMMARY)
     table["rank"] = _ranks(table)
     return table
 
 
-def _cell_row(plan: TablePlan, entry: EntryPlan, cell: str, index: int, rows: pd.DataFrame | None) -> dict[str, Any]:
-    row = _head(plan, entry) | {"cell": cell, "cell_index": index, "is_average": False, "n_planned": len(plan.seeds)}
-    if rows is None:
-        return (
-            row | _statistics(pd.Series(dtype=float)) | _statistics(pd.Series(dtype=float), "_train_pool") | _unrun(row)
-        )
-    of_cell = rows[(rows["entry"] == entry.entry) & (rows["cell"] == cell)]
-    held_out = scored(of_cell, entry.entry)
-    row |= _statistics(held_out["auc"])
-    row |= _statistics(scored(of_cell, entry.entry, "auc_train_pool")["auc_train_pool"], "_train_pool")
-    row |= _outcomes(of_cell, len(plan.seeds))
-    return row | {"state": _state(row), "trial_ids": json.dumps(list(held_out["trial_id"]))}
+def _cell_row(row: dict[str, Any], grid: Grid, entry: int, cell: int) -> dict[str, Any]:
+    held_out = grid.auc[entry, cell]
+    row |= _statistics(held_out) | _statistics(grid.auc_train_pool[entry, cell], "_train_pool")
+    row |= grid.outcomes(entry, cell)
+    return row | {"state": _state(row), "trial_ids": json.dumps(grid.trials(entry, cell, ~np.isnan(held_out)))}
 
 
-def _average_row(plan: TablePlan, entry: EntryPlan, rows: pd.DataFrame | None) -> dict[str, Any]:
-    row = _head(plan, entry) | {"cell": AVERAGE, "cell_index": len(plan.cells), "is_average": True}
-    row["n_planned"] = len(plan.seeds)
-    if rows is None:
-        return (
-            row | _statistics(pd.Series(dtype=float)) | _statistics(pd.Series(dtype=float), "_train_pool") | _unrun(row)
-        )
-    of_entry = rows[rows["entry"] == entry.entry]
-    held_out = class_averages(rows, plan, entry.entry)
-    row |= _statistics(held_out)
-    row |= _statistics(class_averages(rows, plan, entry.entry, "auc_train_pool"), "_train_pool")
-    row |= _outcomes(of_entry, len(plan.seeds) * len(plan.cells))
-    if row["n"] < len(plan.seeds) and row["n_ok"]:
-        holes = f"{row['n']} of {len(plan.seeds)} seeds have every cell"
+def _average_row(row: dict[str, Any], grid: Grid, entry: int) -> dict[str, Any]:
+    held_out = grid.averages(entry)
+    row |= _statistics(held_out) | _statistics(grid.averages(entry, "auc_train_pool"), "_train_pool")
+    row |= grid.outcomes(entry, None)
+    n_seeds = len(grid.plan.seeds)
+    if row["n"] < n_seeds and row["n_ok"]:
+        holes = f"{row['n']} of {n_seeds} seeds have every cell"
         row["reasons"] = "; ".join(part for part in (holes, row["reasons"]) if part)
-    behind = scored(of_entry, entry.entry)
-    behind = behind[behind["seed"].isin(held_out.index)]
-    return row | {"state": _state(row), "trial_ids": json.dumps(list(behind["trial_id"]))}
+    return row | {"state": _state(row), "trial_ids": json.dumps(grid.trials(entry, None, ~np.isnan(held_out)))}
 
 
 def _head(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
@@ -113,13 +101,16 @@ def _head(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
 
 
 def _unrun(row: dict[str, Any]) -> dict[str, Any]:
+    nothing = np.empty(0)
+    row |= _statistics(nothing) | _statistics(nothing, "_train_pool")
     cells = row["cell_index"] if row["is_average"] else 1
     counts = {"n_ok": 0, "n_failed": 0, "n_skipped": 0, "n_missing": row["n_planned"] * cells}
-    return counts | {"reasons": "the table was not run", "state": "not run", "trial_ids": "[]"}
+    return row | counts | {"reasons": "the table was not run", "state": "not run", "trial_ids": "[]"}
 
 
-def _statistics(values: pd.Series[float], suffix: str = "") -> dict[str, Any]:
-    found = np.asarray(values, dtype=float)
+def _statistics(values: Floats, suffix: str = "") -> dict[str, Any]:
+    """Over the values that are there."""
+    found = values[~np.isnan(values)]
     n = len(found)
     return {
         f"n{suffix}": n,
@@ -127,21 +118,6 @@ def _statistics(values: pd.Series[float], suffix: str = "") -> dict[str, Any]:
         f"std{suffix}": float(found.std(ddof=1)) if n > 1 else None,
         f"min{suffix}": float(found.min()) if n else None,
         f"max{suffix}": float(found.max()) if n else None,
-    }
-
-
-def _outcomes(rows: pd.DataFrame, n_planned: int) -> dict[str, Any]:
-    """Counts by status, a planned trial without a row being missing, and the reasons in words."""
-    counts = {status: int((rows["status"] == status).sum()) for status in ("ok", "failed", "skipped")}
-    unscored = int(((rows["status"] == "ok") & rows["auc"].isna()).sum())
-    said = [f"{unscored} ok without an AUC"] if unscored else []
-    for status in ("failed", "skipped", "missing"):
-        reasons = [str(text) for text in rows.loc[rows["status"] == status, "reason"] if present(text)]
-        said += [f"{reasons.count(text)} {status}: {text}" for text in sorted(set(reasons))]
-    n_missing = n_planned - sum(counts.values())
-    return {f"n_{status}": count for status, count in counts.items()} | {
-        "n_missing": n_missing,
-        "reasons": "; ".join(said),
     }
 
 
