@@ -117,6 +117,7 @@ def _copy(place: Path, raw: RawFile, to: Path) -> None:
         return
     to.mkdir()
     for name, file in raw.members(place).items():
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, to / name)
 
 
