@@ -13,7 +13,8 @@ from puoc.console import FAILED_ROWS, asked_wrongly, console, planned, say, stor
 if TYPE_CHECKING:
     from puoc.doctor import Finding
     from puoc.runner import Runner
-    from puoc.sweep import Budget, Sweep
+    from puoc.sweep.asking import Sweep
+    from puoc.sweep.budget import Budget
     from puoc.sweep.cluster import Wanted
     from puoc.sweep.tuner import Outcome
 
@@ -49,20 +50,21 @@ def sweep(
     started = time.monotonic()
     with asked_wrongly():
         planned(ROOT)
-        from puoc.sweep import Asking, Budget, ask
+        wanted = _wanted(workers, gpus, address)
+        if address is None and submit is None:
+            from puoc.doctor import here, refuse
+
+            refuse(here(wanted))
+        from puoc.sweep.asking import Asking, ask
+        from puoc.sweep.budget import Budget
 
         asked = ask(ROOT, Asking(method, scenario, space, search, asha))
         allowed = Budget.read(budget) if budget else Budget()
         if asked.parts is not None and not budget:
             raise ValueError("--budget: a search has no end of its own; expected a time or a number of configurations")
-        wanted = _wanted(workers, gpus, address)
         if submit is not None:
             say(f"submitted as {_submitted(submit)}; `ray job logs --address {submit} <id> --follow` shows it")
             return
-        if wanted.address is None:
-            from puoc.doctor import here, refuse
-
-            refuse(here(wanted))
     if dry_run:
         _say_plan(asked, wanted)
         return
@@ -129,7 +131,7 @@ def doctor(
     with asked_wrongly():
         planned(ROOT)
         from puoc import doctor as looks
-        from puoc.sweep import Asking, ask
+        from puoc.sweep.asking import Asking, ask
         from puoc.sweep.cluster import connected
 
         wanted = _wanted(workers, gpus, address)
@@ -152,7 +154,7 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
     """Make an Optuna study of a sweep from the ledger, for optuna-dashboard; it may be deleted at any time."""
     with asked_wrongly():
         planned(ROOT)
-        from puoc.sweep import Asking, ask
+        from puoc.sweep.asking import Asking, ask
         from puoc.sweep.study import write_study
 
         path, n = write_study(ROOT, ask(ROOT, Asking(method, scenario, space, search)))
@@ -160,10 +162,10 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
 
 
 def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wanted:
+    from puoc.files import read_json
     from puoc.sweep.cluster import Wanted
-    from puoc.sweep.missing import settings_of
 
-    settings = settings_of(ROOT)
+    settings = read_json(ROOT / "work" / "plan" / "compute.json")
     own = settings["workers"] if settings["workers"] != "auto" and address is None else None
     on_gpu = settings["device"] != "cpu"
     return Wanted(workers or own, int(on_gpu) if gpus is None else gpus, address)

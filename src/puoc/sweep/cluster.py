@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from puoc.provenance import versions
 
 _ANSWERS = 60.0  # seconds a node has to answer
 _REACHED = 5.0  # seconds to reach a cluster's address
+_GPU_DRIVERS = ("nvidia[0-9]*", "dxg", "kfd")  # device files: of CUDA, of CUDA in WSL, of ROCm
 
 
 class Wanted(NamedTuple):
@@ -70,11 +72,16 @@ def connected(wanted: Wanted, workers: int) -> Iterator[Any]:
 
 def present_here() -> Present:
     """CPUs and CUDA devices of this machine that this process may use."""
+    return Present(len(os.sched_getaffinity(0)), _gpus_here(), 1)
+
+
+def _gpus_here() -> int:
+    if not any(list(Path("/dev").glob(pattern)) for pattern in _GPU_DRIVERS) and sys.platform == "linux":
+        return 0  # seen at once, without torch
     import torch
 
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # else asking makes CUDA unusable after a fork
-    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    return Present(len(os.sched_getaffinity(0)), gpus, 1)
+    return int(torch.cuda.device_count()) if torch.cuda.is_available() else 0
 
 
 def present_in(ray: Any) -> Present:

@@ -84,6 +84,7 @@ def replay(storage: BaseStorage, parts: list[Part], found: list[Known], name: st
     """Make a study of what is known; how many configurations the space holds."""
     import optuna
 
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
     n = 0
     for one in found:
