@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from puoc.analysis.beside import Beside, beside
 from puoc.analysis.plans import TablePlan
 from puoc.analysis.published import AVERAGE_COLUMN, CAPTIONS, RESULT_TABLES, TWINS, numbers
+from puoc.analysis.reservations import Reservation
 from puoc.analysis.results import scored
 from puoc.analysis.underlines import twin_outcomes
-from puoc.analysis.verdicts import reservations
 
 #: A row of the paper that is copied from another one: its printed numbers stand for ours too.
 _COPIED = "hrn_star"
@@ -23,7 +24,7 @@ _COPIED = "hrn_star"
 class Source:
     """What is known of one printed table."""
 
-    values: dict[tuple[str, str], pd.Series[float]] = field(default_factory=dict)  # by method and column; index: seed
+    values: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict)  # AUC by seed, of method and column
     better: dict[tuple[str, str], str] = field(default_factory=dict)  # by PU-OC method and column: hybrid, parent, ...
     tables: set[str] = field(default_factory=set)  # ours
     differs_in: set[str] = field(default_factory=set)
@@ -41,15 +42,12 @@ class Evidence:
         source = self.sources.get(published, Source())
         return list(dict.fromkeys(column for _, column in source.values))
 
-    def values(self, published: str, method: str, columns: Sequence[str]) -> pd.DataFrame | None:
-        """AUC by seed and column; None where a column was not run, or no seed has them all."""
+    def values(self, published: str, method: str, columns: Sequence[str]) -> dict[int, NDArray[np.float64]]:
+        """AUC of each column, (k,), by seed; only seeds that have every column."""
         source = self.sources.get(published, Source())
-        series = [source.values.get((method, column)) for column in columns]
-        known = [one for one in series if one is not None]
-        if not columns or len(known) < len(series):
-            return None
-        joined = pd.concat(known, axis=1, join="inner")
-        return joined if len(joined) else None
+        by_column = [source.values.get((method, column), {}) for column in columns]
+        seeds = set.intersection(*(set(one) for one in by_column)) if by_column else set()
+        return {seed: np.array([one[seed] for one in by_column]) for seed in sorted(seeds)}
 
     def outcome(self, published: str, first: str, second: str, column: str) -> str | None:
         """Which of two twins is significantly better: first, second, neither, unknown; None where untested."""
@@ -66,7 +64,7 @@ def printed_evidence() -> Evidence:
     table = table[table["column"] != AVERAGE_COLUMN]
     keys = zip(table["published"], table["method"], table["column"], strict=True)
     for (name, method, column), value in zip(keys, table["value"], strict=True):
-        sources.setdefault(name, Source()).values[method, column] = pd.Series([float(value)])
+        sources.setdefault(name, Source()).values[method, column] = {0: float(value)}
     marked = set(zip(*(table.loc[table["underlined"], key] for key in ("published", "method", "column")), strict=True))
     for name, source in sources.items():
         for method, column in source.values:
@@ -77,7 +75,10 @@ def printed_evidence() -> Evidence:
 
 
 def our_evidence(
-    plans: Sequence[TablePlan], tests: pd.DataFrame, results: Mapping[str, pd.DataFrame | None]
+    plans: Sequence[TablePlan],
+    tests: pd.DataFrame,
+    results: Mapping[str, pd.DataFrame | None],
+    held: Mapping[Beside, Reservation],
 ) -> Evidence:
     """Our rows and tests; what may not be compared with the paper (see ``reservations``) is left out.
 
@@ -85,17 +86,16 @@ def our_evidence(
     """
     sources: dict[str, Source] = {}
     cells = [one for one in beside(plans) if not one.is_average]
-    held = reservations(plans, cells, results)
     outcomes = twin_outcomes(plans, tests)
     words = {"better": "hybrid", "worse": "parent", "no difference shown": "neither", "cannot tell": "unknown"}
     by_entry = _by_entry(cells, results)
     for one in cells:
-        rows = by_entry.get((one.table, one.entry, one.cell))
+        found = by_entry.get((one.table, one.entry, one.cell), {})
         source = sources.setdefault(one.published, Source())
         key = (one.method, one.column)
-        if rows is None or rows.empty or held[one].void or key in source.values:
+        if not found or held[one].void or key in source.values:
             continue
-        source.values[key] = rows.set_index("seed")["auc"].astype(float)
+        source.values[key] = found
         source.tables.add(one.table)
         source.differs_in |= {held[one].differs_in} - {""}
         tested = outcomes.get((one.table, one.method, one.cell), {}).get("raw", "not run")
@@ -107,13 +107,14 @@ def our_evidence(
 
 def _by_entry(
     cells: Sequence[Beside], results: Mapping[str, pd.DataFrame | None]
-) -> dict[tuple[str, str, str], pd.DataFrame]:
-    found: dict[tuple[str, str, str], pd.DataFrame] = {}
+) -> dict[tuple[str, str, str], dict[int, float]]:
+    found: dict[tuple[str, str, str], dict[int, float]] = {}
     for table, entry in dict.fromkeys((one.table, one.entry) for one in cells):
         rows = results.get(table)
         if rows is not None:
-            by_cell = scored(rows, entry).groupby("cell", sort=False)
-            found |= {(table, entry, str(cell)): of_cell for cell, of_cell in by_cell}
+            known = scored(rows, entry)
+            for cell, seed, auc in zip(known["cell"], known["seed"], known["auc"], strict=True):
+                found.setdefault((table, entry, str(cell)), {})[int(seed)] = float(auc)
     return found
 
 
@@ -123,6 +124,6 @@ def _copy(sources: dict[str, Source]) -> None:
     copied = copied[copied["method"] == _COPIED]
     for name, column, value in zip(copied["published"], copied["column"], copied["value"], strict=True):
         source = sources.get(name, Source())
-        seeds = sorted({seed for (_, of), values in source.values.items() if of == column for seed in values.index})
+        seeds = {seed for (_, of), values in source.values.items() if of == column for seed in values}
         if seeds:
-            source.values[_COPIED, column] = pd.Series(np.full(len(seeds), float(value)), index=seeds)
+            source.values[_COPIED, column] = dict.fromkeys(sorted(seeds), float(value))

@@ -8,11 +8,17 @@ from typing import Any
 import pandas as pd
 
 from puoc.analysis.choice import CHOICE, choices
+from puoc.analysis.evidence import EVIDENCE, evidence_table
 from puoc.analysis.frames import frame, present, records, write_frame
+from puoc.analysis.paper_claims import CLAIMS, claims
 from puoc.analysis.plans import planned_tables, planned_tuning
+from puoc.analysis.protocol import PROTOCOL, protocol_table
+from puoc.analysis.ranks import RANKS, rank_table
+from puoc.analysis.reservations import reservations
 from puoc.analysis.results import read_results
 from puoc.analysis.significance import SIGNIFICANCE, twin_tests
 from puoc.analysis.summary import SUMMARY, summarise
+from puoc.analysis.verdicts import VERDICTS, verdicts
 
 FAILURES = {
     "origin": "text",  # tables/T or tune/M
@@ -29,7 +35,7 @@ FAILURES = {
 
 
 def compare(root: Path | str) -> None:
-    """Write summary, significance, choice and failures as parquet under ``results/compare``.
+    """Write each table of the comparison (summary, significance, verdicts, ...) as parquet under ``results/compare``.
 
     Equal results give equal bytes. A planned table that was not run is in every table, as *not run*.
 
@@ -47,15 +53,25 @@ def compare(root: Path | str) -> None:
         if path.is_file():
             failures += _failures(pd.read_parquet(path), f"tune/{tune}")
     folder = root / "results" / "compare"
-    _write(folder / "summary.parquet", [summarise(plan, rows) for plan, rows in results], SUMMARY)
-    _write(folder / "significance.parquet", [twin_tests(plan, rows) for plan, rows in results], SIGNIFICANCE)
+    summaries = [summarise(plan, rows) for plan, rows in results]
+    summary = _write(folder / "summary.parquet", summaries, SUMMARY)
+    _write(folder / "ranks.parquet", [rank_table(*both) for both in zip(plans, summaries, strict=True)], RANKS)
+    _write(folder / "protocol.parquet", [protocol_table(plan, rows) for plan, rows in results], PROTOCOL)
+    _write(folder / "evidence.parquet", [evidence_table(plan) for plan in plans], EVIDENCE)
+    tests = _write(folder / "significance.parquet", [twin_tests(plan, rows) for plan, rows in results], SIGNIFICANCE)
     _write(folder / "choice.parquet", [choices(root, plans)], CHOICE)
     _write(folder / "failures.parquet", [frame(failures, FAILURES)], FAILURES)
+    recorded = {plan.table: rows for plan, rows in results}
+    held = reservations(plans, recorded)
+    _write(folder / "verdicts.parquet", [verdicts(plans, summary, tests, held)], VERDICTS)
+    _write(folder / "claims.parquet", [claims(plans, tests, recorded, held)], CLAIMS)
 
 
-def _write(path: Path, parts: list[pd.DataFrame], columns: dict[str, str]) -> None:
+def _write(path: Path, parts: list[pd.DataFrame], columns: dict[str, str]) -> pd.DataFrame:
     filled = [part for part in parts if len(part)]
-    write_frame(pd.concat(filled, ignore_index=True) if filled else frame([], columns), columns, path)
+    table = pd.concat(filled, ignore_index=True) if filled else frame([], columns)
+    write_frame(table, columns, path)
+    return table
 
 
 def _failures(rows: pd.DataFrame, origin: str) -> list[dict[str, Any]]:

@@ -24,10 +24,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from puoc.analysis.beside import Beside
 from puoc.analysis.claim_data import Evidence, our_evidence, printed_evidence
 from puoc.analysis.frames import frame, records
 from puoc.analysis.plans import TablePlan
 from puoc.analysis.published import AVERAGE_COLUMN, UNPRINTED, columns, read
+from puoc.analysis.reservations import Reservation
+from puoc.analysis.verdicts import student
 
 CLAIMS = {
     "id": "text",
@@ -51,7 +54,6 @@ CLAIMS = {
     "note": "text",
 }
 
-_LEVEL = 0.95
 _DIGITS = 10
 _NAMED = 6  # parts that a note names
 _SLOPES = ("rises", "falls", "falls_more")
@@ -78,7 +80,12 @@ class Part:
         return " ".join(filter(None, (" / ".join(names), self.published, where)))
 
 
-def claims(plans: Sequence[TablePlan], tests: pd.DataFrame, results: Mapping[str, pd.DataFrame | None]) -> pd.DataFrame:
+def claims(
+    plans: Sequence[TablePlan],
+    tests: pd.DataFrame,
+    results: Mapping[str, pd.DataFrame | None],
+    held: Mapping[Beside, Reservation],
+) -> pd.DataFrame:
     """One row per claim, whatever was planned.
 
     Parameters
@@ -86,8 +93,9 @@ def claims(plans: Sequence[TablePlan], tests: pd.DataFrame, results: Mapping[str
     plans : what was asked.
     tests : as ``twin_tests`` gives them, of all tables together.
     results : recorded rows by table; None where it was not run.
+    held : as ``reservations`` gives it.
     """
-    printed, ours = printed_evidence(), our_evidence(plans, tests, results)
+    printed, ours = printed_evidence(), our_evidence(plans, tests, results, held)
     rows = []
     for claim in records(read("claims")):
         parts = claim_parts(claim, ours)
@@ -127,7 +135,7 @@ def status_of(part: Part, evidence: Evidence) -> str:
     if part.rule in _TESTS:
         return _tested(part, evidence.outcome(part.published, part.first[0], part.second[0], part.columns[0]))
     values = _quantity(part, evidence)
-    if values is None:
+    if not len(values):
         return "not_run"
     if evidence.exact:
         low = high = float(np.round(values.mean(), _DIGITS))
@@ -166,36 +174,28 @@ def _tested(part: Part, better: str | None) -> str:
     return "holds" if (better == "first" if part.rule == "significant" else better != "second") else "fails"
 
 
-def _quantity(part: Part, evidence: Evidence) -> NDArray[np.float64] | None:
-    """What a part speaks about, by seed; None where it was not run."""
+def _quantity(part: Part, evidence: Evidence) -> NDArray[np.float64]:
+    """What a part speaks about, one value a seed that has it all; none where it was not run."""
     sides = []
-    for group in (part.first, part.second):
-        if not group:
-            continue
-        tables = [evidence.values(part.published, method, part.columns) for method in group]
-        known = [table for table in tables if table is not None]
-        if not known:
-            return None
-        by_seed = [_slopes(table) if part.rule in _SLOPES else table.mean(axis=1) for table in known]
-        sides.append(max(by_seed, key=lambda side: float(side.mean())))
-    if len(sides) == 2:
-        joined = pd.concat(sides, axis=1, join="inner")
-        sides = [joined.iloc[:, 0] - joined.iloc[:, 1]]
-    values = np.asarray(sides[0], dtype=np.float64)
-    return values if len(values) else None
+    for group in filter(None, (part.first, part.second)):
+        reduce = _slope if part.rule in _SLOPES else np.mean
+        found = [evidence.values(part.published, name, part.columns) for name in group]
+        by_method = [{seed: float(reduce(values)) for seed, values in one.items()} for one in found]
+        sides.append(max(by_method, key=lambda one: float(np.mean(list(one.values()))) if one else -1.0))
+    if len(sides) == 1:
+        return np.array(list(sides[0].values()))
+    return np.array([sides[0][seed] - sides[1][seed] for seed in sides[0] if seed in sides[1]])
 
 
-def _slopes(table: pd.DataFrame) -> pd.Series[float]:
-    """Least-squares slope along the columns, in AUC a column, by seed."""
-    at = np.arange(table.shape[1]) - (table.shape[1] - 1) / 2
-    return pd.Series(table.to_numpy(float) @ at / (at @ at), index=table.index)
+def _slope(values: NDArray[np.float64]) -> float:
+    """Least-squares slope along the columns, in AUC a column."""
+    at = np.arange(len(values)) - (len(values) - 1) / 2
+    return float(values @ at / (at @ at))
 
 
 def _interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    from scipy.stats import t
-
     n = len(values)
-    half = float(t.ppf((1 + _LEVEL) / 2, n - 1)) * float(values.std(ddof=1)) / n**0.5
+    half = student(n) * float(values.std(ddof=1)) / n**0.5
     centre = float(values.mean())
     return round(centre - half, _DIGITS), round(centre + half, _DIGITS)
 

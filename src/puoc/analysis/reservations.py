@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from puoc.analysis.beside import Beside
-from puoc.analysis.frames import present, records
-from puoc.analysis.published import UNPRINTED, protocol, read
+from puoc.analysis.beside import Beside, beside
+from puoc.analysis.frames import present
+from puoc.analysis.plans import TablePlan
+from puoc.analysis.published import UNPRINTED, protocol, settings
 
 _SIZES = {
     "n_pos_lab": "labelled positives",
@@ -37,6 +39,31 @@ class Reservation:
     differs_in: str
 
 
+def reservations(plans: Sequence[TablePlan], results: Mapping[str, pd.DataFrame | None]) -> dict[Beside, Reservation]:
+    """What keeps each planned cell from answering the paper's; of an average, what keeps any of its cells.
+
+    ``results`` are recorded rows by table, None where it was not run.
+    """
+    datasets = {plan.table: plan.dataset for plan in plans}
+    by_entry: dict[tuple[str, str], pd.DataFrame] = {}
+    by_cell: dict[tuple[str, str, str], pd.DataFrame] = {}
+    cells = beside(plans)
+    for table in dict.fromkeys(one.table for one in cells):
+        rows = results.get(table)
+        if rows is not None:
+            by_entry |= {(table, str(name)): group for name, group in rows.groupby("entry", sort=False)}
+            for (entry, cell), group in rows.groupby(["entry", "cell"], sort=False):
+                by_cell[table, str(entry), str(cell)] = group
+    found = {}
+    for one in cells:
+        recorded = (
+            by_entry.get((one.table, one.entry)) if one.is_average else by_cell.get((one.table, one.entry, one.cell))
+        )
+        held = recorded is not None and reservation(one, datasets[one.table], recorded)
+        found[one] = held or Reservation("", "")
+    return found
+
+
 def reservation(of: Beside, dataset: str, rows: pd.DataFrame) -> Reservation:
     """What keeps a cell from answering the paper's, from its recorded rows (those of one entry and cell)."""
     if of.published in UNPRINTED:
@@ -49,7 +76,7 @@ def reservation(of: Beside, dataset: str, rows: pd.DataFrame) -> Reservation:
 
 
 def _other_data(wanted: str, dataset: str) -> str:
-    if dataset in wanted.split("|"):
+    if wanted and dataset in wanted.split("|"):
         return ""
     return f"{dataset} stands in for {wanted.replace('|', ' or ') or 'the features that the paper had'}"
 
@@ -75,32 +102,29 @@ def _sizes(asked: dict[str, str], rows: pd.DataFrame) -> list[str]:
 
 def _settings(of: Beside, rows: pd.DataFrame) -> list[str]:
     """Hyperparameters that differ from the appendix', by our names, the paper's value in brackets."""
-    table = read("settings")
-    of_method = table[table["method"] == of.method]
-    if of_method.empty or not {"pos", "params"} <= set(rows.columns):
+    printed = settings(of.method)
+    if not printed or not {"pos", "params"} <= set(rows.columns):
         return []
     said: dict[str, None] = {}
-    known = sorted(of_method["setting"].unique())
-    for row in records(rows[["pos", "params"]].drop_duplicates()):
-        given = json.loads(row["params"]) if present(row["params"]) else {}
-        settings = _settings_of(of, row["pos"], known)
-        options: list[list[str]] = [_unlike(given, of_method[of_method["setting"] == setting]) for setting in settings]
+    for pos, params in sorted(set(zip(rows["pos"].map(_text), rows["params"].map(_text), strict=True))):
+        given = json.loads(params or "{}")
+        options = [_unlike(given, printed[setting]) for setting in _settings_of(of, pos, list(printed))]
         said |= dict.fromkeys(sorted(options, key=len)[0])
     more = len(said) - _SAID
     return [*list(said)[:_SAID], *([f"{more} more hyperparameters"] if more > 0 else [])]
 
 
-def _settings_of(of: Beside, pos: Any, known: list[str]) -> list[str]:
+def _settings_of(of: Beside, pos: str, known: list[str]) -> list[str]:
     """The settings that the paper may have used: one a positive class where it has that; else any it printed."""
-    classes = json.loads(pos) if present(pos) else []
+    classes = json.loads(pos or "[]")
     own = "abnormal" if of.published == "abnormal" else str(classes[0]) if len(classes) == 1 else ""
     return [own] if own in known else known
 
 
-def _unlike(given: dict[str, Any], printed: pd.DataFrame) -> list[str]:
+def _unlike(given: dict[str, Any], printed: dict[str, str]) -> list[str]:
     return [
         f"{name} {given[name]} ({value})"
-        for name, value in zip(printed["parameter"], printed["printed"], strict=True)
+        for name, value in printed.items()
         if given.get(name) is not None and not _equal(given[name], value)
     ]
 
@@ -113,4 +137,8 @@ def _equal(given: Any, printed: str) -> bool:
 
 
 def _values(rows: pd.DataFrame, name: str) -> list[Any]:
-    return [value for value in rows[name].unique() if present(value)] if name in rows else []
+    return rows[name].dropna().unique().tolist() if name in rows else []
+
+
+def _text(value: Any) -> str:
+    return str(value) if present(value) else ""

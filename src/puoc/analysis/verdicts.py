@@ -9,16 +9,17 @@ outside of that. Else *not decided*, as with one seed, which has no spread.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from math import sqrt
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from puoc.analysis.beside import Beside, beside
 from puoc.analysis.frames import frame, number, present, records
 from puoc.analysis.plans import TablePlan
 from puoc.analysis.published import REPETITIONS, numbers, scored_on
-from puoc.analysis.reservations import Reservation, reservation
+from puoc.analysis.reservations import Reservation
 from puoc.analysis.underlines import underline_verdicts
 
 #: How near a mean has to be, in AUC.
@@ -67,17 +68,19 @@ def decide(difference: float, half_width: float) -> str:
 
 def half_width(std: float, n: int, rounding: float) -> float:
     """Half the 95 % interval of a difference of means over ``n`` (at least 2) and over the paper's repetitions."""
-    from scipy.stats import t
+    return student(n) * std * sqrt(1 / n + 1 / REPETITIONS) + rounding
 
-    quantile = float(t.ppf((1 + _LEVEL) / 2, n - 1))
-    return quantile * std * float(np.sqrt(1 / n + 1 / REPETITIONS)) + rounding
+
+@cache
+def student(n: int) -> float:
+    """Quantile of Student's t for a two-sided 95 % interval by ``n`` values."""
+    from scipy.special import stdtrit  # scipy.stats takes a second to import
+
+    return float(stdtrit(n - 1, (1 + _LEVEL) / 2))
 
 
 def verdicts(
-    plans: Sequence[TablePlan],
-    summary: pd.DataFrame,
-    tests: pd.DataFrame,
-    results: Mapping[str, pd.DataFrame | None],
+    plans: Sequence[TablePlan], summary: pd.DataFrame, tests: pd.DataFrame, held: Mapping[Beside, Reservation]
 ) -> pd.DataFrame:
     """One row per published number and cell of ours that stands beside it; one *not run* where none does.
 
@@ -85,13 +88,12 @@ def verdicts(
     ----------
     plans : what was asked.
     summary, tests : as ``summarise`` and ``twin_tests`` give them, of all tables together.
-    results : recorded rows by table; None where it was not run.
+    held : as ``reservations`` gives it.
     """
     found: dict[tuple[str, str, str], list[Beside]] = {}
     for one in beside(plans):
         found.setdefault((one.published, one.method, one.column), []).append(one)
     of_cell = {(row["table"], row["entry"], row["cell"], row["is_average"]): row for row in records(summary)}
-    held = reservations(plans, [one for several in found.values() for one in several], results)
     rows = []
     for printed in records(numbers()):
         key = (printed["published"], printed["method"], printed["column"])
@@ -102,32 +104,6 @@ def verdicts(
             rows.append(_head(printed) | {"n": 0, "verdict": "not run", "note": _no_cell(printed)})
     marked = underline_verdicts(rows, plans, tests)
     return frame([{name: row.get(name) for name in VERDICTS} for row in marked], VERDICTS)
-
-
-def reservations(
-    plans: Sequence[TablePlan], cells: Sequence[Beside], results: Mapping[str, pd.DataFrame | None]
-) -> dict[Beside, Reservation]:
-    """What keeps each cell from answering the paper's; of an average, what keeps any of its cells."""
-    datasets = {plan.table: plan.dataset for plan in plans}
-    grouped = {
-        table: dict(iter(rows.groupby(["entry", "cell"], sort=False))) if rows is not None else {}
-        for table, rows in results.items()
-    }
-    of_entry = {
-        table: dict(iter(rows.groupby("entry", sort=False))) if rows is not None else {}
-        for table, rows in results.items()
-    }
-    nothing = pd.DataFrame()
-    found = {}
-    for one in cells:
-        by_cell, by_entry = grouped.get(one.table, {}), of_entry.get(one.table, {})
-        rows = by_entry.get(one.entry) if one.is_average else by_cell.get((one.entry, one.cell))
-        recorded = rows is not None and len(rows)
-        found[one] = reservation(one, datasets[one.table], rows if rows is not None else nothing) if recorded else _NONE
-    return found
-
-
-_NONE = Reservation("", "")
 
 
 def _head(printed: dict[str, Any]) -> dict[str, Any]:

@@ -63,9 +63,13 @@ def protocol(published: str, column: str) -> dict[str, str]:
     ``datasets`` (our names, separated by |; empty: data that cannot be had), ``n_pos_lab``, ``n_pos_unl``,
     ``n_neg_unl`` (empty: not said), ``scored_on``: training pool where a released script scores it so, else held out.
     """
-    table = read("protocol")
-    found = table[(table["published"] == published) & table["column"].isin(["*", column])]
-    return {str(name): str(value) for name, value in found.iloc[0].items()}
+    known = _protocols()
+    return known.get((published, column)) or known[published, "*"]
+
+
+def settings(method: str) -> dict[str, dict[str, str]]:
+    """The appendix' hyperparameters as printed, by setting (a positive class, ``vehicles``, ``abnormal``, or ``*``)."""
+    return _settings().get(method, {})
 
 
 def scored_on(published: str, method: str, column: str) -> str:
@@ -91,6 +95,20 @@ def _numbers(name: str) -> pd.DataFrame:
         underlined=table["underlined"] == "true",
         bold=table["bold"] == "true",
     )
+
+
+@cache
+def _protocols() -> dict[tuple[str, str], dict[str, str]]:
+    rows = read("protocol").to_dict("records")
+    return {(row["published"], row["column"]): {str(name): str(value) for name, value in row.items()} for row in rows}
+
+
+@cache
+def _settings() -> dict[str, dict[str, dict[str, str]]]:
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for method, setting, parameter, printed in read("settings").itertuples(index=False):
+        found.setdefault(method, {}).setdefault(setting, {})[parameter] = printed
+    return found
 
 
 @cache
