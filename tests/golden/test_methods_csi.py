@@ -14,7 +14,7 @@ from torch import Tensor
 from puoc.augment import views
 from puoc.estimator import Compute, PUSample
 from puoc.methods import make
-from puoc.methods.csi import nt_xent
+from puoc.methods.csi import coins, nt_xent
 from puoc.methods.memory_bank import make_bank
 from puoc.nets import ShiftNet
 
@@ -222,6 +222,27 @@ def test_an_image_and_its_mirror_image_have_one_score_if_averaged() -> None:
     averaged, plain = (csi(mirror=mirror).fit(X_p) for mirror in ("averaged", "training"))
     np.testing.assert_allclose(averaged.decision_function(X), averaged.decision_function(mirrored), rtol=1e-12)
     assert np.abs(plain.decision_function(X) - plain.decision_function(mirrored)).min() > 1e-9
+
+
+def test_released_a_score_takes_an_image_or_its_mirror_image_by_a_coin() -> None:
+    X_p, X = images(6).numpy(), images(40, seed=1).numpy()
+    heads = coins(torch.from_numpy(X)).numpy()
+    assert 10 < heads.sum() < 30
+    m = csi(mirror="random").fit(X_p)
+    plain = csi(mirror="training").fit(X_p)
+    for name, value in plain.state().items():
+        if not name.startswith("bank."):
+            np.testing.assert_array_equal(m.state()[name], value)  # it is trained alike
+    turned = np.where(coins(torch.from_numpy(X_p)).numpy()[:, None, None, None], X_p[..., ::-1], X_p)
+    seen = torch.from_numpy(m.evaluate(plain._by_angle, np.ascontiguousarray(turned)))
+    np.testing.assert_array_equal(m.state()["bank.rows"], make_bank(seen[..., :-1], seen[..., -1]).rows)
+    scores = m.decision_function(X)
+    np.testing.assert_array_equal(m.decision_function(X), scores)
+    np.testing.assert_allclose(m.decision_function(X[::-1].copy())[::-1], scores, rtol=1e-10)
+    plain.bank_ = m.bank_
+    either = [plain.decision_function(one) for one in (X, np.ascontiguousarray(X[..., ::-1]))]
+    np.testing.assert_allclose(scores, np.where(heads, either[1], either[0]), rtol=1e-10)
+    assert np.abs(either[0] - either[1]).min() > 1e-9
 
 
 def test_each_term_of_a_score_is_divided_by_its_mean_over_the_labelled_positives() -> None:

@@ -137,3 +137,17 @@ def test_more_rows_than_the_other_sample_are_no_reason_to_skip_a_step() -> None:
         fitted = make("vpu", PARAMS | {"epochs": 5}).fit(P[:n_p], U[:n_u])
         assert fitted.curve_["loss"][-1] < fitted.curve_["loss"][0] - 0.01
         assert np.isfinite(fitted.decision_function(P)).all()
+
+
+def test_released_batches_of_unequal_sizes_are_skipped() -> None:
+    ours, released = (make("vpu", PARAMS | {"batch_size": 512} | switch) for switch in ({}, {"unequal": "skip"}))
+    assert ours.sizes(2500, 5000) == [(512, 512)] * 4 + [(452, 512)]  # type: ignore[attr-defined]
+    assert released.sizes(2500, 5000) == [(512, 512)] * 4  # type: ignore[attr-defined]
+    assert released.sizes(1024, 1030) == [(512, 512)] * 2  # type: ignore[attr-defined]
+    rng = np.random.default_rng(0)
+    X_p, X_u = rng.normal(size=(50, 3)).astype(np.float32), rng.normal(size=(60, 3)).astype(np.float32)
+    with pytest.raises(ValueError, match="unequal: skip leaves no batch of 50 and 60 rows; a smaller batch_size"):
+        released.fit(X_p, X_u)
+    params = PARAMS | {"batch_size": 40, "epochs": 3}
+    scores = [make("vpu", params | one).fit(X_p, X_u).decision_function(X_u) for one in ({}, {"unequal": "skip"})]
+    assert np.abs(scores[0] - scores[1]).max() > 1e-4

@@ -8,6 +8,7 @@ PU-CSI contrasts labelled positives with views of unlabelled rows as well.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from typing import Literal, Self
 
@@ -16,7 +17,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
-from puoc.augment import ANGLES, COPIES, draw_views, views
+from puoc.augment import ANGLES, COPIES, draw_views, mirror, views
 from puoc.deep import Deep, Noise
 from puoc.estimator import Array, Compute, PUSample, typed
 from puoc.lanes import Lane
@@ -45,7 +46,8 @@ class Contrastive(WithBank, Deep):
     batching: Literal["p"]
     lam: PositiveFloat  # weight of the contrastive loss
     temperature: PositiveFloat
-    mirror: Literal["never", "training", "averaged"]  # averaged: so are the features of an image and its mirror image
+    #: averaged: so are the features of an image and its mirror image. random, as released: a score takes one of the two
+    mirror: Literal["never", "training", "averaged", "random"]
     feature: Literal["projection", "penultimate"]  # that scores compare
     input_norm: bool  # whether the network sees [-1, 1] in place of [0, 1]
 
@@ -99,6 +101,8 @@ class Contrastive(WithBank, Deep):
 
     def _by_angle(self, x: Tensor) -> Tensor:
         """(n, 4, 129): features of images turned by each angle and, last, the logit of that angle."""
+        if self.mirror == "random":
+            x = mirror(x, coins(x))
         x = self._seen(x.clamp(0, 1))
         mirrored = [x, x.flip(-1)] if self.mirror == "averaged" else [x]
         seen = [torch.stack([self._turned(y, turns) for turns in range(ANGLES)], dim=1) for y in mirrored]
@@ -178,3 +182,9 @@ def nt_xent(z_p: Tensor, z_u: Tensor, temperature: float, w: float) -> Tensor:
     of_u = z_p @ z_u.mT / temperature + (math.log(w) if w > 0 else -math.inf)
     pair = (z_p * z_p.roll(len(z_p) // 2, dims=0)).sum(dim=-1) / temperature
     return mean(torch.logsumexp(torch.cat([of_p, of_u], dim=-1), dim=-1) - pair)
+
+
+def coins(x: Tensor) -> Tensor:
+    """A coin (n,) for each image, thrown by its content: the same for a row whatever its place and companions."""
+    thrown = [zlib.crc32(row.tobytes()) & 1 for row in x.float().cpu().contiguous().numpy()]
+    return torch.tensor(thrown, dtype=torch.bool, device=x.device)

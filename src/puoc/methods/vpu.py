@@ -6,6 +6,7 @@ In Bagirov et al. a baseline among the PU methods (appendix, table of PU methods
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import torch
@@ -32,10 +33,28 @@ class VPU(Deep):
 
     lam: NonNegativeFloat  # weight of the consistency term
     mixup: PositiveFloat  # both parameters of the Beta distribution of the shares in which rows are mixed
+    unequal: Literal["skip"] | None = None  # batches with more rows of P than of U, or fewer; released: skip
 
     def build(self, shape: tuple[int, ...]) -> nn.Module:
         """See ``Deep``."""
         return net_for(shape)
+
+    def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
+        """See ``Deep``.
+
+        Raises
+        ------
+        ValueError : all batches are skipped.
+        """
+        sizes = super().sizes(n_p, n_u)
+        if self.unequal is None:
+            return sizes
+        kept = [(b_p, b_u) for b_p, b_u in sizes if b_p == b_u]
+        if not kept:
+            raise ValueError(
+                f"vpu: unequal: skip leaves no batch of {n_p} and {n_u} rows; a smaller batch_size may help"
+            )
+        return kept
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
         """The share g of P in this batch's mixtures, a scalar. Torch draws from no Beta by a generator of one's own."""
