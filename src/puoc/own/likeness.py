@@ -2,8 +2,8 @@
 
 Two pictures are, if their grey thumbnails of 16 x 16 and of 32 x 32 correlate by at least .95 and .92, and both leave
 at most .15 of what the tenth likest other picture leaves to 1: among plain strokes on black many are alike, and none
-stands out. What this finds, and what it takes for one by mistake, is in docs/own-data.md. It mostly misses shifts, crops
-and mirrors.
+stands out. What this finds, and what it takes for one by mistake, is in docs/own-data.md. It mostly misses shifts,
+crops and mirrors.
 """
 
 from __future__ import annotations

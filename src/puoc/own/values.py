@@ -14,6 +14,7 @@ from puoc.own.how import MISSING
 
 Column = Any  # an Arrow array: the library has no types
 
+_TRUTHS = pa.array(["true", "false"])
 _NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INFINITE = r"^[+-]?(inf|infinity)$"
 
@@ -41,8 +42,10 @@ def texts_of(column: Column, missing: Sequence[str] = ()) -> Column:
         written = pc.cast(column, pa.string())
         return pc.if_else(whole, pc.replace_substring_regex(written, r"\.0$", ""), written)
     cells = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
+    lower = pc.utf8_lower(cells)
+    cells = pc.if_else(pc.is_in(lower, _TRUTHS), lower, cells)  # True of one program is true of another
     markers = pa.array([*MISSING, *(text.strip().lower() for text in missing)])
-    return pc.if_else(pc.is_in(pc.utf8_lower(cells), markers), pa.scalar(None, pa.string()), cells)
+    return pc.if_else(pc.is_in(lower, markers), pa.scalar(None, pa.string()), cells)
 
 
 def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) -> NDArray[np.float64]:
@@ -61,7 +64,20 @@ def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) 
         if len(strange):
             raise NotNumbers(int(strange[0]), str(found[strange[0]]))
         return found
+    if decimal == "." and not missing and pa.types.is_string(column.type):
+        plain = _plain_numbers(column)
+        if plain is not None:
+            return plain
     return _parsed(texts_of(column, missing), decimal)
+
+
+def _plain_numbers(column: Column) -> NDArray[np.float64] | None:
+    """The same for cells that are all finite numbers without blanks: most columns, and faster."""
+    try:
+        found = np.array(pc.cast(column, pa.float64()), dtype=np.float64)
+    except pa.ArrowInvalid:
+        return None
+    return found if np.isfinite(found).all() else None
 
 
 def are_numbers(cells: Column, decimal: str) -> NDArray[np.bool_]:

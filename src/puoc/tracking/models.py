@@ -114,12 +114,16 @@ def _signature(meta: dict[str, Any]) -> tuple[ModelSignature, Any]:
     """What MLflow enforces, and rows that pass."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema, TensorSpec
+    from mlflow.types.schema import AnyType
 
     outputs = Schema([TensorSpec(np.dtype(np.float64), (-1,))])
     frame = modelfile.example(meta)
     if frame is not None:
-        kinds = {name: "string" if frame[name].dtype.kind in "OUT" else "double" for name in frame.columns}
-        columns: list[ColSpec | TensorSpec] = [ColSpec(kind, name, required=False) for name, kind in kinds.items()]
+        # any type: MLflow converts no whole numbers to fractions, and a missing value makes one of the other
+        columns: list[ColSpec | TensorSpec] = [
+            ColSpec(AnyType(), name, required=False)  # type: ignore[no-untyped-call]
+            for name in frame.columns
+        ]
         return ModelSignature(inputs=Schema(columns), outputs=outputs), frame
     dtype, shape = np.dtype(meta["dtype"]), tuple(meta["shape"])
     inputs = Schema([TensorSpec(dtype, (-1, *shape))])
