@@ -1,0 +1,182 @@
+"""What starts sweeps elsewhere: every file parses, and each runs a command that puoc takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import ray
+import typer
+from project import REPOSITORY
+from ruamel.yaml import YAML
+
+from puoc.cli import app
+
+CLUSTER, SCHEDULE = REPOSITORY / "tuning" / "cluster", REPOSITORY / "tuning" / "schedule"
+FILES = [*sorted(CLUSTER.iterdir()), *sorted(SCHEDULE.iterdir())]
+LINTERS = Path(sys.executable).parent
+
+_POD = {
+    "type": "object",
+    "required": ["containers", "securityContext", "volumes"],
+    "properties": {
+        "containers": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["name", "image", "resources", "volumeMounts"],
+                "properties": {
+                    "image": {"type": "string", "pattern": r":[^:]+$", "not": {"pattern": ":latest$"}},
+                    "resources": {"type": "object", "required": ["limits"]},
+                },
+            },
+        },
+        "securityContext": {"type": "object", "required": ["runAsNonRoot", "runAsUser"]},
+    },
+}
+_TEMPLATE = {"type": "object", "required": ["spec"], "properties": {"spec": _POD}}
+_GROUP = {
+    "type": "object",
+    "required": ["rayStartParams", "template"],
+    "additionalProperties": False,
+    "properties": {
+        "groupName": {"type": "string"},
+        "replicas": {"type": "integer"},
+        "minReplicas": {"type": "integer"},
+        "maxReplicas": {"type": "integer"},
+        "rayStartParams": {"type": "object", "additionalProperties": {"type": "string"}},
+        "template": _TEMPLATE,
+    },
+}
+#: The part of KubeRay's reference for ray.io/v1 that is used here; what it does not know is refused.
+RAY_JOB = {
+    "type": "object",
+    "required": ["apiVersion", "kind", "metadata", "spec"],
+    "additionalProperties": False,
+    "properties": {
+        "apiVersion": {"const": "ray.io/v1"},
+        "kind": {"const": "RayJob"},
+        "metadata": {"type": "object", "required": ["generateName"]},
+        "spec": {
+            "type": "object",
+            "required": ["entrypoint", "rayClusterSpec"],
+            "additionalProperties": False,
+            "properties": {
+                "entrypoint": {"type": "string"},
+                "backoffLimit": {"type": "integer"},
+                "shutdownAfterJobFinishes": {"const": True},
+                "ttlSecondsAfterFinished": {"type": "integer"},
+                "rayClusterSpec": {
+                    "type": "object",
+                    "required": ["rayVersion", "headGroupSpec", "authOptions"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "rayVersion": {"const": ray.__version__},
+                        "authOptions": {"const": {"mode": "token"}},
+                        "headGroupSpec": _GROUP,
+                        "workerGroupSpecs": {"type": "array", "items": _GROUP},
+                    },
+                },
+            },
+        },
+    },
+}
+CRON_JOB = {
+    "type": "object",
+    "required": ["schedule", "concurrencyPolicy", "jobTemplate"],
+    "properties": {
+        "schedule": {"type": "string", "pattern": r"^(\S+ ){4}\S+$"},
+        "concurrencyPolicy": {"const": "Forbid"},
+        "jobTemplate": {
+            "type": "object",
+            "properties": {"spec": {"type": "object", "properties": {"template": _TEMPLATE}}},
+        },
+    },
+}
+
+
+def documents(path: Path) -> list[Any]:
+    return list(YAML(typ="safe", pure=True).load_all(path.read_text()))
+
+
+def lint(*words: str | Path) -> None:
+    done = subprocess.run([LINTERS / words[0], *words[1:]], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_ray_job_has_the_fields_of_its_kind() -> None:
+    (job,) = documents(CLUSTER / "rayjob.yaml")
+    jsonschema.validate(job, RAY_JOB)
+
+
+def test_the_launchers_file_has_the_schema_that_ray_ships() -> None:
+    (cluster,) = documents(CLUSTER / "ray-cluster.yaml")
+    schema = json.loads((Path(ray.__file__).parent / "autoscaler" / "ray-schema.json").read_text())
+    jsonschema.validate(cluster, schema)
+
+
+def test_the_cron_job_creates_the_ray_job_and_may_do_nothing_else() -> None:
+    account, role, binding, cron = documents(SCHEDULE / "cronjob.yaml")
+    assert [one["kind"] for one in (account, role, binding, cron)] == [
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "CronJob",
+    ]
+    assert role["rules"] == [{"apiGroups": ["ray.io"], "resources": ["rayjobs"], "verbs": ["create"]}]
+    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    jsonschema.validate(cron["spec"], CRON_JOB)
+    pod = cron["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    mounted = pod["containers"][0]["volumeMounts"][0]["mountPath"]
+    assert pod["containers"][0]["command"] == ["kubectl", "create", "-f", f"{mounted}/rayjob.yaml"]
+    assert pod["serviceAccountName"] == account["metadata"]["name"]
+
+
+def test_the_crontab_has_five_fields_and_a_command_a_line() -> None:
+    lines = [line for line in (SCHEDULE / "crontab").read_text().splitlines() if line and not line.startswith("#")]
+    jobs = [line for line in lines if not re.fullmatch(r"[A-Z]+=\S+", line)]
+    assert len(jobs) == 2
+    for job in jobs:
+        *fields, command = job.split(maxsplit=5)
+        assert all(re.fullmatch(r"[\d*,/-]+", field) for field in fields)
+        assert command.startswith('cd "$PROJECT" && ')
+        assert "%" not in command, "cron reads it as the end of the line"
+
+
+def test_the_slurm_script_is_sound() -> None:
+    lint("shellcheck", CLUSTER / "slurm.sh")
+
+
+def test_the_image_is_sound_and_installs_as_the_readme_says() -> None:
+    lint("hadolint", REPOSITORY / "Dockerfile")
+    text = (REPOSITORY / "Dockerfile").read_text()
+    assert "&& make install" in text
+    assert re.search(r"^make install\b", (REPOSITORY / "README.md").read_text(), re.MULTILINE)
+    copied = re.findall(r"^COPY (?:--\S+ )?(.*) \S+$", text, re.MULTILINE)
+    assert all((REPOSITORY / name).exists() for names in copied for name in names.split())
+    users = re.findall(r"^USER (\S+)$", text, re.MULTILINE)
+    assert users
+    assert users[-1] not in ("0", "root")
+
+
+def commands(path: Path) -> list[list[str]]:
+    """Words after ``puoc sweep`` of every line that is one, those of comments among them."""
+    found = re.findall(r"puoc sweep ([^|>&'\n]*)", path.read_text())
+    return [shlex.split(words.replace('"$@"', "--method nnpu").replace("$address", "auto")) for words in found]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.name != "cronjob.yaml"], ids=lambda path: path.name)
+def test_each_runs_a_sweep_that_puoc_takes(path: Path) -> None:
+    found = [words for words in commands(path) if words and words[0].startswith("--")]
+    assert found
+    command: Any = typer.main.get_command(app).commands["sweep"]  # type: ignore[attr-defined]
+    for words in found:
+        assert command.make_context("sweep", list(words)).params["method"] == "nnpu"
