@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,6 +36,19 @@ def test_a_dataset_declares_its_licence_and_its_files(name):
     assert all(len(part) == len(declared.classes) for part in declared.counts.values())
     assert all(len(raw.sha256) == 64 for raw in declared.files) or name == "abnormal1001"  # nobody has had it
     assert all(raw.package or raw.url or getattr(raw, "obtain", "") for raw in declared.files)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in DATASETS if DATASETS[name].inputs != "text"))
+def test_the_documentation_has_each_dataset_with_its_number_of_rows(name):
+    table = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    (line,) = [line for line in table.splitlines() if line.startswith(f"| [`{name}`]")]
+    _, rows, classes, row, split, _ = (part.strip() for part in line.strip("|").split("|"))
+    declared = DATASETS[name]
+    n = sum(sum(part) for part in declared.counts.values())
+    assert rows == ("as found" if name == "abnormal1001" else f"{n:,}")
+    assert int(classes) == len(declared.classes)
+    assert " x ".join(map(str, declared.shape)) in row
+    assert (split == "drawn 4:1") == ("all" in declared.counts)
 
 
 def test_rows_are_taken_as_float32_between_0_and_1(tmp_path):
