@@ -10,7 +10,17 @@ import numpy as np
 import pandas as pd
 
 from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.published import AVERAGE_COLUMN, TWINS, columns, methods, numbers, protocol, read, scored_on
+from puoc.analysis.published import (
+    AVERAGE_COLUMN,
+    TWINS,
+    UNPRINTED,
+    columns,
+    methods,
+    numbers,
+    protocol,
+    read,
+    scored_on,
+)
 from puoc.analysis.results import planned_rows
 
 #: Methods of the paper that see P alone.
@@ -61,13 +71,11 @@ def rows_beside(plan: TablePlan, score: Score, *, held_out: bool = False, **chan
         settings_of = read("settings")
         of_method = settings_of[settings_of["method"] == entry.method]
         for cell in plan.cells:
-            sizes = {
-                key: int(n) for key, n in protocol(str(plan.published), cell).items() if key.startswith("n_") and n
-            }
+            asked = {} if plan.published in UNPRINTED else protocol(str(plan.published), cell)
+            sizes = {key: int(n) for key, n in asked.items() if key.startswith("n_") and n}
             pos = [int(cell.removeprefix("pos="))] if cell.startswith("pos=") else [0]
-            own = of_method[
-                of_method["setting"].isin(["*", "abnormal" if plan.published == "abnormal" else str(pos[0])])
-            ]
+            setting = "abnormal" if plan.published == "abnormal" else str(pos[0])
+            own = of_method[of_method["setting"].isin(["*", setting])]
             params = dict(zip(own["parameter"], own["printed"], strict=True))
             for seed in plan.seeds:
                 given = score(entry.published_as or entry.method, cell, seed)
