@@ -82,7 +82,8 @@ def test_lstms_run_on_texts_from_end_to_end(
     assert all(0 <= row["auc"] <= 1 for row in found.values())
     assert found["pu_svm"]["auc"] > {"op_spam": 0.5, "sms_spam": 0.8}[dataset]
     assert found["pu_lstm"]["prior_alpha"] == 0.5 != found["pu_lstm_tice"]["prior_alpha"]
-    assert found["oc_lstm"]["encoder"].startswith(f"word_vectors {glove} ")
+    order = "entities+lower+punctuation+stop_words+look_up+stem"
+    assert found["oc_lstm"]["encoder"] == f"word_vectors {glove} {order} 12"
     _check_records(root, dataset)
     _check_models(root, dataset)
 
