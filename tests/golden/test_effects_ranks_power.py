@@ -175,8 +175,8 @@ def test_a_cell_with_a_hole_is_left_out_of_the_ranks_and_said() -> None:
     table = rank_table(asked, summarise(asked, rows(asked, values))).set_index("entry")
     assert table.loc[["A", "B"], "average_rank"].tolist() == [1.5, 1.5]
     assert np.isnan(table.loc["C", "average_rank"])
-    assert table["note"].unique().tolist() == ["no full cell: C; 2 of 3 cells have every entry"]
-    assert rank_table(asked, summarise(asked, None))["note"].iloc[0].startswith("no full cell: A, B, C")
+    assert table["note"].unique().tolist() == ["full in half of the cells or fewer: C; 2 of 3 cells have every entry"]
+    assert rank_table(asked, summarise(asked, None))["note"].iloc[0].startswith("full in half of the cells or fewer: A, B, C")
 
 
 @pytest.mark.parametrize("n", range(1, 9))

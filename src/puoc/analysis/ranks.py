@@ -97,7 +97,9 @@ def groups(average_ranks: ArrayLike, difference: float) -> list[tuple[int, ...]]
 
 
 def rank_table(plan: TablePlan, summary: pd.DataFrame) -> pd.DataFrame:
-    """One row an entry of a table that may be ranked; oracles are left out, and cells in which an entry has a hole.
+    """One row an entry of a table; oracles stay out, and so do entries that lack half of the cells.
+
+    Of the others, cells in which one has a hole are left out, so that all are ranked over the same cells.
 
     Parameters
     ----------
@@ -107,11 +109,11 @@ def rank_table(plan: TablePlan, summary: pd.DataFrame) -> pd.DataFrame:
     cells = summary[~summary["is_average"] & summary["entry"].isin(names)]
     full = cells[(cells["n"] == cells["n_planned"]) & (cells["n"] > 0)]
     means = full.pivot(index="cell_index", columns="entry", values="mean").reindex(columns=names)
-    lacking = [name for name in names if means[name].isna().all()]
+    lacking = [name for name in names if 2 * means[name].notna().sum() <= len(plan.cells)]
     names = [name for name in names if name not in lacking]
     whole = means[names].dropna(axis=0, how="any")
     head: dict[str, Any] = {"table": plan.table, "n_cells": len(whole), "n_entries": len(names)}
-    said = [f"no full cell: {', '.join(lacking)}"] if lacking else []
+    said = [f"full in half of the cells or fewer: {', '.join(lacking)}"] if lacking else []
     if len(whole) < len(plan.cells) and len(names):
         said.append(f"{len(whole)} of {len(plan.cells)} cells have every entry")
     if len(names) < 2 or len(whole) < 2:

@@ -36,7 +36,8 @@ _SWEEPS = {
     "alpha_sweep": ("alpha", "share of positives in U, alpha", "linear"),
     "size_sweep": ("n_unl", "unlabelled rows, |U|", "log"),
 }
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+#: The page's own font.
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
 
 def table_figure(plan: TablePlan, rows: pd.DataFrame, summary: pd.DataFrame) -> dict[str, Any] | None:
@@ -139,7 +140,7 @@ def _layout(x_axis: dict[str, Any], n_entries: int) -> dict[str, Any]:
         "yaxis": {"title": {"text": "AUC, held-out rows"}, "gridcolor": "#eef0f3", "zeroline": False} | frame,
         "shapes": [chance | {"line": {"color": "#9ca3af", "width": 1, "dash": "dot"}}],
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": {"size": 12}},
-        "font": {"family": _FONT, "size": 13, "color": "#1f2933"},
+        "font": {"family": FONT, "size": 13, "color": "#1f2933"},
         "margin": {"l": 60, "r": 16, "t": 40 + 20 * (n_entries // 5), "b": 56},
         "height": 380 + 20 * (n_entries // 5),
         "paper_bgcolor": "#ffffff",

@@ -17,6 +17,8 @@ _SIZES = (
 _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alpha")
 _SHOWN = 4  # more values than this are shown as a range
 
+_GAINS = ("gain", "gain_low", "gain_high")
+
 
 def draw_sentence(rows: pd.DataFrame) -> str:
     """What a trial of the table is trained on: the sizes and the share of positives in U."""
@@ -50,17 +52,13 @@ def config_badge(rows: pd.DataFrame | None, entry: str) -> str:
     return "selected" if sources.str.startswith("selected").any() else "published"
 
 
-def protocol_views(summary: pd.DataFrame) -> list[dict[str, Any]]:
-    """Both AUCs of the same models, averaged over cells; nothing where no training pool was scored."""
+def protocol_views(summary: pd.DataFrame, protocol: pd.DataFrame) -> list[dict[str, Any]]:
+    """Both AUCs of the same models, averaged over cells, and what the second gains; nothing without a training pool."""
     average = summary[summary["is_average"]]
     if not (average["n_train_pool"] > 0).any():
         return []
-    views = []
-    for row in records(average):
-        held_out, pool = number(row["mean"]), number(row["mean_train_pool"])
-        gap = pool - held_out if held_out is not None and pool is not None and row["n"] == row["n_train_pool"] else None
-        views.append(row | {"gap": gap})
-    return views
+    gains = {row["entry"]: row for row in records(protocol)}
+    return [row | {name: gains[row["entry"]][name] for name in _GAINS} for row in records(average)]
 
 
 def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
