@@ -186,18 +186,18 @@ def settings(power: bool) -> list[Truth]:
     return found
 
 
-def part(kind: str, truth: Truth, start: int) -> pd.DataFrame:
-    """Alarms of ``CHUNK`` draws, a row for each V, scorer and procedure."""
+def part(kind: str, truth: Truth, start: int, draws: int = CHUNK) -> pd.DataFrame:
+    """Alarms of the draws from ``start``, a row for each V, scorer and procedure."""
     drawn = [
         situation(populations()[kind], truth, stream("false alarms", kind, list(truth), number))
-        for number in range(start, start + CHUNK)
+        for number in range(start, start + draws)
     ]
     rows = []
     for v, scorer, procedure, found in alarms(drawn, truth):
         about = {"kind": kind, "n_p": truth.n_p, "n_u": truth.n_u, "alpha": truth.alpha}
         if v >= 0:
             about |= dict(zip(("n_v", "alpha_v", "new"), truth.incoming[v], strict=True))
-        rows.append(about | {"scorer": scorer, "procedure": procedure, "draws": CHUNK, "alarms": int(found.sum())})
+        rows.append(about | {"scorer": scorer, "procedure": procedure, "draws": draws, "alarms": int(found.sum())})
     return pd.DataFrame(rows)
 
 
@@ -207,14 +207,15 @@ def merged(parts: Path) -> pd.DataFrame:
     counted = ["draws", "alarms"]
     keys = [name for name in rows.columns if name not in counted]
     rows = rows.groupby(keys, dropna=False, sort=False)[counted].sum().reset_index()
-    rows["nominal"] = [_nominal(procedure) for procedure in rows["procedure"]]
+    rows["nominal"] = [nominal(procedure) for procedure in rows["procedure"]]
     rows["rate"] = rows["alarms"] / rows["draws"]
     rows["upper"] = beta.ppf(0.95, rows["alarms"] + 1, rows["draws"] - rows["alarms"])
     rows.loc[rows["alarms"] == rows["draws"], "upper"] = 1.0
     return rows
 
 
-def _nominal(procedure: str) -> float:
+def nominal(procedure: str) -> float:
+    """Rate of false alarms that a procedure allows itself."""
     if procedure.startswith("paper"):
         return P_CRIT
     return LEVEL / 2 if procedure.startswith(("interval", "bound")) else LEVEL

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from puoc import cli_ledger, cli_own, cli_sweep
+from puoc import cli_assess, cli_ledger, cli_own, cli_sweep
 from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say, storage_refused
 
 # One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
@@ -29,9 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_ledger.app, name="ledger")
-app.command()(cli_own.fit)
-app.command()(cli_own.score)
-for _command in (cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study):
+for _command in (cli_own.fit, cli_own.score, cli_assess.assess, cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study):
     app.command()(_command)
 
 Table = Annotated[str, typer.Argument(help="A table of params.yaml.")]

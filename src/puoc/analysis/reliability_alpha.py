@@ -22,7 +22,7 @@ Array = NDArray[Any]
 PURE: Final = (
     0.25  # the upper bound assumes that this share of the positives, the highest scored, is above all negatives
 )
-LEAST: Final = 20  # scores of P and of U
+LEAST: Final = 10  # scores of P and of U
 
 _SHARES: Final = np.concatenate([np.arange(0, 0.05, 0.005), np.arange(0.05, 0.995, 0.01)])  # candidates of beta
 _DRAWS: Final = 4000
@@ -48,7 +48,7 @@ def share_of_negatives(splits: list[tuple[Array, Array]], level: float = 0.95) -
 
     Raises
     ------
-    ValueError : fewer than 20 scores of a side, or one that is not finite.
+    ValueError : fewer than 10 scores of a side, or one that is not finite.
     """
     for f_p, f_u in splits:
         _check(f_p, f_u)
@@ -148,6 +148,8 @@ def _upper(f_p: Array, f_u: Array, error: float) -> float:
     n, m = len(f_p), len(f_u)
     threshold = np.sort(f_p)[n - max(round(PURE * n), 1)]
     k, above = np.count_nonzero(f_p >= threshold), np.count_nonzero(f_u >= threshold) / m
+    if k > 2 * max(PURE * n, 1):
+        return 1.0  # ties: there is no best quarter
     shares = np.append(_SHARES, 1.0)
     expected = (1 - shares) * k / n
     variance = expected * (1 - expected) / m + (1 - shares) ** 2 * (k / n) * (1 - k / n) / n

@@ -23,6 +23,7 @@ class Gain(NamedTuple):
     gain: float
     low: float  # interval at the level
     high: float
+    error: float  # standard error
 
 
 def gain(splits: list[tuple[tuple[Array, Array], tuple[Array, Array]]], level: float = 0.95) -> Gain:
@@ -44,7 +45,8 @@ def gain(splits: list[tuple[tuple[Array, Array], tuple[Array, Array]]], level: f
         found.append((float(by_p.mean()), float(width * spread)))
     low = sorted((mean - reach for mean, reach in found), reverse=True)[place]
     high = sorted(mean + reach for mean, reach in found)[place]
-    return Gain(float(np.mean([mean for mean, _ in found])), min(low, high), max(low, high))
+    error = float(np.sqrt(np.mean([reach**2 for _, reach in found]) / len(found)) / width)
+    return Gain(float(np.mean([mean for mean, _ in found])), min(low, high), max(low, high), error)
 
 
 def placements(f_p: Array, f_u: Array) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ hardly a negative. A rejection may also mean that the positives changed.
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -42,10 +43,10 @@ def incoming(splits: list[tuple[Array, Array, Array]], level: float = 0.95) -> S
 
     Raises
     ------
-    ValueError : fewer than 20 rows of a sample, or a score that is not finite.
+    ValueError : fewer than 10 rows of a sample, or a score that is not finite.
     """
     found = [_one([_columns(part, name) for part, name in zip(split, "PUV", strict=True)], level) for split in splits]
-    ratio, low, high = (float(np.median([one[i] for one in found])) for i in (1, 2, 3))
+    ratio, low, high = (median([one[i] for one in found]) for i in (1, 2, 3))
     return Shift(combined_p([one.p_new for one in found]), ratio, low, high)
 
 
@@ -100,7 +101,7 @@ def _cells(scores: Array, n: int) -> NDArray[np.int64]:
         return _bands(scores[:, 0], n)
     bands = max(round(np.sqrt(n)), 2)
     within, first = max(n // bands, 2), _bands(scores[:, 0], bands)
-    cell = first * within
+    cell: NDArray[np.int64] = first * within
     for band in range(bands):
         cell[first == band] += _bands(scores[first == band, 1], within)
     return cell
@@ -111,4 +112,5 @@ def _bands(values: Array, n: int) -> NDArray[np.int64]:
     if len(values) == 0:
         return np.zeros(0, dtype=np.int64)
     below = np.searchsorted(np.sort(values), values, side="left")
-    return np.asarray(below * n // len(values), dtype=np.int64)
+    found: NDArray[np.int64] = (below * n // len(values)).astype(np.int64)
+    return found

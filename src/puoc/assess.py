@@ -1,0 +1,172 @@
+"""Can this unlabelled data be trusted: what follows from the evidence, for the choice between OC, PU-OC and PU.
+
+What a family is worth is what the robustness map expects where the data lie, corrected by what the withheld rows say,
+each by its precision. Of new negatives the rows of U say nothing; there the map stands alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from puoc.analysis.reliability_map import Region, packaged, region
+from puoc.estimator import Array
+from puoc.evidence import LEVEL, Alpha, Evidence, Gained, Incoming, gather
+from puoc.families import FAMILIES, MOST_VALUES, Family, question
+from puoc.records import Record
+
+Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
+
+SURE: Final = 0.67  # standard deviations by which an answer leads: 3 in 4
+
+_LEAST_SHARE: Final = 0.02  # of negatives, by which a gain is divided
+_HOPELESS: Final = 50  # times as many rows
+
+
+class Worth(Record):
+    """How far a family is above PU-OC in AUC of positives against negatives."""
+
+    family: str
+    method: str
+    map_auc: float
+    map_lead: float
+    map_spread: float
+    lead: float  # with the own rows' gain
+    spread: float
+
+
+class Recommended(Record):
+    """What to fit."""
+
+    method: str
+    params: dict[str, float | int | str]
+    components: int  # of the standardised columns, that the method sees
+
+
+class Assessment(Record):
+    """The whole answer; ``puoc assess --json`` prints it."""
+
+    answer: Answer
+    advice: Family  # what to use until it can be told
+    reasons: tuple[str, ...]
+    more_data: tuple[str, ...]
+    shift_examined: bool
+    evidence: Evidence
+    worth: tuple[Worth, ...]
+    region: str
+    region_situations: int
+    base_worst: float  # share of the region's situations in which PU-OC was the worst family
+    recommended: Recommended
+
+
+def assess(X_p: Array, X_u: Array, X_v: Array | None = None, *, seed: int = 0) -> Assessment:
+    """Assess (n_p, *shape) labelled positives and (n_u, *shape) unlabelled rows, with (n_v, *shape) later ones if any.
+
+    Raises
+    ------
+    ValueError : rows that cannot answer: too few, not finite, all alike, of different shapes, or U that is P.
+    """
+    return decide(gather(X_p, X_u, X_v, seed))
+
+
+def decide(evidence: Evidence, table: pd.DataFrame | None = None) -> Assessment:
+    """The answer by the evidence and a robustness map; by default the packaged one."""
+    alpha, later = evidence.alpha, evidence.incoming
+    new = later is not None and later.new_negatives
+    table = packaged() if table is None else table
+    at = region(table, (alpha.low, alpha.high), evidence.n_u, "new" if new else "none")
+    share = max(1 - (alpha.low + alpha.high) / 2, _LEAST_SHARE)
+    worth = tuple(_worth(own, at, None if new else share) for own in evidence.gained)
+    answer, advice = _answer(worth)
+    components = min(MOST_VALUES, evidence.columns)
+    method, params = question(advice, components)
+    return Assessment(
+        answer=answer,
+        advice=advice,
+        reasons=tuple(_reasons(worth, alpha, later, answer)),
+        more_data=tuple(_more(worth, evidence, answer)),
+        shift_examined=later is not None,
+        evidence=evidence,
+        worth=worth,
+        region=at.name,
+        region_situations=at.n,
+        base_worst=at.base_worst,
+        recommended=Recommended(method=method, params=params, components=components),
+    )
+
+
+def _worth(own: Gained, at: Region, share: float | None) -> Worth:
+    """``share``: of negatives in U, which the gain of P against U is divided by; None where the gain says nothing."""
+    lead, spread = at.lead[own.family], at.spread[own.family]
+    if own.family == "PU-OC":
+        lead, spread = 0.0, 0.0
+    elif share is not None and own.error > 0:
+        precisions: NDArray[np.float64] = np.array([spread**-2, (share / own.error) ** 2])
+        lead = float(precisions @ [lead, own.gain / share] / precisions.sum())
+        spread = float(precisions.sum() ** -0.5)
+    return Worth(
+        family=own.family,
+        method=question("OC" if own.family == "OC" else "PU" if own.family == "PU" else "PU-OC", MOST_VALUES)[0],
+        map_auc=at.auc[own.family],
+        map_lead=at.lead[own.family],
+        map_spread=at.spread[own.family],
+        lead=lead,
+        spread=spread,
+    )
+
+
+def _leaders(worth: tuple[Worth, ...]) -> tuple[Worth, float, float, str]:
+    """The first, its lead over the second, the spread of that, and the second's name."""
+    first, second, *_ = sorted(worth, key=lambda one: one.lead, reverse=True)
+    return first, first.lead - second.lead, float(np.hypot(first.spread, second.spread)), second.family
+
+
+def _answer(worth: tuple[Worth, ...]) -> tuple[Answer, Family]:
+    """The family that leads, if it does so clearly; PU-OC is advised where none does."""
+    first, lead, spread, _ = _leaders(worth)
+    families: dict[str, Family] = {family: family for family in FAMILIES}
+    if lead < SURE * spread:
+        return "cannot tell", "PU-OC"
+    return families[first.family], families[first.family]
+
+
+def _reasons(worth: tuple[Worth, ...], alpha: Alpha, later: Incoming | None, answer: Answer) -> list[str]:
+    said = [f"U holds between {alpha.low:.0%} and {alpha.high:.1%} positives (95 % interval)"]
+    if alpha.high < 1:
+        said.append("this takes P for a random sample of the positives; otherwise U may only seem to hold negatives")
+    if alpha.p_order < 1 - LEVEL:
+        said.append("the first and the last labelled rows differ: labelling may not have been at random")
+    if later is None:
+        said.append("shift was not examined: no incoming rows were given")
+    elif later.new_negatives:
+        said.append("the incoming rows are no mixture of P and U: new negatives, or positives that changed")
+    elif later.alpha_changed:
+        said.append(f"the incoming rows have {later.ratio:.2g} times the share of negatives of U, none of a new kind")
+    else:
+        said.append("the incoming rows may be a mixture of P and U: nothing new was found in them")
+    first, lead, _, second = _leaders(worth)
+    unsure = "; that is not enough to be sure" if answer == "cannot tell" else ""
+    return [*said, f"{first.family} is expected {lead:.3f} of AUC above {second}{unsure}"]
+
+
+def _more(worth: tuple[Worth, ...], evidence: Evidence, answer: Answer) -> list[str]:
+    said, later = [], evidence.incoming
+    if later is None:
+        said.append("rows as they come in now (--incoming, 200 or more) would show whether there are new negatives")
+    elif later.new_negatives:
+        said.append("the incoming rows are unlabelled rows with those negatives: assess them as --unlabelled")
+    if evidence.alpha.high >= 1:
+        said.append("U may hold no negatives at all; unlabelled rows with more of them would help most")
+    if answer == "cannot tell" and later is not None and later.new_negatives:
+        said.append("with new negatives the choice rests on the map; labels of some incoming rows would settle it")
+    elif answer == "cannot tell":
+        _, lead, spread, _ = _leaders(worth)
+        times = (SURE * spread / max(lead, 1e-3)) ** 2
+        if times < _HOPELESS:
+            said.append(f"about {max(times, 1.5):.2g} times as many rows of P and of U would settle the choice")
+        else:
+            said.append("the families are too close to be told apart by more rows like these")
+    return said

@@ -1,0 +1,105 @@
+"""``puoc assess``: can a user's own unlabelled data be trusted, and which family of methods follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from puoc.console import asked_wrongly, say, storage_refused
+
+if TYPE_CHECKING:
+    from puoc.assess import Assessment
+    from puoc.own import How, Pair
+
+
+def assess(
+    positives: Annotated[Path, typer.Option(help="Labelled positives: a table, texts or a folder of pictures.")],
+    unlabelled: Annotated[Path, typer.Option(help="Unlabelled rows, of the same form.")],
+    incoming: Annotated[
+        Path | None, typer.Option(help="Rows as they come in now; without them: no word on shift.")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the whole answer as JSON; its key `answer` is the word.")
+    ] = False,
+    html: Annotated[Path, typer.Option(help="The page to write.")] = Path("assess.html"),
+    kind: Annotated[str | None, typer.Option(help="table, images or texts; else by what the path is.")] = None,
+    text: Annotated[str | None, typer.Option(help="The column that holds the texts.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
+    category: Annotated[list[str] | None, typer.Option(help="A column to read as categories.")] = None,
+    missing: Annotated[list[str] | None, typer.Option(help="A text that means: no value.")] = None,
+    separator: Annotated[str | None, typer.Option(help="Between columns, where the file leaves a doubt.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="Decimal sign, . or , where the file leaves a doubt.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of text files, if it is not UTF-8.")] = None,
+    header: Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.")] = 0,
+) -> None:
+    """Tell by your own data whether OC, PU-OC or PU methods can be trusted, with the evidence."""
+    with asked_wrongly():
+        from puoc.own import read_pair
+
+        columns = {"drop": tuple(drop or ()), "category": tuple(category or ()), "missing": tuple(missing or ())}
+        layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
+        pair = read_pair(positives, unlabelled, _how({"kind": kind, "text": text, **columns, **layout}))
+        later = None if incoming is None else pair.read(incoming)
+        from puoc.assess import assess as assess_rows
+
+        assert pair.X_u is not None, "a file of unlabelled rows was given"
+        found = assess_rows(pair.X_p, pair.X_u, None if later is None else later.X, seed=seed)
+    notes = [*pair.notes, *pair.positives.notes, *(pair.unlabelled.notes if pair.unlabelled else ())]
+    notes += later.notes if later is not None else ()
+    files = {
+        "positives": str(positives),
+        "unlabelled": str(unlabelled),
+        "incoming": str(incoming) if incoming else None,
+    }
+    from puoc.assess_page import page
+    from puoc.files import write_bytes
+
+    with storage_refused():
+        write_bytes(html, page(found, files, list(pair.profile), notes).encode())
+    if json:
+        _print_json(found, files, pair, notes)
+        return
+    for note in notes:
+        say(note)
+    _tell(found)
+    say(f"page: {html}")
+
+
+def _tell(found: Assessment) -> None:
+    evidence = found.evidence
+    say(f"{evidence.n_p} labelled positives, {evidence.n_u} unlabelled rows, {evidence.columns} values a row")
+    for line in (*evidence.notes, *found.reasons):
+        say(line)
+    for line in found.more_data:
+        say(f"more data: {line}")
+    say(f"robustness map: {found.region} ({found.region_situations} situations)")
+    given = ", ".join(f"{name}={value}" for name, value in found.recommended.params.items())
+    say(f"recommended: {found.recommended.method} ({given}), on {found.recommended.components} components")
+    unsure = f"; until then {found.advice}, which is the safe one" if found.answer == "cannot tell" else ""
+    say(f"answer: {found.answer}{unsure}")
+
+
+def _print_json(found: Assessment, files: dict[str, str | None], pair: Pair, notes: list[str]) -> None:
+    from json import dumps
+
+    profile = [column.canonical() for column in pair.profile]
+    whole = {**found.model_dump(mode="json"), "files": files, "profile": profile, "reading": notes}
+    typer.echo(dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _how(given: dict[str, Any]) -> How:
+    from pydantic import ValidationError
+
+    from puoc.own import How
+
+    if given["separator"] == "\\t":
+        given["separator"] = "\t"
+    try:
+        return How(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        expected = first["msg"].removeprefix("Input should be ")
+        raise ValueError(f"--{first['loc'][0]}: got {first['input']!r}; expected {expected}") from error

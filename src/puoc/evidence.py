@@ -1,0 +1,127 @@
+"""The evidence of an assessment: on alpha, on shift and on gain, from withheld rows alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from puoc.analysis.reliability_alpha import share_of_negatives
+from puoc.analysis.reliability_gain import gain
+from puoc.analysis.reliability_shift import incoming
+from puoc.assess_input import Checked, checked
+from puoc.crossed import Crossed, crossed, learning_curve, order_p
+from puoc.estimator import Array
+from puoc.families import FAMILIES, Family
+from puoc.records import Record
+
+LEVEL: Final = 0.95
+
+_BY: Final[tuple[Family, Family]] = ("PU", "OC")  # whose scores alpha and shift are judged by
+
+
+class Alpha(Record):
+    """Share of positives in U."""
+
+    low: float  # under an assumption: the best quarter of P scores above all negatives
+    high: float  # none needed but that P is a random sample of the positives
+    p_no_negatives: float
+    p_order: float  # that the first and the last half of P, as they stand in the file, score alike
+
+
+class Incoming(Record):
+    """The rows that came in later."""
+
+    n: int
+    p_new: float
+    new_negatives: bool
+    ratio: float  # share of negatives in V over that in U, if there is nothing new
+    ratio_low: float
+    ratio_high: float | None  # absent: not bounded
+    alpha_changed: bool
+
+
+class Gained(Record):
+    """A family on withheld rows."""
+
+    family: str
+    auc_p_u: float  # withheld P against withheld U; at most 1 - alpha / 2
+    gain: float  # of that AUC over PU-OC's, with its interval and standard error
+    low: float
+    high: float
+    error: float
+
+
+class Evidence(Record):
+    """All that the rows say."""
+
+    n_p: int
+    n_u: int
+    columns: int
+    notes: tuple[str, ...]
+    alpha: Alpha
+    incoming: Incoming | None
+    gained: tuple[Gained, ...]  # by family, in their order
+    curve: tuple[tuple[int, float], ...]  # |U| that PU learned from, AUC of withheld P against withheld U
+
+
+def gather(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Evidence:
+    """Evidence of rows as they are given.
+
+    Raises
+    ------
+    ValueError : as ``assess``.
+    """
+    of = checked(X_p, X_u, X_v, seed)
+    return evidence_of(of, crossed(of, seed), tuple(learning_curve(of, seed)))
+
+
+def evidence_of(of: Checked, found: Crossed, curve: tuple[tuple[int, float], ...] = ()) -> Evidence:
+    """Evidence of checked rows by their scores."""
+    return Evidence(
+        n_p=len(of.X_p),
+        n_u=len(of.X_u),
+        columns=of.columns,
+        notes=of.notes,
+        alpha=_alpha(found),
+        incoming=_incoming(found, of),
+        gained=tuple(_gained(family, found) for family in FAMILIES),
+        curve=curve,
+    )
+
+
+def _alpha(found: Crossed) -> Alpha:
+    """By the scores of PU and of OC, each at half the error; of the ends under the assumption the wider one."""
+    by = [
+        share_of_negatives([(half.p[family], half.u[family]) for half in found.halves], (1 + LEVEL) / 2)
+        for family in _BY
+    ]
+    low, high = max(one.low for one in by), max(one.high for one in by)
+    p = min(1.0, 2 * min(one.p for one in by))
+    ends = {"low": round(1 - max(low, high), 4), "high": round(1 - low, 4)}  # of the grid, without float dust
+    return Alpha(**ends, p_no_negatives=p, p_order=order_p(found))
+
+
+def _incoming(found: Crossed, of: Checked) -> Incoming | None:
+    if of.X_v is None:
+        return None
+    splits = []
+    for half in found.halves:
+        p, u, v = (np.column_stack([part[family] for family in _BY]) for part in (half.p, half.u, half.v))
+        splits.append((p, u, v))
+    result = incoming(splits, LEVEL)
+    new = result.p_new <= 1 - LEVEL
+    return Incoming(
+        n=len(of.X_v),
+        p_new=result.p_new,
+        new_negatives=new,
+        ratio=result.ratio,
+        ratio_low=result.ratio_low,
+        ratio_high=None if np.isinf(result.ratio_high) else result.ratio_high,
+        alpha_changed=not new and not result.ratio_low <= 1 <= result.ratio_high,
+    )
+
+
+def _gained(family: Family, found: Crossed) -> Gained:
+    own = gain([((half.p["PU-OC"], half.u["PU-OC"]), (half.p[family], half.u[family])) for half in found.halves])
+    return Gained(family=family, auc_p_u=found.auc(family), gain=own.gain, low=own.low, high=own.high, error=own.error)

@@ -1,0 +1,188 @@
+"""``puoc assess`` as a user meets it: its answer, its page, and odd input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from typer.testing import CliRunner, Result
+
+from puoc.assess import assess, decide
+from puoc.assess_input import checked
+from puoc.cli import app
+from puoc.crossed import crossed
+from puoc.evidence import Alpha, Evidence, Gained, Incoming
+from puoc.families import Seen
+from puoc.simulate import Gaussian, Truth, situation
+from puoc.simulate import Incoming as Arriving
+
+Array = NDArray[Any]
+Ask = Callable[..., Result]
+
+
+def rows(n: int, mean: float = 0.0, d: int = 3, seed: int = 0) -> Array:
+    return np.random.default_rng([seed, n]).normal(mean, 1, (n, d))
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    """Run the command on arrays, written as CSV files."""
+
+    def run(*options: str, **arrays: Array) -> Result:
+        given = []
+        for name, X in arrays.items():
+            path = tmp_path / f"{name}.csv"
+            pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])]).to_csv(path, index=False)
+            given += [f"--{name}", str(path)]
+        return CliRunner().invoke(app, ["assess", *given, "--html", str(tmp_path / "page.html"), *options])
+
+    return run
+
+
+@pytest.mark.slow
+def test_the_answer_is_told_printed_as_json_and_shown_on_a_page(ask: Ask, tmp_path: Path) -> None:
+    truth = Truth(60, 90, 0.4, (Arriving(60, 0.4),))
+    drawn = situation(Gaussian(d=3, distance=5.0), truth, np.random.default_rng(3))
+    done = ask("--json", positives=drawn.X_p, unlabelled=drawn.X_u)
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["answer"] in ("PU", "PU-OC", "cannot tell")
+    assert found["advice"] in ("PU", "PU-OC")
+    alpha = found["evidence"]["alpha"]
+    assert alpha["low"] <= 0.4 <= alpha["high"] < 0.8
+    assert found["shift_examined"] is False
+    assert any("shift was not examined" in reason for reason in found["reasons"])
+    assert [column["name"] for column in found["profile"]] == ["c0", "c1", "c2"]
+    assert [one["family"] for one in found["worth"]] == ["OC", "PU-OC", "PU"]
+    assert found["recommended"]["params"]
+    page = (tmp_path / "page.html").read_text()
+    assert "Not examined: no incoming rows were given." in page
+    assert "http" not in page.replace("http-equiv", ""), "the page needs no network"
+    told = ask(positives=drawn.X_p, unlabelled=drawn.X_u, incoming=drawn.X_v[0])
+    assert told.exit_code == 0, told.output
+    assert f"answer: {found['answer']}"[:9] in told.output
+    assert "shift was not examined" not in told.output
+    assert "incoming rows" in told.output
+    assert "Not examined" not in (tmp_path / "page.html").read_text()
+
+
+P, U = rows(40), rows(60, 1.0, seed=1)
+
+ODD = {
+    "U of 19": ({"positives": P, "unlabelled": U[:19]}, "got 19 unlabelled rows, at least 20 expected"),
+    "P of 19": ({"positives": P[:19], "unlabelled": U}, "got 19 labelled positives, at least 20 expected"),
+    "V of 19": ({"positives": P, "unlabelled": U, "incoming": U[:19] + 9}, "got 19 incoming rows, at least 20"),
+    "U is P": ({"positives": P, "unlabelled": P}, "each of the 40 unlabelled rows is a labelled one"),
+    "U is within P": ({"positives": P, "unlabelled": P[5:30]}, "each of the 25 unlabelled rows is a labelled one"),
+    "P inside U, and little else": (
+        {"positives": P, "unlabelled": np.concatenate([P, U[:19]])},
+        "got 19 unlabelled rows that P does not hold",
+    ),
+    "V is U": ({"positives": P, "unlabelled": U, "incoming": U}, "got 0 incoming rows that neither P nor U holds"),
+    "constant": ({"positives": np.ones((30, 2)), "unlabelled": np.ones((30, 2))}, ""),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_input_is_refused_in_words_and_nothing_is_written(ask: Ask, tmp_path: Path, name: str) -> None:
+    arrays, expected = ODD[name]
+    done = ask(**arrays)
+    assert done.exit_code == 2, done.output
+    assert expected in done.output.replace("\n", " ")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_arrays_that_no_file_would_give_are_refused_too() -> None:
+    for X_p, X_u, X_v, expected in (
+        (np.ones((30, 2)), np.ones((30, 2)), None, "all rows of P and U are the same"),
+        (P, rows(30, d=4), None, "got rows of shape"),
+        (P, U * np.nan, None, "unlabelled rows: got NaN or infinite"),
+        (P, U, rows(30, d=2), "incoming rows: got rows of shape"),
+        (P[:, 0], U[:, 0], None, "got rows of shape"),
+    ):
+        with pytest.raises(ValueError, match=expected):
+            assess(X_p, X_u, X_v)
+
+
+def test_labelled_rows_in_u_are_left_out_unless_rows_repeat_anyway() -> None:
+    of = checked(P, np.concatenate([U, P[:25]]), None, 0)
+    assert len(of.X_u) == 60
+    assert of.notes == ("25 unlabelled rows repeat labelled ones and were left out of U",)
+    assert not np.isin(of.group_u, of.group_p).any()
+    coarse_p, coarse_u = np.round(P[:, :1]), np.round(U[:, :1])
+    of = checked(coarse_p, coarse_u, coarse_u, 0)
+    assert (len(of.X_u), len(np.asarray(of.X_v))) == (60, 60)
+    assert "rows repeat within P too, so they stay" in of.notes[0]
+    late = checked(P, U, np.concatenate([U[:7], rows(30, seed=5)]), 0)
+    assert "7 incoming rows repeat" in late.notes[0]
+    big = checked(rows(5100), rows(5100, seed=1), None, 0)
+    assert (len(big.X_p), len(big.X_u)) == (5000, 5000)
+    assert len(big.notes) == 2
+
+
+def test_no_model_scores_a_row_it_saw_nor_a_copy_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Watched, not replaced: what each half's representation was fitted to, and what it then scores."""
+    fitted: list[set[bytes]] = []
+    scored: list[set[bytes]] = []
+    by, call = Seen.by.__func__, Seen.__call__  # type: ignore[attr-defined]
+
+    def watched_by(cls: Any, X_p: Array, X_u: Array) -> Any:
+        fitted.append({row.tobytes() for row in np.concatenate([X_p, X_u])})
+        return by(cls, X_p, X_u)
+
+    def watched_call(self: Seen, X: Array) -> Any:
+        scored.append({row.tobytes() for row in X})
+        return call(self, X)
+
+    monkeypatch.setattr(Seen, "by", classmethod(watched_by))
+    monkeypatch.setattr(Seen, "__call__", watched_call)
+    doubled_p, doubled_u = np.repeat(P, 2, axis=0), np.concatenate([U, P[:20]])
+    crossed(checked(doubled_p, doubled_u, None, 0), 0)
+    assert len(fitted) == 2
+    # of each half: twice its own rows to fit (P, U), then the other half's P and U
+    for half, rows_seen in enumerate(fitted):
+        own = scored[half * (len(scored) // 2) : (half + 1) * (len(scored) // 2)]
+        held = [rows_ for rows_ in own if not rows_ <= rows_seen]
+        assert len(held) == 2
+        assert all(not rows_ & rows_seen for rows_ in held)
+
+
+def evidence(gain: float, error: float, alpha: tuple[float, float], new: bool | None = None) -> Evidence:
+    later = None
+    if new is not None:
+        about = {"p_new": 0.001 if new else 0.6, "ratio": 1.0, "ratio_low": 0.9, "ratio_high": 1.1}
+        later = Incoming(n=300, new_negatives=new, alpha_changed=False, **about)
+    gained = [
+        Gained(family=f, auc_p_u=0.7, gain=g, low=g - 2 * e, high=g + 2 * e, error=e)
+        for f, g, e in (("OC", -gain, error), ("PU-OC", 0.0, 0.0), ("PU", gain, error))
+    ]
+    return Evidence(
+        n_p=300,
+        n_u=500,
+        columns=5,
+        notes=(),
+        alpha=Alpha(low=alpha[0], high=alpha[1], p_no_negatives=0.01, p_order=0.5),
+        incoming=later,
+        gained=tuple(gained),
+        curve=(),
+    )
+
+
+def test_clear_evidence_outweighs_the_map_and_new_negatives_leave_it_alone() -> None:
+    assert decide(evidence(0.05, 0.001, (0.4, 0.6))).answer == "PU"
+    assert decide(evidence(-0.05, 0.001, (0.4, 0.6))).answer == "OC"
+    level = decide(evidence(0.0, 0.00001, (0.4, 0.6)))
+    assert (level.answer, level.advice) == ("cannot tell", "PU-OC")
+    shifted = decide(evidence(0.05, 0.001, (0.4, 0.6), new=True))
+    assert shifted.region.endswith(", new negatives")
+    assert all(one.lead == pytest.approx(one.map_lead) for one in shifted.worth)
+    assert any("assess them as --unlabelled" in line for line in shifted.more_data)
+    calm = decide(evidence(0.05, 0.001, (0.4, 0.6), new=False))
+    assert calm.shift_examined
+    assert calm.answer == "PU"
