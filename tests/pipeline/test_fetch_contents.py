@@ -177,3 +177,11 @@ def test_a_package_may_hold_more_than_the_folder(
     )
     assert ensure("told", tmp_path / "data")[0]["source"] == "package"
     assert {path.name for path in (tmp_path / "data" / "told" / "cells").iterdir()} == set(chosen)
+
+
+def test_what_cannot_be_had_keeps_nothing_else_from_being_brought(register: Register, tmp_path: Path) -> None:
+    register(HandedFile(path="table", obtain="ask its authors", **known(ROWS)))
+    with pytest.raises(FetchError, match=r"^abnormal1001: .*\ntold: .* ask its authors, or name"):
+        write_fetched(["abnormal1001", "told", "digits"], tmp_path / "data", tmp_path / "work")
+    assert [path.name for path in (tmp_path / "work").glob("*.json")] == ["digits.json"]
+    assert (tmp_path / "data" / "digits" / "digits.csv.gz").exists()

@@ -89,11 +89,22 @@ def write_fetched(
 
     Where a file came from is left out, so that the content is the same whatever the source. What would not change is
     not touched.
+
+    Raises
+    ------
+    FetchError : of each dataset that cannot be had, after the others were brought.
     """
+    failures: list[str] = []
     for name in names:
-        fetched = ensure(name, data_root, mirror=mirror, on_event=on_event, replace=replace)
+        try:
+            fetched = ensure(name, data_root, mirror=mirror, on_event=on_event, replace=replace)
+        except FetchError as error:
+            failures.append(str(error))
+            continue
         stable = [{key: entry[key] for key in ("file", "size", "sha256")} for entry in fetched]
         write_json(out_dir / f"{name}.json", stable)
+    if failures:
+        raise FetchError("\n".join(failures))
 
 
 @contextmanager
