@@ -140,6 +140,6 @@ def _rungs(plan: dict[str, Any], parts: list[Part]) -> tuple[int, ...]:
     ranges = [getattr(part["epochs"], "high", 0) for part in parts if "epochs" in part]
     most = max([*listed, *ranges])
     if most < FEWEST_EPOCHS:
-        got = f"no configuration with {FEWEST_EPOCHS} epochs" if most else "a method that knows no epochs"
+        got = f"no configuration with {FEWEST_EPOCHS} epochs" if most else "a method without epochs"
         raise AskedWrongly([f"--asha: got {got}; expected configurations of at least {FEWEST_EPOCHS} epochs"])
     return (most // 9, most // 9 * 3)

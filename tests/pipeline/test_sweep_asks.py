@@ -1,0 +1,287 @@
+"""What a sweep asks, what it knows from the ledger, and what it refuses: all before Ray is started."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from planned import Data, Planned
+from project import REPOSITORY, Repro
+
+from puoc.bind import bind
+from puoc.files import read_json
+from puoc.ledger import Ledger
+from puoc.runner import Runner
+from puoc.sweep.answering import answer, value
+from puoc.sweep.asking import Asking, Sweep, ask
+from puoc.sweep.budget import Budget
+from puoc.sweep.cluster import Present, Wanted, present_here
+from puoc.sweep.jobs import entrypoint
+from puoc.sweep.missing import settings_of, standing
+from puoc.sweep.packing import Packing, ran_out_of_memory
+from puoc.sweep.search import known, params_of, suggest, suggestion_of
+from puoc.sweep.study import write_study
+from puoc.yamlfile import AskedWrongly
+
+PARAMS = (REPOSITORY / "profiles" / "tiny.yaml").read_text().replace("configs: selected", "configs: published")
+TINY = Planned(PARAMS, "digits")
+
+
+@pytest.fixture
+def root(tmp_path: Path, prepared_data: Data) -> Path:
+    """A planned project in which nothing was run."""
+    shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
+    return TINY.at(tmp_path, prepared_data)
+
+
+def answer_first(root: Path, sweep: Sweep, n: int, session: str = "a test") -> None:
+    for config in sweep.configs[:n]:
+        answer(root, settings_of(root), session, sweep.of(config["params"]))
+
+
+def puoc(root: Path, *words: str) -> Repro:
+    """Run the command in the project to its end."""
+    started = time.monotonic()
+    command = [sys.executable, "-m", "puoc", *words]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=240)
+    return Repro(done.returncode, done.stdout + done.stderr, time.monotonic() - started)
+
+
+def fits(plan: dict[str, Any]) -> list[str]:
+    return [one.trial.fit.id for one in bind(plan)]
+
+
+# what is asked
+
+
+def test_without_a_space_it_asks_what_the_plan_asks(root: Path) -> None:
+    sweep = ask(root, Asking("pu_svm"))
+    assert sweep.is_planned
+    assert sweep.plan == read_json(root / "work" / "plan" / "tune" / "pu_svm.json")
+    assert sweep == ask(root, Asking("pu_svm", scenario="one_vs_all"))
+
+
+def test_the_plans_own_space_named_asks_the_same_fits(root: Path) -> None:
+    named = ask(root, Asking("pu_svm", space="tiny"))
+    assert not named.is_planned
+    assert fits(named.plan) == fits(ask(root, Asking("pu_svm")).plan)
+
+
+def test_a_table_lends_its_question_and_a_grid_holds_every_configuration(root: Path) -> None:
+    sweep = ask(root, Asking("oc_svm", scenario="one_vs_all", space="grid"))
+    assert len(sweep.configs) == 12  # the published one among them: linear, nu 0.5
+    assert [config["is_published"] for config in sweep.configs] == [True] + 11 * [False]
+    assert sweep.plan["holdout"] == 0.2
+    assert len(sweep.plan["cells"]) == 2
+
+
+WRONG = {
+    "no such entry": (Asking("nnpv", space="wide", scenario="one_vs_all"), "--method: got 'nnpv'; expected an entry"),
+    "not planned": (Asking("nnpu"), "--method: got nnpu, which no plan sweeps; planned: pu_svm"),
+    "no space": (Asking("nnpu", "one_vs_all"), "--space: params.yaml sweeps no nnpu; expected a space of nnpu: quick"),
+    "no grid printed": (Asking("nnpu", "one_vs_all", "grid"), r"nnpu.yaml: no space 'grid'; it has: .*published.*wide"),
+    "no such scenario": (Asking("nnpu", "shift", "tiny"), r"--scenario: got shift; .*; tables: one_vs_all"),
+    "a range as a grid": (Asking("nnpu", "one_vs_all", "wide", "grid"), "is a range without a step"),
+    "no epochs to halve": (Asking("oc_svm", "one_vs_all", "grid", asha=True), "--asha: got a method without epochs"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_asked_is_refused_with_what_there_is(root: Path, name: str) -> None:
+    asking, message = WRONG[name]
+    with pytest.raises(AskedWrongly, match=message):
+        ask(root, asking)
+
+
+def test_rungs_of_successive_halving_are_a_ninth_and_a_third_of_the_most_epochs(root: Path) -> None:
+    assert ask(root, Asking("nnpu", "one_vs_all", "quick", asha=True)).rungs == (11, 33)
+    assert ask(root, Asking("nnpu", "one_vs_all", search="tpe", asha=True)).rungs == (11, 33)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("90s", Budget(90)), ("1h30m", Budget(5400)), ("2m", Budget(120)), ("50", Budget(None, 50))],
+)
+def test_a_budget_is_a_time_or_a_number(text: str, expected: Budget) -> None:
+    assert Budget.read(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "0s", "-3", "1.5h", "3 days", "5m2h"])
+def test_another_budget_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"--budget: got .*; expected a time"):
+        Budget.read(text)
+
+
+# what is known
+
+
+def test_what_is_missing_is_what_the_ledger_lacks(root: Path) -> None:
+    sweep = ask(root, Asking("pu_svm"))
+    names = [config["config_id"] for config in sweep.configs]
+    answer_first(root, sweep, 2)
+    now = standing(Runner(root, settings_of(root)), sweep)
+    assert (now.done, now.failed, now.missing) == (names[:2], [], names[2:])
+
+
+def test_a_configuration_that_fails_is_not_missing_in_its_session_and_is_tried_once_in_the_next(root: Path) -> None:
+    spaces = root / "tuning" / "spaces" / "nnpu.yaml"
+    spaces.write_text(spaces.read_text() + "\nbad:\n  lr: [1.0e+30]\n")
+    TINY.plan(root, ("tune:\n  pu_svm:", "tune:\n  nnpu:"), ("space: tiny", "space: bad"))
+    sweep = ask(root, Asking("nnpu"))
+    bad = sweep.configs[1]
+    found = answer(root, settings_of(root), "first", sweep.of(bad["params"]))
+    runner = Runner(root, settings_of(root))
+    assert found.failed == 2  # seeds
+    assert isnan(found.val)
+    runner.session = "first"
+    assert standing(runner, sweep).failed == [bad["config_id"]]
+    runner.session = "second"
+    assert bad["config_id"] in standing(runner, sweep).missing
+    answer(root, settings_of(root), "second", sweep.of(bad["params"]))
+    runner.session = "third"
+    assert standing(runner, sweep).failed == [bad["config_id"]]  # quarantined
+
+
+def test_a_study_knows_every_configuration_of_the_same_question_and_no_other(root: Path) -> None:
+    sweep = ask(root, Asking("pu_svm", search="tpe"))
+    assert known(sweep, Ledger(root / "ledger")) == []
+    answer_first(root, ask(root, Asking("pu_svm")), 3)
+    other = ask(root, Asking("pu_svm", scenario="one_vs_all", space="tiny"))
+    table = other._replace(plan=other.plan | {"seeds": [7, 8]})
+    answer_first(root, table, 1)
+    found = known(sweep, Ledger(root / "ledger"))
+    assert len(found) == 3
+    for one in found:
+        asked = list(bind(sweep.of(one.params)))
+        assert one.val == value(asked, Ledger(root / "ledger"))
+
+
+def test_a_configuration_that_lacks_a_seed_is_not_known(root: Path) -> None:
+    sweep = ask(root, Asking("pu_svm"))
+    one_seed = sweep._replace(plan=sweep.plan | {"seeds": [0]})
+    answer_first(root, one_seed, 1)
+    assert known(sweep, Ledger(root / "ledger")) == []
+
+
+def test_the_study_for_the_dashboard_holds_validation_values_and_may_be_made_again(root: Path) -> None:
+    sweep = ask(root, Asking("pu_svm"))
+    answer_first(root, sweep, 3)
+    path, n = write_study(root, sweep)
+    again, m = write_study(root, sweep)
+    assert (path, n) == (again, m) == (root / "work" / "study" / "pu_svm.log", 3)
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+    study = optuna.load_study(study_name="pu_svm", storage=storage)
+    expected = {one.params["lam"]: one.val for one in known(sweep, Ledger(root / "ledger"))}
+    assert {trial.params["lam"]: trial.value for trial in study.trials} == expected
+    assert optuna.importance.get_param_importances(study) == {"lam": 1.0}
+
+
+# a search's space
+
+
+@pytest.mark.parametrize("entry", ["pu_svm", "nnpu"])
+def test_a_suggestion_becomes_a_configuration_and_is_found_again(root: Path, entry: str) -> None:
+    sweep = ask(root, Asking(entry, "one_vs_all", search="tpe"))
+    assert sweep.parts is not None
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=3))
+    for _ in range(20):
+        trial = study.ask()
+        suggest(trial, sweep.parts)
+        params = params_of(trial.params, sweep)
+        back = suggestion_of(params, sweep.parts)
+        assert back is not None
+        assert params_of(back[0], sweep) == params
+
+
+# machines
+
+
+def test_trials_share_a_gpu_by_what_the_first_left_in_use_and_half_as_many_after_memory_ran_out() -> None:
+    packing = Packing(gpus=2, cpus=16)
+    assert (packing.at_once, packing.resources, packing.is_measured) == (2, {"cpu": 1, "gpu": 1.0}, False)
+    packing.measure(0.2)
+    assert (packing.each, packing.at_once, packing.resources["gpu"]) == (4, 8, 0.25)
+    packing.measure(0.9)  # others are on it now
+    assert packing.each == 4
+    assert packing.halve()
+    assert (packing.each, packing.at_once) == (2, 4)
+    assert not packing.halve()
+
+
+def test_no_more_trials_share_a_gpu_than_there_are_cpus_and_a_large_one_has_it_alone() -> None:
+    few = Packing(gpus=1, cpus=3)
+    few.measure(0.01)
+    assert few.each == 3
+    large = Packing(gpus=1, cpus=8)
+    large.measure(0.95)
+    assert large.each == 1
+    assert not large.halve()
+    assert Packing(gpus=0, cpus=4).resources == {"cpu": 1}
+
+
+def test_reasons_of_memory_are_told_from_others() -> None:
+    assert ran_out_of_memory("OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB")
+    assert not ran_out_of_memory("ValueError: no rows")
+    assert not ran_out_of_memory(None)
+
+
+def test_more_than_there_is_is_refused_with_the_numbers() -> None:
+    from puoc.doctor import machines, refuse
+
+    refuse(machines(Wanted(4, 1), Present(4, 1, 1)))
+    with pytest.raises(ValueError, match=r"GPUs: 2 asked, 1 present on this machine; expected --gpus of at most that"):
+        refuse(machines(Wanted(4, 2), Present(4, 1, 1)))
+    with pytest.raises(ValueError, match=r"CPUs: 9 asked, 8 present in 2 nodes; expected --workers"):
+        refuse(machines(Wanted(9, 0, "auto"), Present(8, 0, 2)))
+
+
+def test_a_gpu_that_is_not_there_is_refused_within_seconds(root: Path) -> None:
+    gpus = present_here().gpus
+    done = puoc(root, "sweep", "--method", "pu_svm", "--gpus", str(gpus + 1))
+    assert done.code == 2, done.output
+    assert f"GPUs: {gpus + 1} asked, {gpus} present on this machine" in done.output
+    assert done.seconds < 10
+
+
+@pytest.mark.parametrize("option", ["--address=127.0.0.1:9", "--submit=http://127.0.0.1:9"])
+def test_an_address_that_does_not_answer_is_refused(root: Path, option: str) -> None:
+    done = puoc(root, "sweep", "--method", "pu_svm", option)
+    assert done.code == 2, done.output
+    assert f"got {option.partition('=')[2]}, " in done.output
+    assert "answer" in done.output
+    assert "; expected " in done.output
+
+
+@pytest.mark.slow
+def test_doctor_says_what_it_looked_at(root: Path) -> None:
+    done = puoc(root, "doctor", "--method", "pu_svm")
+    assert done.code == 0, done.output
+    for what in ("CPUs", "GPUs", "ledger's disk", "temporary folder", "ledger", "versions", "MLflow", "forecast"):
+        assert f"ok    {what}: " in done.output
+    assert "forecast: 6 fits on" in done.output
+    faulty = puoc(root, "doctor", "--workers", "100000")
+    assert faulty.code == 2
+    assert "FAULT CPUs: 100000 asked" in faulty.output
+
+
+@pytest.mark.slow
+def test_a_sweep_that_lacks_nothing_starts_no_ray(root: Path) -> None:
+    dry = puoc(root, "sweep", "--method", "pu_svm", "--dry-run")
+    assert (dry.code, dry.output.count("3 configurations in all: 0 known, 0 failed, 3 missing")) == (0, 1), dry.output
+    answer_first(root, ask(root, Asking("pu_svm")), 3)
+    done = puoc(root, "sweep", "--method", "pu_svm", "--address", "auto")  # of a cluster that is not there
+    assert done.code == 0, done.output
+    assert "pu_svm: 0 configurations answered, 0 failed, 3 known before" in done.output
+
+
+def test_the_job_is_the_same_command_in_the_same_folder_on_the_clusters_own_address(tmp_path: Path) -> None:
+    words = ["sweep", "--method", "nnpu", "--submit", "http://head:8265", "--gpus", "2", "--submit=x", "--budget", "8h"]
+    line = entrypoint(words, tmp_path)
+    assert line == f"cd {tmp_path.resolve()} && puoc sweep --method nnpu --gpus 2 --budget 8h --address auto"
