@@ -1,4 +1,11 @@
-"""One file per method family. Importing this package imports every file, so each registers its methods."""
+"""One file per method family. Importing this package imports every file, so each registers its methods.
+
+"The paper" is Bagirov, Ivanov and Shpilman; its equations and tables are cited by their labels in its source.
+"Released" is the code they published. Rows are (n, d) vectors, (n, channels, height, width) images in [0, 1] or
+(n, T, 1 + d) sequences; a score is (n,), higher = more likely positive. No value of a hyperparameter stands here:
+params.yaml and the profiles hold them, and each docstring says which are published and where. One that may be absent
+switches to released behaviour, or belongs to another one.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Both see the features of a network trained on ImageNet, which stays as it is (en
 Each row's features are standardised by their own mean and variance, as OC-CNN's instance normalisation does. OC-CNN
 tells them from Gaussian noise, PU-CNN from the unlabelled rows by the non-negative risk. A score is a logit.
 
-The paper selects lr 1e-4, 10 epochs and batches of 256, and prints nothing else; hidden 4096, dropout .5, sigma .1 and
+The paper's table hp2 has lr 1e-4, 10 epochs and batches of 256 and nothing else; hidden 4096, dropout .5, sigma .1 and
 the logistic loss with a clamp are the released code's. That code also trains all layers and scores in training mode, on
 another latent space: ``trainable: all``, ``scoring: train`` and ``latent: head``, each absent unless asked for.
 """

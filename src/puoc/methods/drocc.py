@@ -30,7 +30,12 @@ _TINY = 1e-12  # deviation 10: a gradient is 0 where all units are dead
 
 @typed
 class ShellSearch(Deep):
-    """Perceptron on vectors; on images the LeNet of DROCC's authors or the paper's small convolutional network."""
+    """Perceptron on vectors; on images the LeNet of DROCC's authors or the paper's small convolutional network.
+
+    The score is a logit. Published (table hp4, by positive class; one column for PU-DROCC): lam, radius, gamma,
+    ascent_step, ascent_steps, lr, lr_decay, epochs and batch_size. The released code has warmup_epochs 6 (an
+    older class of PU-DROCC 2) and ``space: feature``; the paper does not name the network.
+    """
 
     inputs = frozenset({"image", "vector"})
 

@@ -95,6 +95,8 @@ class HRN(Deep):
     """Networks of HRN's authors, or the paper's: the small convolutional one on images, the perceptron on vectors.
 
     The authors' have no bias, so the only constant they can become is 0; the paper's may call every row positive alike.
+    The score is a logit. The paper prints no values. HRN's authors on CIFAR-10: lam .1, power 12, floor .01, SGD of lr
+    .1 and momentum .9, 50 epochs, batches of 100; released: lam .5, floor 1e-8, Adam.
     """
 
     kind = "oc"

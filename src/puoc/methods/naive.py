@@ -19,7 +19,10 @@ from puoc.risks import logistic, mean
 @method("naive")
 @typed
 class Naive(Deep):
-    """Perceptron on vectors, small convolutional network on images; no class prior."""
+    """Perceptron on vectors, small convolutional network on images; no class prior; the score is a logit.
+
+    No method of the paper; its values in the profiles are nnPU's.
+    """
 
     kind = "pu"
     inputs = frozenset({"image", "vector"})

@@ -29,7 +29,11 @@ _ROWS_MAX = 8_000  # with kernel rbf; 7,500 at their worst take 2 minutes of one
 @method("oc_svm")
 @typed
 class OCSVM(Expansion):
-    """min 1/2 ||w||^2 - r + (1 / (nu n)) sum max(0, r - <w, x>); the score is <w, x> - r, up to a positive factor."""
+    """min 1/2 ||w||^2 - r + (1 / (nu n)) sum max(0, r - <w, x>); the score is <w, x> - r, up to a positive factor.
+
+    The paper's equation oc_svm, without the -r that it has twice. Rows (n, d). Published (table hp1): kernel
+    linear, nu .5.
+    """
 
     kind = "oc"
     needs_alpha = False
@@ -68,7 +72,10 @@ class OCSVM(Expansion):
 @method("pu_svm")
 @typed
 class PUSVM(Expansion):
-    """PU-SVM; b is not regularised.
+    """min lam ||w||^2 + risk of <w, x> + b, which is the score; b is not regularised.
+
+    The paper's equations nnpu_svm (``non_negative``) and upu_svm (``unbiased``), with rows (n, d). Published (hp1):
+    kernel linear, lam .01, and for sgd lr 5e-3, lr_decay .995, 100 epochs; batches of 512 are the released code's.
 
     ``exact`` solves the convex program over all rows. ``sgd`` is Adam on batches, as the paper trains it, with a single
     vector of the length of a row: linear, or the centre of one bump.
