@@ -15,6 +15,7 @@ from puoc.datasets import DATASETS
 from puoc.digests import code_digest, draw_digest, scoring_digest
 from puoc.encoders import PLAIN, inputs_of
 from puoc.files import write_bytes, write_json
+from puoc.overlap import shared_rows
 from puoc.params import Params, Table, Tune
 from puoc.records import Encoding, Prior, content_id
 from puoc.registry import ENCODERS, METHODS, PRIORS
@@ -75,8 +76,15 @@ def _plan_table(name: str, table: Table, params: Params) -> dict[str, Any]:
         **_question(spec, table.cells),
         "configs": spec.configs,
         **({"published": spec.published} if spec.published else {}),
+        "shared_rows": _shared_rows(table),
         "entries": {entry: _plan_entry(params, entry, spec.dataset) for entry in spec.methods},
     }
+
+
+def _shared_rows(table: Table) -> dict[str, float]:
+    """Mean over the cells, to three digits."""
+    by_cell = [shared_rows(cell, DATASETS[table.spec.dataset].counts) for cell in table.cells]
+    return {part: round(sum(shares[part] for shares in by_cell) / len(by_cell), 3) for part in by_cell[0]}
 
 
 def _plan_tune(name: str, tune: Tune, params: Params) -> dict[str, Any]:

@@ -37,6 +37,8 @@ class TablePlan:
     cells: tuple[str, ...]
     entries: tuple[EntryPlan, ...]
     seeds: tuple[int, ...]
+    #: share of a seed's rows of P, U and the test that another seed has too, mean over cells; None: not planned
+    shared_rows: dict[str, float] | None = None
     published: str | None = None  # the table of the paper that it stands beside
 
     def twin_pairs(self) -> list[tuple[EntryPlan, EntryPlan]]:
@@ -81,6 +83,7 @@ def _table_plan(path: Path) -> TablePlan:
             entries=tuple(_entry_plan(name, entry, asked) for name, entry in asked["entries"].items()),
             seeds=tuple(int(seed) for seed in asked["seeds"]),
             published=asked.get("published"),
+            shared_rows=asked.get("shared_rows"),
         )
     except KeyError as error:
         raise ValueError(f"{path}: no key {error}; plan the tables again") from error

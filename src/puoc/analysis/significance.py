@@ -32,6 +32,8 @@ UNIT_NOTE = "seeds redraw rows of one dataset: they stand for that dataset, not 
 
 _HOLES = ("failed", "skipped", "missing")
 
+_SHARED_SAID = 0.05  # a smaller share of common rows goes unsaid
+
 SIGNIFICANCE = {
     "table": "text",
     "scenario": "text",
@@ -87,6 +89,14 @@ def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     return frame([{name: test.get(name) for name in SIGNIFICANCE} for test in tests], SIGNIFICANCE)
 
 
+def unit_note(plan: TablePlan) -> str:
+    """What a repetition is and is not; names the rows that two of them share, which makes the tests too sure."""
+    if not plan.shared_rows or len(plan.seeds) < 2:
+        return UNIT_NOTE
+    shares = ", ".join(f"{share:.0%} of {part}" for part, share in plan.shared_rows.items() if share >= _SHARED_SAID)
+    return f"{UNIT_NOTE}; two seeds share {shares}, so they are not independent" if shares else UNIT_NOTE
+
+
 def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, grid: Grid | None) -> dict[str, Any]:
     """One test: of a cell, or of the average, which comes after the last one."""
     cell = index if index < len(plan.cells) else None
@@ -101,7 +111,7 @@ def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, gr
         "family": f"twin pairs of {plan.table}, {'average' if cell is None else 'cells'}",
         "n_planned": len(plan.seeds),
         "unit": UNIT,
-        "unit_note": UNIT_NOTE,
+        "unit_note": unit_note(plan),
     }
     if grid is None:
         return row | _untested("the table was not run")
