@@ -143,6 +143,15 @@ def test_a_file_is_found_by_its_checksum_wherever_it_lies_and_read_once(
         word_vectors("0" * 8)
 
 
+def test_what_a_killed_reading_left_is_no_vectors_and_is_removed(digits: str, own_cache: Path) -> None:
+    digest = sha256(FORMS["GloVe"]).hexdigest()
+    half = own_cache / "puoc" / "vectors" / f".{digest}-half"
+    half.mkdir(parents=True)
+    (half / "words.json").write_text('["good"]')
+    assert list(word_vectors(digits).row_of) == WORDS
+    assert [path.name for path in half.parent.iterdir() if path.is_dir()] == [digest]
+
+
 def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path, own_cache: Path, digits: str) -> None:
     own_cache.write_text("a file where a folder should be")
     with pytest.raises(FetchError, match=r"cannot be written.*set XDG_CACHE_HOME"):

@@ -89,6 +89,8 @@ def _read_once(path: Path, root: Path) -> Path:
         root.mkdir(parents=True, exist_ok=True)
         with FileLock(root / f".{digest}.lock"):
             if not folder.is_dir():
+                for left_by_a_killed_process in root.glob(f".{digest}-*"):
+                    shutil.rmtree(left_by_a_killed_process)
                 _write(read_vectors(path), folder)
     except OSError as error:
         raise FetchError(f"{folder} cannot be written: {error}; make room, or set XDG_CACHE_HOME") from error
@@ -97,7 +99,7 @@ def _read_once(path: Path, root: Path) -> Path:
 
 def _write(found: tuple[list[str], NDArray[np.float32]], folder: Path) -> None:
     words, matrix = found
-    draft = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         (draft / "words.json").write_text(json.dumps(words), encoding="utf-8")
         np.save(draft / "vectors.npy", matrix, allow_pickle=False)
