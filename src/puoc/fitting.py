@@ -73,7 +73,6 @@ def fit(
     seed: int = 0,
     wanted: Wanted | None = None,
     marks: tuple[str, ...] = (),
-    tell: Callable[[str], None] = lambda _: None,
 ) -> Fitted:
     """Fit a method to what was read, and write the model.
 
@@ -91,8 +90,6 @@ def fit(
     encoder, fitted_encoder = _encoder(asked, pair, X_p, seed)
     seen_p, seen_u = encoder.encode(X_p), None if X_u is None else encoder.encode(X_u)
     alpha, said = _alpha(asked, seen_p, seen_u, seed)
-    for line in said:
-        tell(line)
     estimator = methods.make(asked.method, asked.params)
     try:
         estimator.fit(
@@ -110,7 +107,10 @@ def fit(
         found = scores(pair.test)
         test_auc = auc(found[pair.test.positive], found[~pair.test.positive], pair.test.where)
     meta = _meta(pair, asked, estimator, seed, alpha, threshold, marks)
-    return Fitted(modelfile.dump(estimator, meta, fitted_encoder), [*said, *_said_of(threshold)], test_auc)
+    notes = [*said, *_said_of(threshold)]
+    if estimator.keeps_training_rows:
+        notes.append("the model holds training rows, or what was computed of each: think before you hand it on")
+    return Fitted(modelfile.dump(estimator, meta, fitted_encoder), notes, test_auc)
 
 
 def _scaled(pair: Pair, rows: Rows) -> Array:

@@ -142,7 +142,8 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
         if start == 0:
             yield RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        said = str(error).replace("CSV parse error: ", "").replace("CSV conversion error to string: ", "")
+        said = " ".join(str(error).replace("CSV parse error: ", "").split())
+        said = said if len(said) <= 200 else said[:197] + "..."  # it ends with the row as it stands
         if said.startswith("Empty CSV") or "Expected or fewer" in said:
             raise ValueError(f"{path}: no row below the names of the columns; expected at least 1") from error
         raise ValueError(

@@ -77,8 +77,10 @@ class TextPreparing(Record):
 
     def apply(self, raw: RawTexts) -> Block:
         """Prepare texts: (n, words) float32. A text without any of the words is a row of zeros."""
+        if not raw.texts:  # which the library refuses
+            return Block(np.zeros((0, *self.shape), dtype=np.float32), {}, {})
         X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
-        return Block(X, {}, {"texts without a known word": int((~X.any(axis=1)).sum())} if len(X) else {})
+        return Block(X, {}, {"texts without a known word": int((~X.any(axis=1)).sum())})
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Prepare a file block by block. Raises ValueError as the reader."""

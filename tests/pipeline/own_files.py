@@ -1,0 +1,52 @@
+"""Files as users have them, and commands run on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from typer.testing import CliRunner
+
+from puoc.cli import app
+
+Said = tuple[int, str]
+Run = Callable[..., Said]
+
+
+def puoc(*words: Any) -> Said:
+    """A command's exit code and words; an error that is no answer fails the test."""
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def check(path: Path, *words: Any, method: str = "oc_svm") -> Said:
+    """Read a file of positives as ``puoc fit --check`` does."""
+    return puoc("fit", "--method", method, "--positives", path, "--check", *words)
+
+
+def refused(said: Said, *expected: str) -> str:
+    """The words of a refusal: exit code 2, one paragraph, nothing about this program's insides."""
+    code, words = said
+    assert code == 2, words
+    message = words.strip().splitlines()[-1]
+    for text in expected:
+        assert text in message, message
+    assert "Traceback" not in words
+    return message
+
+
+def customers(n: int, seed: int, shift: float = 0.0) -> pd.DataFrame:
+    """Numbers, whole numbers, categories and truth values, with names that are not English."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "größe": rng.normal(shift, 1, n).round(3),
+            "âge": rng.integers(10, 80, n),
+            "stadt": rng.choice(["Köln", "Ulm", "Rom"], n),
+            "aktiv": rng.choice([True, False], n),
+        }
+    )

@@ -1,0 +1,272 @@
+"""``puoc fit`` and ``puoc score``: one way from a file to its scores, in Python, in MLflow and in any chunks."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+from own_files import customers, puoc, refused
+from test_serving import is_pickle
+
+from puoc import modelfile
+from puoc.methods import make
+from puoc.own import read_pair
+
+NETWORK = ("--params", "epochs=2", "--params", "batch_size=16")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    customers(60, 1, 1.5).to_csv("p.csv", index=False)
+    frame = customers(90, 2)
+    frame.loc[3, "âge"] = np.nan
+    frame.to_csv("u.csv", index=False)
+    test = pd.concat([customers(20, 3, 1.5).assign(y="pos"), customers(30, 4).assign(y="neg")])
+    test.to_csv("t.csv", index=False)
+    customers(9000, 5).to_csv("v.csv", index=False)
+    return tmp_path
+
+
+def fit(method: str, *words: object, out: str = "model") -> str:
+    code, said = puoc("fit", "--method", method, "--positives", "p.csv", "--unlabelled", "u.csv", "--out", out, *words)
+    assert code == 0, said
+    return said
+
+
+def scores(path: str = "v.csv", *words: object, model: str = "model") -> pd.DataFrame:
+    code, said = puoc("score", "--model", model, path, "--out", "scores.parquet", *words)
+    assert code == 0, said
+    found = pd.read_parquet("scores.parquet")
+    Path("scores.parquet").unlink()
+    return found
+
+
+@pytest.mark.parametrize(("method", "more"), [("oc_svm", ()), ("pu_svm", ("--prior", "0.4")), ("naive", NETWORK)])
+def test_command_python_and_mlflow_give_the_same_scores(method: str, more: tuple[str, ...], files) -> None:
+    fit(method, *more, "--mlflow", "folder", "--seed", 7)
+    found = scores()
+    assert list(found.columns) == ["row", "score"]
+    assert found["row"].tolist() == list(range(1, 9001))
+    for at_once in (1000, 4097, 8999, 20_000):
+        assert scores("v.csv", "--chunk", at_once).equals(found)
+
+    model = modelfile.load(Path("model"))
+    preparing = modelfile.preparing(model.meta)
+    assert preparing is not None
+    frame = pd.read_csv("v.csv")
+    assert np.array_equal(modelfile.score(model, preparing.from_frame(frame).X), found["score"])
+    assert np.array_equal(mlflow.pyfunc.load_model("folder").predict(frame), found["score"])
+
+    # the method by its own hand
+    one_class = method == "oc_svm"
+    pair = read_pair(Path("p.csv"), Path("u.csv"), from_positives=one_class)
+    alone = make(method, model.meta["params"])
+    alone.fit(pair.X_p, None if one_class else pair.X_u, alpha=0.4 if method == "pu_svm" else None, seed=7)
+    assert np.allclose(alone.decision_function(pair.read(Path("v.csv")).X), found["score"], rtol=1e-5, atol=1e-6)
+
+
+def test_chunks_of_one_row_and_a_printed_csv_are_the_same(files) -> None:
+    fit("pu_svm", "--prior", "0.4")
+    whole = scores("u.csv")
+    assert scores("u.csv", "--chunk", 1).equals(whole)
+    code, said = puoc("score", "--model", "model", "u.csv")
+    assert code == 0
+    assert pd.read_csv(io.StringIO(said)).equals(whole)
+
+
+def test_a_model_file_holds_no_pickle_no_row_and_no_path_and_is_the_same_again(files) -> None:
+    fit("pu_svm", "--prior", "0.4")
+    fit("pu_svm", "--prior", "0.4", out="again")
+    content = Path("model").read_bytes()
+    assert content == Path("again").read_bytes()
+    assert not is_pickle(content)
+    assert str(files).encode() not in content
+    assert len(content) < 5000
+
+
+def test_what_was_used_is_said_and_stands_in_the_model(files) -> None:
+    said = fit("pu_svm")
+    assert "pu_svm: solver=exact, kernel=linear, risk=non_negative, lam=0.01  (packaged, defaults.yaml: paper" in said
+    estimated = re.search(r"class prior ([.\d]+): estimated by tice from these rows; no --prior was given", said)
+    assert estimated
+    assert "no threshold: the model gives scores" in said
+    about = modelfile.read_meta(Path("model"))["about"]
+    assert about["prior"] == "tice"
+    assert about["alpha"] == pytest.approx(float(estimated[1]), rel=1e-3)
+    assert (about["positives"], about["unlabelled"], about["seed"]) == (60, 90, 0)
+    said = fit("pu_svm", "--params", "lam=0.5", "--prior", "0.25", out="other")
+    assert "lam=0.5" in said
+    assert "lam by --params" in said
+    assert "class prior 0.25: as given" in said
+    assert modelfile.read_meta(Path("other"))["params"]["lam"] == 0.5
+
+
+def test_entries_of_a_profile_serve_as_settings(files) -> None:
+    Path("mine.yaml").write_text(
+        "methods:\n"
+        "  narrow:\n    method: oc_svm\n    source: our data\n    params: {kernel: rbf, nu: 0.1, gamma: 2.0}\n"
+        "  told:\n    method: naive\n    labels: oracle\n    params: {}\n"
+        "  with_prior:\n    method: pu_svm\n    prior: {fixed: 0.25}\n"
+        "    params: {solver: exact, kernel: linear, risk: unbiased, lam: 0.1}\n"
+    )
+    said = fit("narrow", "--settings", "mine.yaml")
+    assert "oc_svm: kernel=rbf, nu=0.1, gamma=2.0  (mine.yaml: our data)" in said
+    assert modelfile.read_meta(Path("model"))["contains_training_rows"]
+    assert "the model holds training rows" in said
+    assert "class prior 0.25: as given" in fit("with_prior", "--settings", "mine.yaml", out="other")
+    words = ("--settings", "mine.yaml", "--positives", "p.csv", "--check")
+    refused(puoc("fit", "--method", "told", *words), "told is told the true classes")
+
+
+def test_a_threshold_by_alpha_calls_that_share_of_u_positive(files) -> None:
+    said = fit("pu_svm", "--prior", "0.3", "--by-alpha")
+    assert "by the share alpha = 0.3 of 90 unlabelled rows" in said
+    found = scores("u.csv")
+    assert found["positive_by_alpha_0.3"].sum() == 27
+    value = modelfile.read_meta(Path("model"))["threshold"]["value"]
+    assert ((found["score"] >= value) == found["positive_by_alpha_0.3"]).all()
+
+
+def test_a_threshold_by_false_alarms_rests_on_positives_that_nothing_was_fitted_to(files) -> None:
+    said = fit("oc_svm", "--false-alarms", "0.1", "--withhold", "0.5", "--seed", "3")
+    assert "by a false-alarm rate of 0.1 on 30 withheld positives" in said
+    threshold = modelfile.read_meta(Path("model"))["threshold"]
+    assert threshold["by"] == "false_alarm_rate"
+    pair = read_pair(Path("p.csv"), Path("u.csv"), from_positives=True, withhold=0.5, seed=3)
+    assert pair.held is not None
+    held = np.sort(modelfile.score(modelfile.load(Path("model")), pair.held.X))
+    assert held[2] == threshold["value"]  # the 3rd of 30: 3 <= .1 * 31
+    assert "positive_by_false_alarm_rate_0.1" in scores("v.csv").columns
+    refused(
+        puoc("fit", "--method", "oc_svm", "--positives", "p.csv", "--out", "m", "--false-alarms", "0.01"),
+        "needs 99 withheld positives at least, and 12 were withheld",
+    )
+    assert not Path("m").exists()
+
+
+def test_the_false_alarm_rate_is_kept_on_new_positives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    new = customers(4000, 99, 1.5)
+    missed = []
+    for seed in range(12):
+        customers(80, seed, 1.5).to_csv("p.csv", index=False)
+        pair = read_pair(Path("p.csv"), None, from_positives=True, withhold=0.5, seed=seed)
+        from puoc import fitting
+        from puoc.fit_settings import settings
+
+        made = fitting.fit(pair, settings("oc_svm"), wanted=fitting.Wanted(false_alarms=0.1))
+        model = modelfile.load(made.content)
+        preparing = modelfile.preparing(model.meta)
+        assert preparing is not None
+        found = modelfile.score(model, preparing.from_frame(new).X)
+        missed.append((found < model.meta["threshold"]["value"]).mean())
+    # exact for the mean over draws: 4 / 41; the spread of a mean of 12 is about .013
+    assert np.mean(missed) == pytest.approx(4 / 41, abs=0.045)
+
+
+def test_test_rows_give_an_auc(files) -> None:
+    said = fit("pu_svm", "--prior", "0.3", "--test", "t.csv", "--label", "y")
+    assert "20 rows) read as positive" in said
+    found = re.search(r"AUC on the test rows: ([.\d]+)", said)
+    assert found
+    assert 0.6 < float(found[1]) <= 1
+
+
+REFUSED = {
+    "a method for pictures": (
+        ["--method", "csi"],
+        ["csi takes image rows", "What fits them: ", "pu_svm"],
+    ),
+    "an unknown method": (["--method", "pu_svn"], ["unknown method 'pu_svn' (did you mean 'pu_svm'?)"]),
+    "a method without packaged values": (["--method", "oc_lstm"], ["no hyperparameters of oc_lstm are packaged"]),
+    "an unknown hyperparameter": (["--method", "naive", "--params", "lrr=1"], ["'lrr'", "did you mean 'lr'?"]),
+    "a wrong value": (["--method", "naive", "--params", "lr=fast"], ["hyperparameter 'lr': got 'fast'"]),
+    "no value": (["--method", "naive", "--params", "lr"], ["--params: got 'lr'; expected name=value"]),
+    "a prior that is none": (["--method", "nnpu", "--prior", "1.5"], ["--prior: got 1.5", "in (0, 1)"]),
+    "an unknown estimator": (["--method", "nnpu", "--prior", "ticee"], ["'ticee' (did you mean 'tice'?)"]),
+    "a prior for nothing": (["--method", "naive", "--prior", "0.5"], ["naive takes no class prior"]),
+    "an unknown encoder": (["--method", "naive", "--encoder", "x"], ["--encoder: got 'x'", "flatten", "autoencoder"]),
+    "an encoder for pictures": (["--method", "naive", "--encoder", "autoencoder"], ["takes image rows, got vector"]),
+    "two thresholds": (["--method", "nnpu", "--by-alpha", "--false-alarms", "0.1"], ["expected one threshold"]),
+    "a rate that is none": (["--method", "naive", "--false-alarms", "2"], ["--false-alarms: got 2"]),
+    "a kind that is none": (["--method", "naive", "--kind", "tabel"], ["--kind: got 'tabel'; expected 'table'"]),
+    "a wrong decimal": (["--method", "naive", "--decimal", "x"], ["--decimal: got 'x'; expected '.' or ','"]),
+    "no such file": (["--method", "naive", "--positives", "none.csv"], ["none.csv: there is no such file"]),
+    "a folder": (["--method", "naive", "--positives", ".", "--kind", "table"], ["a folder; expected a file"]),
+    "a model that is there": (["--method", "naive", "--out", "p.csv"], ["p.csv: is there already"]),
+    "both ways of labelling": (["--method", "naive", "--data", "t.csv"], ["expected one way"]),
+    "a file without methods": (["--method", "naive", "--settings", "p.csv"], ["p.csv: no section methods"]),
+}
+
+
+@pytest.mark.parametrize(("words", "expected"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_does_not_fit_is_refused_and_nothing_is_written(words: list[str], expected: list[str], files) -> None:
+    before = sorted(files.iterdir())
+    given = dict(zip(words[::2], words[1::2], strict=False)) if "--by-alpha" not in words else {}
+    usual = {"--positives": "p.csv", "--unlabelled": "u.csv", "--out": "m"}
+    rest = [word for name, value in usual.items() if name not in given for word in (name, value)]
+    refused(puoc("fit", *words, *rest), *expected)
+    assert sorted(files.iterdir()) == before
+
+
+def test_a_pu_method_needs_unlabelled_rows(files) -> None:
+    refused(puoc("fit", "--method", "naive", "--positives", "p.csv", "--out", "m"), "unlabelled rows are needed")
+    assert not Path("m").exists()
+
+
+SCORED_WRONGLY = {
+    "a column is lacking": ("größe,âge\n1,2\n", ["no column 'stadt', 'aktiv'; it has 'größe', 'âge'"]),
+    "a text among numbers": (
+        "größe,âge,stadt,aktiv\n1,2,Ulm,true\nx,2,Ulm,true\n",
+        ["row 2: column 'größe' holds 'x', no number; the model was trained with numbers there"],
+    ),
+    "an infinite value": (
+        "größe,âge,stadt,aktiv\n-inf,2,Ulm,true\n",
+        ["row 1: column 'größe' holds '-inf', an inf"],
+    ),
+    "nothing": ("", ["the file is empty"]),
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), SCORED_WRONGLY.values(), ids=SCORED_WRONGLY.keys())
+def test_a_file_that_does_not_fit_the_model_leaves_no_scores(content: str, expected: list[str], files) -> None:
+    fit("pu_svm", "--prior", "0.4")
+    Path("w.csv").write_text(content)
+    before = sorted(files.iterdir())
+    refused(puoc("score", "--model", "model", "w.csv", "--out", "s.csv"), *expected)
+    assert sorted(files.iterdir()) == before
+
+
+def test_scoring_says_what_it_met_and_scores_every_row(files) -> None:
+    fit("pu_svm", "--prior", "0.4")
+    Path("w.csv").write_text("stadt;aktiv;größe;âge;more\nParis;True;1,5;;x\nUlm;FALSE;2,5;30;y\n")
+    code, said = puoc("score", "--model", "model", "w.csv", "--out", "s.csv")
+    assert code == 0
+    assert "1 missing values in 'âge'" in said
+    assert "1 values of 'stadt' that training did not have" in said
+    assert "2 rows scored: s.csv" in said
+    refused(puoc("score", "--model", "model", "w.csv", "--out", "s.csv"), "s.csv: is there already")
+    Path("e.csv").write_text("stadt,aktiv,größe,âge\n")
+    assert scores("e.csv").empty
+
+
+def test_what_is_no_model_of_ones_own_data_is_refused(files) -> None:
+    refused(puoc("score", "--model", "none", "u.csv"), "none: there is no such file")
+    refused(puoc("score", "--model", "p.csv", "u.csv"), "p.csv: no model file of ours")
+    from tracked_project import model
+
+    Path("of_dataset").write_bytes(model("oc_svm"))
+    refused(puoc("score", "--model", "of_dataset", "u.csv"), "it knows no way from a file to its rows")
+
+
+def test_models_of_datasets_have_the_bytes_they_had_before_own_data() -> None:
+    from tracked_project import model
+
+    header = model("oc_svm")[:2000]
+    assert not any(name in header for name in (b"prepared", b"threshold", b"marks"))

@@ -1,0 +1,98 @@
+"""What is made of a user's rows: as scikit-learn makes it, from training rows alone, and the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from own_files import customers
+from pydantic import TypeAdapter
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+
+from puoc.own import How, Preparing, read_pair
+
+NUMBERS, CATEGORIES = ["größe", "âge"], ["stadt"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    paths = []
+    for name, n, seed in (("p", 40, 1), ("u", 60, 2), ("v", 50, 3)):
+        frame = customers(n, seed).drop(columns="aktiv")
+        frame.loc[::7, "âge"] = np.nan
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        paths.append(tmp_path / f"{name}.csv")
+    return paths[0], paths[1], paths[2]
+
+
+@pytest.mark.parametrize(("scaling", "scaler"), [("minmax", MinMaxScaler()), ("standard", StandardScaler())])
+def test_a_table_is_prepared_as_scikit_learn_does_to_the_last_bit(scaling, scaler, files) -> None:
+    p, u, v = files
+    pair = read_pair(p, u, How(scaling=scaling))
+    frames = [pd.read_csv(path) for path in files]
+    numbers = make_pipeline(SimpleImputer(strategy="median"), scaler)
+    categories = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    whole = ColumnTransformer([("numbers", numbers, NUMBERS), ("categories", categories, CATEGORIES)])
+    whole.fit(pd.concat(frames[:2]))
+    names = pair.preparing.features
+    assert names == ("größe", "âge", "âge is missing", "stadt=Köln", "stadt=Rom", "stadt=Ulm")
+    for X, frame in zip((pair.X_p, pair.X_u, pair.read(v).X), frames, strict=True):
+        expected = whole.transform(frame).astype(np.float32)
+        assert np.array_equal(np.delete(X, 2, axis=1), expected)
+        assert np.array_equal(X[:, 2], frame["âge"].isna())
+
+
+def test_rows_that_are_scored_change_nothing_of_the_preparing(files, tmp_path: Path) -> None:
+    p, u, v = files
+    other = pd.read_csv(v)
+    other["größe"] += 1000
+    other["stadt"] = "Paris"
+    other.to_csv(tmp_path / "w.csv", index=False)
+    with_test = pd.read_csv(v).assign(y=1)
+    with_test.loc[::2, "y"] = 0
+    with_test.to_csv(tmp_path / "t.csv", index=False)
+    plain, tested = read_pair(p, u), read_pair(p, u, How(label="y"), test=tmp_path / "t.csv")
+    assert plain.preparing == tested.preparing
+    rows = plain.read(tmp_path / "w.csv")
+    assert rows.X[:, 0].min() > 100
+    assert not rows.X[:, 3:].any()
+    assert any("50 values of 'stadt' that training did not have" in note for note in rows.notes)
+    withheld = read_pair(p, None, withhold=0.5, seed=1)
+    assert withheld.preparing != read_pair(p).preparing  # what is withheld taught it nothing
+
+
+def test_one_class_data_are_prepared_by_the_positives_alone(files) -> None:
+    p, u, _ = files
+    assert read_pair(p, u, from_positives=True).preparing == read_pair(p).preparing != read_pair(p, u).preparing
+
+
+def test_a_preparing_survives_json_and_gives_the_same_rows(files) -> None:
+    p, u, v = files
+    pair = read_pair(p, u)
+    adapter = TypeAdapter(Preparing)
+    again = adapter.validate_json(pair.preparing.model_dump_json())
+    assert again == pair.preparing
+    for at_once in (1, 7, 50, 1000):
+        X = np.concatenate([block.X for block in again.stream(v, How(), at_once)])
+        assert np.array_equal(X, pair.read(v).X)
+    assert np.array_equal(again.from_frame(pd.read_csv(v)).X, pair.read(v).X)
+
+
+def test_texts_are_prepared_as_scikit_learn_does_and_survive_json(tmp_path: Path) -> None:
+    texts = ["The cat sat.", "A dog; a cat!", "rain again", "dogs and rain", "", "the the cat"]
+    (tmp_path / "p.txt").write_text("\n".join(texts) + "\n", encoding="utf-8-sig")
+    pair = read_pair(tmp_path / "p.txt", None, How(words=5))
+    expected = TfidfVectorizer(max_features=5, sublinear_tf=True).fit(texts)
+    assert list(pair.preparing.features) == list(expected.get_feature_names_out())
+    assert np.array_equal(pair.X_p, expected.transform(texts).toarray().astype(np.float32))
+    again = TypeAdapter(Preparing).validate_json(pair.preparing.model_dump_json())
+    assert np.array_equal(np.concatenate([b.X for b in again.stream(tmp_path / "p.txt", How(), 2)]), pair.X_p)
+    pd.DataFrame({"n": range(6), "said": texts}).to_csv(tmp_path / "p.csv", index=False)
+    column = read_pair(tmp_path / "p.csv", None, How(words=5, text="said"))
+    assert np.array_equal(column.X_p, pair.X_p)

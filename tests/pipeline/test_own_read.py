@@ -1,0 +1,306 @@
+"""Broken and odd files: each is read as it is meant, or asked back in one paragraph with exit code 2."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from own_files import check, customers, puoc, refused
+
+from puoc.own import How, RawTable, read_pair, read_table
+
+PLAIN = "a,b\n1.5,x\n2.5,y\n3.5,x\n"
+
+
+def file(folder: Path, content: str | bytes, name: str = "p.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def cells(path: Path, how: How | None = None) -> dict[str, list[object]]:
+    """A file's columns, as numbers where they are."""
+    table = read_table(path, how)
+    return {
+        name: table.texts(name).to_pylist() if name == "b" else table.numbers(name).tolist() for name in table.columns
+    }
+
+
+READ = {
+    "plain": PLAIN,
+    "a byte order mark": "\ufeff" + PLAIN,
+    "carriage returns and line feeds": PLAIN.replace("\n", "\r\n"),
+    "carriage returns": PLAIN.replace("\n", "\r"),
+    "semicolons": PLAIN.replace(",", ";"),
+    "tabs": PLAIN.replace(",", "\t"),
+    "bars": PLAIN.replace(",", "|"),
+    "semicolons and decimal commas": PLAIN.replace(",", ";").replace(".", ","),
+    "quoted decimal commas": 'a,b\n"1,5",x\n"2,5",y\n"3,5",x\n',
+    "no line feed at the end": PLAIN.rstrip(),
+    "blank lines": PLAIN.replace("\n", "\n\n"),
+    "blanks around cells": "a , b\n 1.5 ,x \n2.5, y\n3.5,x\n",
+    "quotes around all": '"a","b"\n"1.5","x"\n"2.5","y"\n"3.5","x"\n',
+    "exponents and signs": "a,b\n+15e-1,x\n2.5E0,y\n3.5,x\n",
+    "UTF-16": PLAIN.encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("content", READ.values(), ids=READ.keys())
+def test_a_file_is_read_as_it_is_meant(content: str | bytes, tmp_path: Path) -> None:
+    path = file(tmp_path, content)
+    assert cells(path) == {"a": [1.5, 2.5, 3.5], "b": ["x", "y", "x"]}
+    code, said = check(path)
+    assert code == 0, said
+    assert [line.split()[:2] for line in said.splitlines()[1:3]] == [["a", "number"], ["b", "category"]]
+
+
+def test_one_column_with_decimal_commas_is_one_column(tmp_path: Path) -> None:
+    assert read_table(file(tmp_path, "x\n1,5\n2,5\n")).numbers("x").tolist() == [1.5, 2.5]
+
+
+def test_a_quoted_cell_may_hold_separators_quotes_and_line_feeds(tmp_path: Path) -> None:
+    table = read_table(file(tmp_path, 'a,b\n1,"x, ""y""\nz"\n2,w\n'))
+    assert table.texts("b").to_pylist() == ['x, "y"\nz', "w"]
+
+
+def test_names_that_are_not_ascii_reach_the_profile_and_the_features(tmp_path: Path) -> None:
+    path = tmp_path / "kündigung.csv"
+    customers(20, 1).to_csv(path, index=False)
+    code, said = check(path)
+    assert code == 0
+    assert all(name in said for name in ("kündigung.csv", "größe", "âge", "Köln"))
+    assert read_pair(path).preparing.features[:3] == ("größe", "âge", "stadt=Köln")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_parquet_and_csv_give_the_same_rows(suffix: str, tmp_path: Path) -> None:
+    frame = customers(30, 1)
+    frame.to_csv(tmp_path / "plain.csv", index=False, sep=";", decimal=",", encoding="utf-8-sig")
+    (frame.to_csv if suffix == "csv" else frame.to_parquet)(tmp_path / f"p.{suffix}", index=False)
+    one, other = read_pair(tmp_path / "plain.csv"), read_pair(tmp_path / f"p.{suffix}")
+    assert one.preparing == other.preparing
+    assert np.array_equal(one.X_p, other.X_p)
+
+
+def test_a_frames_index_in_parquet_is_no_column(tmp_path: Path) -> None:
+    customers(9, 1).set_index("âge").to_parquet(tmp_path / "named.parquet")
+    customers(9, 1)[::2].to_parquet(tmp_path / "numbered.parquet")
+    assert "âge" in read_table(tmp_path / "named.parquet").columns
+    assert read_table(tmp_path / "numbered.parquet").columns == ("größe", "âge", "stadt", "aktiv")
+
+
+def zipped() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("p.csv", PLAIN)
+    return buffer.getvalue()
+
+
+ASKED_BACK = {
+    "empty": ("", ["p.csv: the file is empty", "expected a line of column names"]),
+    "blank": ("\n \n", ["p.csv: the file is empty"]),
+    "header only": ("a,b\n", ["no row below the names of the columns", "'a,b'"]),
+    "a zip in place of a CSV": (zipped(), ["a zip archive", "unpack it"]),
+    "a pickle": (b"\x80\x04\x95..", ["a pickle", "puoc reads no pickle"]),
+    "a web page": ("<!DOCTYPE html>\n<html>", ["a web page", "'<!DOCTYPE html>'"]),
+    "binary": (b"a,b\n\0\1,2\n", ["binary content"]),
+    "Parquet cut short": (b"PAR1\0\0", ["begins as a Parquet file but is none"]),
+    "another encoding": ("größe,b\n1,2\n2,3\n".encode("latin-1"), ["not utf-8 text", "gr\\\\xf6", "--encoding cp1252"]),
+    "another encoding further down": (
+        b"a,b\n" + b"1,x\n" * 80_000 + "2,ö\n".encode("latin-1"),
+        ["--encoding", "'a,b'"],
+    ),
+    "a column twice": ("a,b,a\n1,2,3\n4,5,6\n", ["'a' stands 2 times (columns 1, 3)", "'a,b,a'"]),
+    "a column without a name": (",a\n0,1\n1,2\n", ["column 1 has no name", "--drop ''"]),
+    "no header": ("1,2\n3,4\n", ["the first line holds numbers alone, '1,2'", "--no-header"]),
+    "two separators": ("a;b,c;d\n1;2,3;4\n5;6,7;8\n", ["comma and semicolon", "'a;b,c;d'", "--separator"]),
+    "blanks between columns": ("a b\n1 2\n3 4\n", ["separated by blanks", "'a b'", "--separator ' '"]),
+    "a row too short": ("a,b\n1,2\n3\n", ["Row #3: Expected 2 columns, got 1", "Mend the row"]),
+    "an open quote": ('a,b\n"x,2\n1,3\n', ["cannot be parsed", "'a,b'"]),
+    "mixed types": (
+        "a,b\n1,2\nx,3\n2,1\n",
+        ["p.csv, row 2: column 'a' holds 'x', no number", "2 of its 3 values", "--missing 'x'", "--category 'a'"],
+    ),
+    "an infinite value": ("a,b\n1,2\ninf,3\n", ["p.csv, row 2: column 'a' holds 'inf'", "--missing inf", "--drop 'a'"]),
+    "a number too large": ("a,b\n1,2\n1e999,3\n", ["row 2: column 'a' holds '1e999', too large"]),
+    "both decimal signs": ("a;b\n1,5;2.5\n2,5;3.5\n", ["'1,5' has a decimal comma and '2.5'", "--decimal"]),
+    "comma or thousands": ("a;b\n1,234;2\n2,345;3\n", ["decimal comma or a separator of thousands", "--decimal ,"]),
+    "thousands": ("a;b\n1.234,5;2\n2.345,5;3\n", ["'1.234,5' has separators of thousands"]),
+    "a constant column alone": ("a\n7\n7\n", ["no column is left to learn from 2 rows", "the same value in all rows"]),
+    "one row": ("a,b\n1,2\n", ["no column is left to learn from 1 rows"]),
+    "a column of names": (
+        "id,x\n" + "".join(f"n{i},{i}\n" for i in range(60)),
+        ["'id' has 60 different texts in 60 rows", "--category 'id'", "--drop 'id'", "--text 'id'"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), ASKED_BACK.values(), ids=ASKED_BACK.keys())
+def test_a_file_that_cannot_be_read_in_one_way_is_asked_back(
+    content: str | bytes, expected: list[str], tmp_path: Path
+) -> None:
+    path = file(tmp_path, content)
+    refused(check(path), "p.csv", *expected)
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+ANSWERED = {
+    "encoding": ("größe,b\n1,2\n2,3\n".encode("latin-1"), ["--encoding", "latin-1"]),
+    "no header": ("1,2\n3,4\n", ["--no-header"]),
+    "header of numbers": ("1,2\n3,4\n4,5\n", ["--header"]),
+    "separator": ("a;b,c;d\n1;2,3;4\n5;6,7;8\n", ["--separator", ";"]),
+    "blanks": ("a b\n1 2\n3 4\n", ["--separator", " "]),
+    "decimal comma": ("a;b\n1,234;2\n2,345;3\n", ["--decimal", ","]),
+    "missing": ("a,b\n1,2\nx,3\n2,1\n", ["--missing", "x"]),
+    "category": ("a,b\n1,2\nx,3\n2,1\n", ["--category", "a"]),
+    "drop": ("a,b\n1,2\nx,3\n2,1\n", ["--drop", "a"]),
+    "drop the index": (",a\n0,1\n1,2\n", ["--drop", ""]),
+    "an infinite value is none": ("a,b\n1,2\ninf,3\n4,4\n", ["--missing", "inf"]),
+}
+
+
+@pytest.mark.parametrize(("content", "answer"), ANSWERED.values(), ids=ANSWERED.keys())
+def test_what_is_asked_back_can_be_answered(content: str | bytes, answer: list[str], tmp_path: Path) -> None:
+    code, said = check(file(tmp_path, content), *answer)
+    assert code == 0, said
+
+
+def test_missing_values_have_a_column_and_the_median_and_are_told(tmp_path: Path) -> None:
+    path = file(tmp_path, "a,b\n1,x\nNaN,y\n,x\n3,\n8,x\nNA,N/A\n")
+    pair = read_pair(path)
+    assert pair.preparing.features == ("a", "a is missing", "b=x", "b=y", "b is missing")
+    assert pair.X_p[:, 1].tolist() == [0, 1, 1, 0, 0, 1]
+    assert np.allclose(pair.X_p[:, 0], (np.array([1, 3, 3, 3, 8, 3]) - 1) / 7)
+    assert pair.X_p[:, 2:].tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 0], [0, 0, 1]]
+    code, said = check(path)
+    assert code == 0
+    assert "3 missing values in 'a'" in said
+    assert "missing values of a, b: the median, or no category, and a column that says so" in said
+
+
+def test_constant_and_empty_columns_are_left_out_and_the_profile_says_so(tmp_path: Path) -> None:
+    pair = read_pair(file(tmp_path, "a,k,e\n1,7,\n2,7,\n3,7,NA\n"))
+    assert pair.preparing.features == ("a",)
+    assert {column.name: column.note for column in pair.profile if column.read_as == "left out"} == {
+        "k": "the same value in all rows",
+        "e": "all values are missing",
+    }
+
+
+def test_one_unlabelled_row_can_be_scored_but_one_positive_teaches_nothing(tmp_path: Path) -> None:
+    path = file(tmp_path, PLAIN)
+    assert read_pair(path).read(file(tmp_path, "a,b\n9,x\n", "v.csv")).X.shape == (1, 3)
+
+
+def test_rows_keep_their_numbers_in_the_file(tmp_path: Path) -> None:
+    path = file(tmp_path, "a,y\n1,1\n2,0\n3,1\n4,1\n5,0\n")
+    pair = read_pair(data=path, how=How(label="y"))
+    assert pair.positives.numbers.tolist() == [1, 3, 4]
+    assert pair.unlabelled is not None
+    assert pair.unlabelled.numbers.tolist() == [2, 5]
+    held = read_pair(data=path, how=How(label="y"), withhold=0.34, seed=3)
+    assert held.held is not None
+    assert sorted([*held.positives.numbers, *held.held.numbers]) == [1, 3, 4]
+    mixed = file(tmp_path, "a,y\n1,1\n2,0\n3,1\n4,1\nx,0\n")
+    with pytest.raises(ValueError, match="row 5: column 'a' holds 'x'"):
+        read_pair(data=mixed, how=How(label="y"))
+
+
+def test_columns_that_differ_between_the_files_are_named(tmp_path: Path) -> None:
+    p, u = file(tmp_path, "a,b\n1,2\n2,3\n"), file(tmp_path, "a,c\n1,2\n2,3\n", "u.csv")
+    message = refused(puoc("fit", "--method", "naive", "--positives", p, "--unlabelled", u, "--check"))
+    assert "u.csv: no column 'b', which " in message
+    same = file(tmp_path, "b,a\n2,1\n4,3\n", "v.csv")
+    pair = read_pair(p, same)
+    assert pair.X_u is not None
+    assert pair.preparing.features == ("a", "b")
+    assert np.allclose(pair.X_u, [[0, 0], [1, 1]])
+
+
+def test_a_column_that_tells_the_files_apart_is_doubted(tmp_path: Path) -> None:
+    p = file(tmp_path, "a,s,n\n" + "".join(f"{i},new,{i}\n" for i in range(9)))
+    u = file(tmp_path, "a,s,n\n" + "".join(f"{i},old,{i + 100}\n" for i in range(9)), "u.csv")
+    notes = {column.name: column.note for column in read_pair(p, u).profile}
+    assert notes["a"] == ""
+    assert all("tells labelled from unlabelled rows by itself" in notes[name] for name in ("s", "n"))
+
+
+LABELS = {
+    "-1 and +1": ("-1", "+1"),
+    "-1 and 1": ("-1", "1"),
+    "0 and 1": ("0", "1"),
+    "false and true": ("false", "true"),
+    "False and True": ("False", "True"),
+    "neg and pos": ("neg", "pos"),
+    "NEGATIVE and POSITIVE": ("NEGATIVE", "POSITIVE"),
+    "U and P": ("U", "P"),
+    "no and yes": ("no", "yes"),
+    "unlabelled and labelled": ("unlabelled", "labelled"),
+    "nothing and 1": ("", "1"),
+    "0.0 and 1.0": ("0.0", "1.0"),
+}
+
+
+def labelled(negative: str, positive: str) -> str:
+    return "x,y\n" + "".join(f"{i},{positive if i % 3 == 0 else negative}\n" for i in range(9))
+
+
+@pytest.mark.parametrize(("negative", "positive"), LABELS.values(), ids=LABELS.keys())
+def test_labels_that_are_usual_are_read_right(negative: str, positive: str, tmp_path: Path) -> None:
+    path = file(tmp_path, labelled(negative, positive))
+    pair = read_pair(data=path, how=How(label="y"))
+    assert pair.positives.numbers.tolist() == [1, 4, 7]
+    assert "(3 rows) read as positive" in pair.notes[0]
+    code, said = puoc("fit", "--method", "naive", "--data", path, "--label", "y", "--check")
+    assert code == 0
+    assert "y" not in [line.split()[0] for line in said.splitlines()[1:3]]
+
+
+UNKNOWN_LABELS = {
+    "1 and 2": (labelled("1", "2"), ["'2' in 3 rows, '1' in 6 rows", "which one means positive?", "'x,y'"]),
+    "spam and ham": (labelled("spam", "ham"), ["which one means positive? Say --positive VALUE"]),
+    "three values": (labelled("0", "1") + "9,2\n", ["'2' in 1 rows", "which one means positive?"]),
+    "one value": (labelled("1", "1"), ["'1' in 9 rows; expected two values"]),
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), UNKNOWN_LABELS.values(), ids=UNKNOWN_LABELS.keys())
+def test_labels_that_are_not_are_asked_back(content: str, expected: list[str], tmp_path: Path) -> None:
+    path = file(tmp_path, content)
+    words = ("fit", "--method", "naive", "--data", path, "--label", "y", "--check")
+    refused(puoc(*words), "p.csv: the label 'y' has", *expected)
+    if len(set(content.split())) > 11:
+        positive = content.splitlines()[1].split(",")[1]
+        assert puoc(*words, "--positive", positive)[0] == 0
+    refused(puoc(*words, "--positive", "maybe"), "expected two values" if "one value" in expected[0] else "'y' has")
+
+
+def test_a_label_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    path = file(tmp_path, PLAIN)
+    refused(puoc("fit", "--method", "naive", "--data", path, "--label", "y", "--check"), "no column 'y'", "'a', 'b'")
+    refused(puoc("fit", "--method", "naive", "--data", path, "--check"), "--label NAME", "'a,b'")
+
+
+def test_a_block_of_a_file_names_rows_as_the_whole_file_does(tmp_path: Path) -> None:
+    from puoc.own.tables import stream_table
+
+    path = file(tmp_path, "a\n" + "".join(f"{i}\n" for i in range(10)))
+    parts = list(stream_table(path, at_once=4))
+    assert [len(part) for part in parts] == [4, 4, 2]
+    assert [part.row_numbers().tolist() for part in parts] == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
+    whole = read_table(path)
+    assert isinstance(whole, RawTable)
+    assert whole.numbers("a").tolist() == list(range(10))
+
+
+def test_pandas_and_we_agree_on_a_plain_file(tmp_path: Path) -> None:
+    frame = customers(50, 5)
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    table = read_table(tmp_path / "p.csv")
+    assert np.array_equal(table.numbers("größe"), frame["größe"])
+    assert table.texts("stadt").to_pylist() == frame["stadt"].to_list()
+    assert pd.Series(table.texts("aktiv").to_pylist()).eq("true").to_list() == frame["aktiv"].to_list()
