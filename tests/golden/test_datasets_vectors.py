@@ -203,6 +203,30 @@ def test_another_table_is_no_table_of_accounts(tmp_path: Path, content: str, mes
         read_users(tmp_path / "users.csv")
 
 
+def test_a_row_of_tweets_is_scaled_as_declared(data: Data, mirror: Callable[[str], Path]) -> None:
+    """The first account and one of the last kind: logarithms to fixed limits, shares and means as they are."""
+    prepared = data("twitter_tweets")
+    with (mirror("cresci2017") / "cresci2017" / "tweet_features.csv").open(encoding="utf-8", newline="") as file:
+        accounts = list(csv.DictReader(file))
+    assert list(accounts[0])[2:] == list(OF_TWEETS)
+    for place in (0, 6429):
+        account, row = accounts[place], dict(zip(OF_TWEETS, prepared.X[place].tolist(), strict=True))
+        expected = {
+            "posts_total_temporal": np.log1p(float(account["posts_total_temporal"])) / np.log(101),
+            "span_days": np.log1p(float(account["span_days"])) / np.log(3651),
+            "std_interarrival_hours": np.log1p(float(account["std_interarrival_hours"])) / np.log(87601),
+            "num_urls_sum": np.log1p(float(account["num_urls_sum"])) / np.log(1001),
+            "burstiness": (float(account["burstiness"]) + 1) / 2,
+            "sent_compound_mean": (float(account["sent_compound_mean"]) + 1) / 2,
+            "hour_entropy": float(account["hour_entropy"]) / np.log2(24),
+            "active_hours": float(account["active_hours"]) / 24,
+            "char_len_mean": float(account["char_len_mean"]) / 160,
+            "peak_hour_share": float(account["peak_hour_share"]),
+        }
+        assert {feature: row[feature] for feature in expected} == pytest.approx(expected, abs=1e-6)
+        assert DATASETS["twitter_tweets"].classes[prepared.y[place]] == account["group"]
+
+
 def test_tweets_have_a_constant_column_and_one_content_of_two_kinds(data: Data) -> None:
     """Both known of the source; equal rows are kept together by the draws, whatever their kind."""
     prepared = data("twitter_tweets")
