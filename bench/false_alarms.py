@@ -66,8 +66,13 @@ def least_squares(X_p: Array, X_u: Array) -> Score:
 
 def random_nets(X_p: Array, X_u: Array) -> Score:
     """The paper's untrained network, one a draw. It sees no row, so there is nothing to fit on a half."""
-    nets = [RandomNet().fit(rows[:1], seed=seed) for seed, rows in enumerate(X_p)]
+    nets = [_net(seed, X_p.shape[2]) for seed in range(len(X_p))]
     return lambda X: np.stack([net.decision_function(rows) for net, rows in zip(nets, X, strict=True)])
+
+
+@lru_cache(maxsize=1000)
+def _net(seed: int, d: int) -> RandomNet:
+    return RandomNet().fit(np.zeros((1, d)), seed=seed)
 
 
 SCORERS = {"distance_to_p": distance_to_p, "least_squares": least_squares, "random_net": random_nets}
@@ -237,12 +242,12 @@ def main() -> None:
     asked.parts.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     name = "power" if asked.power else "level"
-    for start, kind in itertools.product(range(0, asked.draws, CHUNK), asked.kind):
-        for at, truth in enumerate(settings(asked.power)):
-            path = asked.parts / f"{kind}-{name}{at}-{start}.parquet"
-            if not path.exists():
-                part(kind, truth, start).to_parquet(path.with_suffix(".tmp"))
-                path.with_suffix(".tmp").rename(path)
+    order = itertools.product(enumerate(settings(asked.power)), range(0, asked.draws, CHUNK), asked.kind)
+    for (at, truth), start, kind in order:
+        path = asked.parts / f"{kind}-{name}{at}-{start}.parquet"
+        if not path.exists():
+            part(kind, truth, start).to_parquet(path.with_suffix(".tmp"))
+            path.with_suffix(".tmp").rename(path)
 
 
 if __name__ == "__main__":

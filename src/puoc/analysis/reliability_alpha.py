@@ -27,6 +27,7 @@ LEAST: Final = 10  # scores of P and of U
 _SHARES: Final = np.concatenate([np.arange(0, 0.05, 0.005), np.arange(0.05, 0.995, 0.01)])  # candidates of beta
 _DRAWS: Final = 4000
 _THRESHOLDS: Final = 30
+_QUANTILES: Final = 200  # of the mass of the best positives
 
 
 class Negatives(NamedTuple):
@@ -142,19 +143,30 @@ def _limit(n: int, m: int, share: float, error: float) -> float:
 
 
 def _upper(f_p: Array, f_u: Array, error: float) -> float:
-    """Largest candidate that the rows of U above the best quarter of P still allow (a score test of two shares)."""
-    from scipy.special import ndtri
+    """Largest candidate that the rows of U above the best fifth of P still allow.
+
+    The mass W of the positives above the k-th best of n is Beta(k, n - k + 1), and of m rows of U as many as a binomial
+    with (1 - beta) W are there. This tail is the mean over quantiles of W.
+    """
+    from scipy.special import bdtrc, betaincinv
 
     n, m = len(f_p), len(f_u)
     threshold = np.sort(f_p)[n - max(round(PURE * n), 1)]
-    k, above = np.count_nonzero(f_p >= threshold), np.count_nonzero(f_u >= threshold) / m
+    k, above = np.count_nonzero(f_p >= threshold), np.count_nonzero(f_u >= threshold)
     if k > 2 * max(PURE * n, 1):
-        return 1.0  # ties: there is no best quarter
+        return 1.0  # ties: there is no best fifth
+    if above == 0:
+        return 1.0
+    mass = betaincinv(k, n - k + 1, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
     shares = np.append(_SHARES, 1.0)
-    expected = (1 - shares) * k / n
-    variance = expected * (1 - expected) / m + (1 - shares) ** 2 * (k / n) * (1 - k / n) / n
-    allowed = above - expected <= ndtri(1 - error) * np.sqrt(np.maximum(variance, 1e-12))
-    return float(shares[allowed].max(initial=0.0))
+    allowed, refused = -1, len(shares)
+    while refused - allowed > 1:
+        middle = (allowed + refused) // 2
+        if bdtrc(above - 1, m, (1 - shares[middle]) * mass).mean() >= error:
+            allowed = middle
+        else:
+            refused = middle
+    return float(shares[min(allowed + 1, len(shares) - 1)])
 
 
 def _check(f_p: Array, f_u: Array) -> None:
