@@ -93,7 +93,8 @@ def _table(anchor: str, name: str, ours: str, rows: pd.DataFrame) -> PaperTable:
 def _caption(rows: pd.DataFrame, ours: str) -> str:
     label = rows["label"].iloc[0]
     if not (rows["n"] > 0).any():
-        return f"Table {label} of the paper; {f'{ours} was' if ours else 'nothing beside it was'} not run."
+        why = f"{ours} was not run" if ours else "no table of this plan stands beside it"
+        return f"Table {label} of the paper; {why}."
     held_out = sorted({row["row"] for row in records(rows) if row["scored_on"] == "held out"})
     scored = {
         0: "scored on the training pool, as the released scripts do",

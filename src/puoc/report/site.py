@@ -17,11 +17,14 @@ from puoc.analysis.results import read_results
 from puoc.analysis.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.report.figures import table_figure
 from puoc.report.format import counted, number, p_value, signed, spread
+from puoc.report.plane import plane_figure
+from puoc.report.published import paper_view
+from puoc.report.ranks import power_heads, power_views, rank_view
 from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
 from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
 
-_COMPARED = ("summary", "significance", "choice", "failures")
+_COMPARED = ("summary", "significance", "ranks", "protocol", "evidence", "choice", "failures", "verdicts", "claims")
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
 
 
@@ -33,6 +36,9 @@ class Table:
     rows: pd.DataFrame | None
     summary: pd.DataFrame
     tests: pd.DataFrame
+    ranks: pd.DataFrame
+    protocol: pd.DataFrame
+    evidence: pd.DataFrame
 
 
 def build_site(root: Path) -> Path:
@@ -48,12 +54,15 @@ def build_site(root: Path) -> Path:
         Table(
             plan,
             read_results(root, plan),
-            compared["summary"][compared["summary"]["table"] == plan.table],
-            compared["significance"][compared["significance"]["table"] == plan.table],
+            *(
+                compared[name][compared[name]["table"] == plan.table]
+                for name in ("summary", "significance", "ranks", "protocol", "evidence")
+            ),
         )
         for plan in planned_tables(root)
     ]
-    page = _environment().get_template("page.html.j2").render(_context(tables, compared))
+    planes = {t.plan.table: plane_figure(root, t.plan, t.rows) for t in tables if t.rows is not None}
+    page = _environment().get_template("page.html.j2").render(_context(tables, compared, planes))
     index = root / "reports" / "index.html"
     _write_plotly(index.parent / "plotly.min.js")
     replace_file(index, page.encode())
@@ -91,16 +100,20 @@ def _write_plotly(path: Path) -> None:
         replace_file(path, script)
 
 
-def _context(tables: list[Table], compared: dict[str, pd.DataFrame]) -> dict[str, Any]:
+def _context(
+    tables: list[Table], compared: dict[str, pd.DataFrame], planes: dict[str, dict[str, Any] | None]
+) -> dict[str, Any]:
     recorded = [table.rows for table in tables if table.rows is not None]
     rows = pd.concat(recorded, ignore_index=True) if recorded else pd.DataFrame()
     choice = compared["choice"]
     return {
-        "tables": [_section(f"t{at}", table, choice) for at, table in enumerate(tables)],
+        "tables": [_section(f"t{at}", table, choice, planes.get(table.plan.table)) for at, table in enumerate(tables)],
         "tuned_apart": records(choice[choice["table"].isna()]),
         "failures": _failure_views(compared["failures"]),
+        "paper": paper_view(compared["verdicts"], compared["claims"]),
         "environments": _environments(rows),
         "datasets": [_dataset(name) for name in sorted({table.plan.dataset for table in tables})],
+        "power_heads": power_heads(),
         "n_planned": sum(_n_planned(table.plan) for table in tables),
         "n_ok": int((rows["status"] == "ok").sum()) if len(rows) else 0,
         "n_fits": int(rows.loc[rows["status"] == "ok", "fit_id"].nunique()) if len(rows) else 0,
@@ -108,7 +121,7 @@ def _context(tables: list[Table], compared: dict[str, pd.DataFrame]) -> dict[str
     }
 
 
-def _section(anchor: str, table: Table, choice: pd.DataFrame) -> dict[str, Any]:
+def _section(anchor: str, table: Table, choice: pd.DataFrame, plane: dict[str, Any] | None) -> dict[str, Any]:
     plan, rows = table.plan, table.rows
     views = row_views(anchor, plan, rows, table.summary, table.tests)
     section: dict[str, Any] = {
@@ -124,17 +137,23 @@ def _section(anchor: str, table: Table, choice: pd.DataFrame) -> dict[str, Any]:
         "pairs_for_interval": PAIRS_FOR_INTERVAL,
         "choice": records(choice[choice["table"] == plan.table]),
         "figure": None,
+        "plane": None,
+        "power": power_views(table.evidence),
+        "ranks": None,
         "best": ", ".join(view.name for view in views if view.cells[-1].best),
         "counts": _status_counts(plan, rows),
     }
     if rows is None:
         return section | {"draw": "", "configs": [], "protocol": [], "trials": []}
     figure = table_figure(plan, rows, table.summary)
+    ranks = rank_view(table.ranks)
     return section | {
         "figure": {"caption": figure["caption"], "json": _script_json(figure["figure"])} if figure else None,
+        "plane": plane and {"caption": plane["caption"], "json": _script_json(plane["figure"])},
         "draw": draw_sentence(rows),
         "configs": config_views(plan, rows),
-        "protocol": protocol_views(table.summary),
+        "ranks": ranks | {"json": _script_json(ranks["figure"])} if ranks else None,
+        "protocol": protocol_views(table.summary, table.protocol),
         "trials": trial_groups(anchor, plan, rows),
     }
 
