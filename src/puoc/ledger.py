@@ -82,8 +82,13 @@ class Ledger:
 
     def has(self, fit_id: str, trial_id: str) -> bool:
         """True where this trial needs no computation: scored, or not applicable."""
-        entry = self.get(fit_id) if self.is_final(fit_id) else None
-        return entry is not None and (entry.result.status == "skipped" or trial_id in entry.trials)
+        if not self.is_final(fit_id):
+            return False
+        entry = _read(self._path(fit_id, ".json"), parse_entry)
+        if entry.result.status == "skipped" or trial_id in entry.trials:
+            return True
+        # by its name: a folder is not looked through for each of the many fits that a sweep asks
+        return self._path(fit_id, f"+{trial_id}.json").exists()
 
     def attempts(self, fit_id: str) -> int:
         """How many attempts were made and recorded."""
