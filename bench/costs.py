@@ -1,16 +1,16 @@
 """Seconds per unit of work of every method of a profile, for `puoc plan` to forecast with.
 
-    python bench/costs.py profiles/paper.yaml profiles/paper_small.yaml
+    OMP_NUM_THREADS=1 python bench/costs.py profiles/paper_small.yaml
 
-Each entry is trained with its hyperparameters on random rows of the shape it sees, but few of them, for few epochs and for
-some more: the difference counts, in seconds of one thread's CPU time, so that neither a busy machine nor what a fit does once
-enters; median of three. Rows that the table src/puoc/forecast/costs.csv has are kept: delete it to measure all.
+Each entry is trained with its hyperparameters on random rows of the shape it sees, but few of them, for few epochs and
+for some more: the difference counts, in seconds of one thread's CPU time, so that neither a busy machine nor what a fit
+does once enters; median of three. Of a frozen encoder, whose weights or vectors have to be at hand (PUOC_MIRROR), rows
+are encoded. Rows that the table src/puoc/forecast/costs.csv has are kept: delete it to measure all.
 """
 
 from __future__ import annotations
 
 import csv
-import os
 import platform
 import sys
 import time
@@ -19,9 +19,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import numpy as np
 import torch
 
@@ -29,6 +26,7 @@ from puoc import encoders, methods, priors
 from puoc.bind import bind
 from puoc.datasets import DATASETS
 from puoc.estimator import PUSample
+from puoc.forecast.costs import frozen_key
 from puoc.forecast.work import row_scale, seen, work_of
 from puoc.params import Params, read_params
 from puoc.plan import CONFIGS, PLAN, make_plan
@@ -38,10 +36,10 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src" / "puoc" / "forecast" / "costs.csv"
 REPETITIONS = 3
 #: Rows of P and of U: enough of them for what a fit does once not to count.
-SIZES = {"image": (256, 512), "vector": (1000, 2000), "sequence": (512, 512)}
+SIZES = {"image": (128, 256), "vector": (1000, 2000), "sequence": (512, 512)}
 EXACT = (2500, 5000)  # of programs whose time is no loop over rows: as in the paper
-SCORED = 400
-EPOCHS = (1, 3)
+SCORED = 200
+EPOCHS = (1, 2)
 
 
 def main() -> None:
@@ -53,6 +51,11 @@ def main() -> None:
             key = work_of(fit).key
             if key not in found:
                 found[key] = _measure(fit)
+                print(found[key], flush=True)  # noqa: T201
+                _write(found)
+            encoding, data = fit.frozen_encoder(), DATASETS[fit.sample.dataset]
+            if encoding and (key := frozen_key(encoding, data.inputs)) not in found:
+                found[key] = _measure_frozen(encoding, fit.sample.dataset)
                 print(found[key], flush=True)  # noqa: T201
                 _write(found)
 
@@ -91,6 +94,24 @@ def _measure(fit: Fit) -> dict[str, Any]:
     return names | {name: f"{cost:.3g}" for name, cost in costs.items()} | sizes | {"seconds": f"{median(times):.2f}"}
 
 
+def _measure_frozen(encoding: Encoding, dataset: str) -> dict[str, Any]:
+    """A row of the table: nothing is trained, rows are encoded."""
+    inputs, values = seen(None, dataset)
+    encoder, times = encoders.make(encoding.name, encoding.params), []
+    X = np.random.default_rng(0).random((SCORED, *DATASETS[dataset].shape), dtype=np.float32)
+    if inputs == "text":
+        words = np.frombuffer(b"which words these are does not change the time " * values, dtype=np.uint8)
+        X = np.broadcast_to(words[:values], X.shape)
+    for _ in range(REPETITIONS + 1):
+        started = time.process_time()
+        encoder.encode(X)
+        times.append(time.process_time() - started)
+    names = dict(zip(("method", "variant", "inputs"), frozen_key(encoding, inputs), strict=True))
+    per_row = f"{median(times[1:]) / SCORED / row_scale(inputs, values):.3g}"
+    sizes = {"values": values, "n_p": SCORED, "n_u": 0, "seconds": f"{median(times[1:]):.2f}"}
+    return names | {"per_unit": "0", "per_scored": per_row} | sizes
+
+
 def _train(fit: Fit, sample: PUSample, X: np.ndarray[Any, Any]) -> tuple[float, float]:
     """Seconds of training and of scoring X, 0 for an estimator of the class prior."""
     started = time.process_time()
@@ -111,7 +132,7 @@ def _small(fit: Fit, epochs: int) -> Fit:
     counts = {"n_pos_lab": n_p}
     if fit.sample.neg is not None:
         counts |= {"n_pos_unl": n_u // 2, "n_neg_unl": n_u - n_u // 2}
-    few = {"epochs": epochs, "warmup_epochs": 0}
+    few = {"epochs": epochs, "warmup_epochs": 0, "ascent_steps": 5}
     params = fit.params | {key: value for key, value in few.items() if key in fit.params}
     return fit.model_copy(update={"params": params, "sample": fit.sample.model_copy(update=counts)})
 

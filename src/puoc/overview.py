@@ -153,10 +153,10 @@ def _hours(by_method: Counter[str], forecast: Forecast, settings: dict[str, Any]
     if total:
         wall = f"about {duration(total / workers)} with {workers} workers"
         lines.append(f"forecast: {duration(total)} of computing, {wall} ({most})")
-        own = sorted(name for name in forecast.from_ledger if name in by_method)
-        rests = [f"{len(forecast.from_table)} methods on seconds measured elsewhere (bench/costs.py)"]
-        rests += [f"{', '.join(own)} on fits of this ledger"] if own else []
-        lines.append(f"  it rests for {'; for '.join(rests)}; a busy or slower machine takes longer")
+        own = sorted(forecast.from_ledger)
+        elsewhere = f"seconds measured on another machine for {len(forecast.from_table - set(own))} methods"
+        rests = [f"fits of this ledger for {', '.join(own)}"] if own else []
+        lines.append(f"  it rests on {', and on '.join([*rests, elsewhere])}; a busy or slower machine takes longer")
     if forecast.unknown:
         of = f" on {forecast.kind}" if forecast.kind != "cpu" else ""
         lines.append(f"  no cost is known{of}: {', '.join(sorted(forecast.unknown))}; a first fit will tell")

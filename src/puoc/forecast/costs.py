@@ -22,6 +22,7 @@ from puoc.ledger import Ledger
 from puoc.records import Encoding, Fit, TestSet
 
 _LOOKED_AT = 500  # records of a ledger, so that planning stays quick beside a long one
+_SHORT = 1.0  # seconds below which a fit tells what it costs to begin, not what its work does
 _MOST = 3.0  # the factor by which one ledger may correct a cost, up or down: its machine may have been busy
 
 Key = tuple[str, str, str]
@@ -68,7 +69,7 @@ class Forecast:
         self.kind = device.partition(":")[0]
         self.unknown: set[str] = set()  # methods without a cost
         self.from_table: set[str] = set()
-        self.from_ledger: dict[str, int] = {}  # method to fits of the ledger
+        self.from_ledger: set[str] = set()
         self._factors, self._own = self._learn(ledger)
 
     def seconds(self, fit: Fit, tests: Iterable[TestSet] = ()) -> float:
@@ -77,14 +78,12 @@ class Forecast:
         cost = cost_of(work.key)
         if self.kind != "cpu":
             own = self._own.get(work.key)
-            if own is None:
-                self.unknown.add(fit.method)
+            (self.from_ledger if own else self.unknown).add(fit.method)
             return own * work.units if own else 0.0
         if cost is None:
             self.unknown.add(fit.method)
             return 0.0
-        if work.key not in self._factors:
-            self.from_table.add(fit.method)
+        (self.from_ledger if work.key in self._factors else self.from_table).add(fit.method)
         _, values = seen(fit.encoder, fit.sample.dataset)
         scored = sum(scored_rows(fit, test) for test in tests)
         return (
@@ -97,7 +96,7 @@ class Forecast:
         rates: dict[Key, list[float]] = defaultdict(list)
         for fit_id in islice(ledger.ids() if ledger else (), _LOOKED_AT):
             entry = ledger.get(fit_id) if ledger else None
-            if entry is None or entry.result.status != "ok" or not entry.result.fit_seconds:
+            if entry is None or entry.result.status != "ok" or (entry.result.fit_seconds or 0) < _SHORT:
                 continue
             if (entry.result.device or "").partition(":")[0] != self.kind:
                 continue
@@ -105,8 +104,7 @@ class Forecast:
             if fit.sample.dataset not in DATASETS:  # own data of another project
                 continue
             work = work_of(fit)
-            rates[work.key].append(entry.result.fit_seconds / work.units)
-            self.from_ledger[fit.method] = self.from_ledger.get(fit.method, 0) + 1
+            rates[work.key].append(float(entry.result.fit_seconds or 0) / work.units)
         factors = {}
         for key, found in rates.items():
             cost = cost_of(key)
@@ -131,9 +129,14 @@ def scored_rows(fit: Fit, test: TestSet) -> int:
 def encoding_seconds(encoding: Encoding, dataset: str) -> float | None:
     """Of a frozen encoder over all rows of a dataset; None where no cost is known."""
     data = DATASETS[dataset]
-    cost = cost_of((encoding.name, str(encoding.params.get("network", "")), data.inputs))
+    cost = cost_of(frozen_key(encoding, data.inputs))
     if cost is None:
         return None
     n = sum(sum(part) for part in data.counts.values())
     _, values = seen(None, dataset)
     return cost.per_scored * row_scale(data.inputs, values) * n
+
+
+def frozen_key(encoding: Encoding, inputs: str) -> Key:
+    """Under which the table has a frozen encoder."""
+    return encoding.name, str(encoding.params.get("network", "")), inputs

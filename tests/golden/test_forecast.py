@@ -1,0 +1,138 @@
+"""Hours before anything is computed: units of work, seconds by measured costs, corrections by the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from project import REPOSITORY
+
+from puoc.bind import bind
+from puoc.deep import batch_sizes
+from puoc.forecast.costs import Forecast, encoding_seconds, measured, scored_rows
+from puoc.forecast.work import passes, work_of
+from puoc.ledger import Ledger
+from puoc.overview import can_show, duration
+from puoc.params import read_params
+from puoc.plan import CONFIGS, PLAN, make_plan
+from puoc.records import Encoding, Fit, FitResult, Sample, TestSet
+from puoc.registry import ENCODERS, METHODS, PRIORS
+
+UNION = {"epochs": 4, "batch_size": 64, "batching": "union"}
+
+
+def fit(method: str = "drpu", n: int = 100, dataset: str = "cifar10", **params: Any) -> Fit:
+    return Fit(
+        method=method,
+        params=UNION | params,
+        sample=Sample(dataset=dataset, data_digest="d", pos=(0,), n_pos_lab=n, neg=(1,), n_pos_unl=n, n_neg_unl=n),
+        seed=0,
+        code_digest="c",
+        draw_digest="d",
+    )
+
+
+def test_work_is_rows_that_pass_times_their_values() -> None:
+    rows = sum(map(sum, batch_sizes(100, 200, 64, "union")))
+    assert work_of(fit()).units == 4 * rows * 3072
+    assert work_of(fit(epochs=8)).units == 2 * work_of(fit()).units
+    encoded = fit().model_copy(
+        update={
+            "encoder": Encoding(name="autoencoder", params={"dimension": 128}, ae_data="all_positives", code_digest="")
+        }
+    )
+    assert work_of(encoded).inputs == "vector"
+    assert work_of(encoded).units == 4 * rows * 128
+
+
+def test_what_a_method_does_besides_is_work_too() -> None:
+    plain = passes("drpu", UNION, 100, 200)
+    assert passes("pu_drocc", UNION | {"ascent_steps": 10, "warmup_epochs": 4}, 100, 200) == plain
+    u = 2 * sum(u for _, u in batch_sizes(100, 200, 64, "union"))  # in the epochs that search
+    searching = passes("pu_drocc", UNION | {"ascent_steps": 10, "warmup_epochs": 2}, 100, 200)
+    assert searching == pytest.approx(plain + 0.2 * 10 * u)
+    assert passes("dedpul", UNION | {"folds": 3}, 100, 200) == 2 * plain
+    assert passes("dedpul", UNION | {"folds": 1}, 100, 200) == plain
+    assert passes("oc_cnn", UNION | {"hidden": 10}, 100, 0) == 10 * passes("csi", UNION, 100, 0)
+
+
+def test_a_trial_scores_the_test_rows_and_the_training_pool() -> None:
+    assert scored_rows(fit(), TestSet(pos=(0,), neg=(1, 2))) == 3000 + 5000 + 5000
+    drawn = fit(dataset="pendigits_odds")
+    assert scored_rows(drawn, TestSet(pos=(0,), neg=(1,))) == (6714 - 5371) + (156 - 124) + 5371 + 124
+
+
+def test_seconds_grow_with_work_and_with_test_sets() -> None:
+    forecast = Forecast()
+    once = forecast.seconds(fit())
+    assert 0 < once < forecast.seconds(fit(epochs=8))
+    assert forecast.seconds(fit(), [TestSet(pos=(0,), neg=(1,))]) > once
+    assert forecast.from_table == {"drpu"}
+    assert not forecast.unknown
+
+
+@pytest.mark.parametrize("name", ["paper_small", "quick"])
+def test_everything_that_a_profile_asks_has_a_cost(name: str) -> None:
+    files = make_plan(read_params(REPOSITORY / "profiles" / f"{name}.yaml", REPOSITORY)).files
+    forecast = Forecast()
+    for path, plan in files.items():
+        if path.parent != PLAN / "tables":
+            continue
+        one_seed = plan | {"seeds": plan["seeds"][:1], "cells": plan["cells"][:1]}
+        for asked in bind(one_seed, files[CONFIGS / "published" / path.name]):
+            for one in (asked.trial.fit, *asked.trial.fit.needs()):
+                assert forecast.seconds(one) > 0
+                encoding = one.frozen_encoder()
+                assert encoding is None or encoding_seconds(encoding, plan["dataset"])
+    assert not forecast.unknown
+    assert {method for method, _, _ in measured()} <= METHODS.keys() | ENCODERS.keys() | PRIORS.keys()
+
+
+def test_the_ledgers_own_fits_correct_a_cost_within_reason(tmp_path: Path) -> None:
+    ledger, table = Ledger(tmp_path / "ledger"), Forecast().seconds(fit())
+    for times, expected in ((1.5, 1.5), (100.0, 3.0)):
+        other = Ledger(tmp_path / str(times))
+        seconds = times * Forecast().seconds(fit(n=5000))
+        other.put(FitResult(fit=fit(n=5000), status="ok", fit_seconds=seconds, device="cpu"))
+        corrected = Forecast(other)
+        assert corrected.seconds(fit()) == pytest.approx(expected * table, rel=1e-6)
+        assert corrected.from_ledger == {"drpu"}
+    ledger.put(FitResult(fit=fit(n=60), status="failed", fit_seconds=1e9, device="cpu"))
+    ledger.put(FitResult(fit=fit(n=70), status="ok", fit_seconds=0.9, device="cpu"))  # too short to tell
+    ledger.put(FitResult(fit=fit(n=80), status="ok", fit_seconds=1e9, device="cuda"))
+    assert Forecast(ledger).seconds(fit()) == table
+
+
+def test_on_a_gpu_the_ledger_is_all_there_is(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    forecast = Forecast(ledger, "cuda:0")
+    assert forecast.seconds(fit()) == 0
+    assert forecast.unknown == {"drpu"}
+    ledger.put(FitResult(fit=fit(n=50), status="ok", fit_seconds=2.0, device="cuda"))
+    ratio = work_of(fit()).units / work_of(fit(n=50)).units
+    assert Forecast(ledger, "cuda:0").seconds(fit()) == pytest.approx(2.0 * ratio)
+
+
+def plan(n_seeds: int, cells: int, **entries: tuple[str, str, str | None]) -> dict[str, Any]:
+    rows = {
+        name: {"method": method, "kind": kind, "twin": twin, "labels": "pu", "skip": None}
+        for name, (method, kind, twin) in entries.items()
+    }
+    return {"entries": rows, "cells": [{}] * cells, "seeds": list(range(n_seeds))}
+
+
+def test_what_seeds_can_show_is_counted_over_pairs_and_columns() -> None:
+    twins = {"a": ("oc_svm", "oc", None), "b": ("pu_svm", "pu_oc", "oc_svm"), "c": ("drpu", "pu", None)}
+    assert can_show(plan(12, 40, **twins)) == "12 seeds and 40 comparisons: p of 0.00049 at best, 0.02 after Holm"
+    said = can_show(plan(10, 40, **twins))
+    assert said.endswith("p of 0.002 at best, 0.078 after Holm, so none can be significant (11 seeds could)")
+    assert can_show(plan(10, 40, c=twins["c"])) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.2, "less than 1 s"), (59, "59 s"), (90, "1.5 min"), (3600 * 30, "30.0 h"), (86400 * 3, "3.0 days")],
+)
+def test_durations_are_said_in_a_readers_units(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
