@@ -99,8 +99,13 @@ def _tree(module: str) -> ast.Module:
 
 
 def _digest(modules: Iterable[str]) -> str:
-    text = "\n".join(f"{name} {_canonical(_tree(name))}" for name in sorted(modules))
+    text = "\n".join(f"{name} {_text(name)}" for name in sorted(modules))
     return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+@cache
+def _text(module: str) -> str:
+    return _canonical(_tree(module))
 
 
 def _canonical(node: ast.AST) -> str:
