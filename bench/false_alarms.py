@@ -26,7 +26,7 @@ from scipy.stats import beta
 
 from puoc.analysis.reliability_alpha import combined_p, dkw_bound, share_of_negatives
 from puoc.analysis.reliability_paper import P_CRIT, Test, two_sample_ps
-from puoc.analysis.reliability_shift import incoming
+from puoc.analysis.reliability_shift import new_negatives_p
 from puoc.draws import stream
 from puoc.random_net import RandomNet
 from puoc.simulate import Gaussian, Incoming, Pool, Population, Scores, Situation, Truth, embedded, situation
@@ -142,11 +142,8 @@ def of_alpha(halves: list[Scored], share: float) -> dict[str, Array]:
 
 def of_shift(halves: list[Scored]) -> dict[str, Array]:
     """Alarms (draws,) of the calibrated test for new negatives in V; scores (draws, rows) or (draws, rows, 2)."""
-    p = [
-        [incoming([(half.p[draw], half.u[draw], half.vs[0][draw])]).p_new for half in halves]
-        for draw in range(len(halves[0].p))
-    ]
-    one, both = np.array([first for first, _ in p]), np.array([combined_p(of) for of in p])
+    one, other = (new_negatives_p(half.p, half.u, half.vs[0]) for half in halves)
+    both = np.array([combined_p([first, second]) for first, second in zip(one, other, strict=True)])
     return {"mixture, one split": one <= LEVEL, "mixture, both halves": both <= LEVEL}
 
 

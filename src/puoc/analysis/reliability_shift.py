@@ -34,6 +34,15 @@ class Shift(NamedTuple):
     ratio_high: float
 
 
+class _Fits(NamedTuple):
+    """Of each triple of samples: ``Shift`` as arrays (r,)."""
+
+    p: Array
+    ratio: Array
+    low: Array
+    high: Array
+
+
 def incoming(splits: list[tuple[Array, Array, Array]], level: float = 0.95) -> Shift:
     """Test by one or several splits of the same rows; see ``share_of_negatives`` for how they are put together.
 
@@ -45,72 +54,95 @@ def incoming(splits: list[tuple[Array, Array, Array]], level: float = 0.95) -> S
     ------
     ValueError : fewer than 10 rows of a sample, or a score that is not finite.
     """
-    found = [_one([_columns(part, name) for part, name in zip(split, "PUV", strict=True)], level) for split in splits]
-    ratio, low, high = (median([one[i] for one in found]) for i in (1, 2, 3))
-    return Shift(combined_p([one.p_new for one in found]), ratio, low, high)
+    found = [_fits([part[None] for part in split], level) for split in splits]
+    ratio, low, high = (median(float(getattr(one, name)[0]) for one in found) for name in ("ratio", "low", "high"))
+    return Shift(combined_p([float(one.p[0]) for one in found]), ratio, low, high)
 
 
-def _columns(scores: Array, name: str) -> Array:
-    if len(scores) < LEAST:
-        raise ValueError(f"got {len(scores)} scores of {name}, at least {LEAST} expected: fewer tell nothing")
-    if not np.isfinite(scores).all():
-        raise ValueError(f"got a score of {name} that is not finite")
-    return scores.reshape(len(scores), -1)
+def new_negatives_p(s_p: Array, s_u: Array, s_v: Array) -> Array:
+    """The p-values (r,) of one split each of r data sets of equal sizes, (r, n) or (r, n, 2). Raises as above."""
+    return _fits([s_p, s_u, s_v], 0.95).p
 
 
-def _one(scores: list[Array], level: float) -> Shift:
+def _fits(scores: list[Array], level: float) -> _Fits:
     from scipy.special import chdtrc, chdtri
 
-    sizes = [len(of) for of in scores]
+    for part, name in zip(scores, "PUV", strict=True):
+        if part.shape[1] < LEAST:
+            raise ValueError(f"got {part.shape[1]} scores of {name}, at least {LEAST} expected: fewer tell nothing")
+        if not np.isfinite(part).all():
+            raise ValueError(f"got a score of {name} that is not finite")
+    sizes = [part.shape[1] for part in scores]
     n_cells = int(np.clip(min(sizes) // _PER_CELL, *_CELLS))
-    cell = _cells(np.concatenate(scores), n_cells)
-    occupied = np.bincount(cell) > 0
-    parts = np.split(cell, np.cumsum(sizes)[:-1])
-    counts = [np.bincount(of, minlength=len(occupied))[occupied] for of in parts]
-    if len(counts[0]) < 3:
-        return Shift(1.0, 1.0, 0.0, np.inf)  # two cells: some c fits exactly
-    forms = _forms(counts, _RATIOS)
-    about = np.maximum(_RATIOS[np.argmin(forms)] * (1 + _FINE) + _FINE, 0)
-    ratios = np.concatenate([_RATIOS, about])
-    forms = np.concatenate([forms, _forms(counts, about)])
-    best = int(np.argmin(forms))
-    near = ratios[forms <= forms[best] + chdtri(1, 1 - level)]
-    high = np.inf if near.max() >= _RATIOS[-1] else float(near.max())
-    return Shift(float(chdtrc(len(counts[0]) - 1, forms[best])), float(ratios[best]), float(near.min()), high)
+    pooled = np.concatenate([part.reshape(*part.shape[:2], -1) for part in scores], axis=1)
+    cell = _cells(pooled, n_cells)
+    counts = np.stack([_counted(part, cell.max() + 1) for part in np.split(cell, np.cumsum(sizes)[:-1], axis=1)])
+    rows = np.arange(len(cell))
+    coarse = np.tile(_RATIOS, (len(cell), 1))
+    forms = _forms(counts, coarse)
+    best = coarse[rows, np.argmin(forms, axis=1)][:, None]
+    fine = np.maximum(best * (1 + _FINE) + _FINE, 0)
+    ratios, forms = np.hstack([coarse, fine]), np.hstack([forms, _forms(counts, fine)])
+    at = np.argmin(forms, axis=1)
+    least = forms[rows, at]
+    freedom = (counts.sum(axis=0) > 0).sum(axis=1) - 1
+    near = forms <= least[:, None] + chdtri(1, 1 - level)
+    low, high = np.where(near, ratios, np.inf).min(axis=1), np.where(near, ratios, 0).max(axis=1)
+    # of two cells some c fits exactly, whatever V is
+    p = np.where(freedom > 1, chdtrc(np.maximum(freedom, 1), least), 1.0)
+    known = freedom > 1
+    return _Fits(
+        p,
+        np.where(known, ratios[rows, at], 1.0),
+        np.where(known, low, 0.0),
+        np.where(known & (high < _RATIOS[-1]), high, np.inf),
+    )
 
 
-def _forms(counts: list[Array], ratios: Array) -> Array:
-    """Quadratic form of V - (1 - c) P - c U for every c."""
-    weights = np.stack([ratios - 1, -ratios, np.ones_like(ratios)])  # (3, c) of P, U, V
-    shares = np.stack([count / count.sum() for count in counts])  # (3, cells)
-    difference = (weights.T @ shares)[:, :-1]
-    covariance = np.zeros((len(ratios), len(counts[0]) - 1, len(counts[0]) - 1))
-    for weight, count in zip(weights, counts, strict=True):
-        # of rates with half a row more in each cell: an empty cell is not a certain one
-        rate = (count + 0.5) / (count.sum() + 0.5 * len(count))
-        one = (np.diag(rate) - np.outer(rate, rate))[:-1, :-1] / count.sum()
-        covariance += (weight**2)[:, None, None] * one
-    solved = np.linalg.solve(covariance, difference[:, :, None])[:, :, 0]
-    found: Array = (difference * solved).sum(axis=1)
+def _counted(cell: NDArray[np.int64], n_cells: int) -> Array:
+    """Rows (r, cells) of each cell, from the cell of each row (r, n)."""
+    places = cell + np.arange(len(cell))[:, None] * n_cells
+    return np.bincount(places.ravel(), minlength=len(cell) * n_cells).reshape(len(cell), n_cells)
+
+
+def _forms(counts: Array, ratios: Array) -> Array:
+    """Quadratic form (r, c) of V - (1 - c) P - c U, for counts (3, r, cells) and every c of ratios (r, c)."""
+    weights = np.stack([ratios - 1, -ratios, np.ones_like(ratios)])
+    n = counts.sum(axis=2, keepdims=True)
+    difference = np.einsum("src,srk->rck", weights, (counts / n)[:, :, :-1])
+    # by rates with half a row more in each cell: an empty cell is not a certain one
+    rate = ((counts + 0.5) / (n + 0.5 * counts.shape[2]))[:, :, :-1]
+    one = (rate[..., None] * np.eye(rate.shape[2]) - rate[..., None] * rate[..., None, :]) / n[..., None]
+    covariance = np.einsum("src,srkl->rckl", weights**2, one)
+    solved = np.linalg.solve(covariance, difference[..., None])[..., 0]
+    found: Array = (difference * solved).sum(axis=2)
     return found
 
 
 def _cells(scores: Array, n: int) -> NDArray[np.int64]:
-    """Cell of each row: as many rows in each as ties allow; by the first score, then by the second within its bands."""
-    if scores.shape[1] == 1:
-        return _bands(scores[:, 0], n)
+    """Cell (r, n) of each row: as many in each as ties allow; by the first score, then by the second in its bands."""
+    first = _below(scores[:, :, 0])
+    if scores.shape[2] == 1:
+        found: NDArray[np.int64] = first * n // scores.shape[1]
+        return found
     bands = max(round(np.sqrt(n)), 2)
-    within, first = max(n // bands, 2), _bands(scores[:, 0], bands)
-    cell: NDArray[np.int64] = first * within
-    for band in range(bands):
-        cell[first == band] += _bands(scores[first == band, 1], within)
-    return cell
+    within = max(n // bands, 2)
+    band = first * bands // scores.shape[1]
+    size = _counted(band, bands)
+    start = np.cumsum(size, axis=1) - size
+    # rows below in the same band: those below by band and second score, less all of the lower bands
+    second = _below(band * scores.shape[1] + _below(scores[:, :, 1])) - np.take_along_axis(start, band, axis=1)
+    found = band * within + second * within // np.take_along_axis(size, band, axis=1)
+    return found
 
 
-def _bands(values: Array, n: int) -> NDArray[np.int64]:
-    """Band of each value, from 0; equal values are in one."""
-    if len(values) == 0:
-        return np.zeros(0, dtype=np.int64)
-    below = np.searchsorted(np.sort(values), values, side="left")
-    found: NDArray[np.int64] = (below * n // len(values)).astype(np.int64)
+def _below(values: Array) -> NDArray[np.int64]:
+    """How many values of its row (r, n) are smaller than each."""
+    order = np.argsort(values, axis=1)
+    ascending = np.take_along_axis(values, order, axis=1)
+    place = np.arange(values.shape[1])
+    new = np.ones(values.shape, dtype=np.bool_)
+    new[:, 1:] = ascending[:, 1:] > ascending[:, :-1]
+    found = np.empty(values.shape, dtype=np.int64)
+    np.put_along_axis(found, order, np.maximum.accumulate(np.where(new, place, 0), axis=1), axis=1)
     return found
