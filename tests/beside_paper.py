@@ -32,6 +32,8 @@ _VALUES = {
     for name, method, column, value in numbers()[["published", "method", "column", "value"]].itertuples(index=False)
 }
 
+_PRIORS = dict.fromkeys(("pu_svm", "pu_cnn"), "tice") | {"nnpu": "dedpul", "nnpu_star": "true"}
+
 #: AUC by the paper's protocol, of a method, column and seed.
 Score = Callable[[str, str, int], Any]
 #: How much higher the training pool is scored.
@@ -89,6 +91,7 @@ def rows_beside(plan: TablePlan, score: Score, *, held_out: bool = False, **chan
                     | {"auc_train_pool": high, "device": "cpu"}
                     | {"torch_version": "2.6", "numerics": "fp32", "fit_id": "f", "trial_id": f"{entry}/{cell}/{seed}"}
                     | {"encoder": _ENCODERS.get(entry.method), "pos": json.dumps(pos), "params": json.dumps(params)}
+                    | {"prior": _PRIORS.get(entry.entry), "config_source": "paper"}
                     | sizes
                     | changes
                 )

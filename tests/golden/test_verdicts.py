@@ -147,6 +147,9 @@ def test_other_sizes_and_settings_are_told_beside_the_verdict() -> None:
     found = of("shift", as_printed("shift"), n_pos_lab=200, numerics="bf16")
     assert (found["verdict"] == "reproduced").all()
     assert (found["differs_in"] == "200 labelled positives (2500); bf16").all()
+    told = of("shift", as_printed("shift"), prior="true", config_source="selected of 5: best by validation")
+    assert at(told, "pu_cnn", "n=1")["differs_in"] == "class prior true (tice); selected configuration"
+    assert at(told, "drocc", "n=1")["differs_in"] == "selected configuration"
     few = of("ova", as_printed("ova"), params='{"epochs": 3, "lam": 0.5, "radius": 24.0}')
     assert at(few, "drocc", "pos=0")["differs_in"] == "epochs 3 (30)"
     assert at(few, "drocc", "pos=2")["differs_in"] == "radius 24.0 (32); epochs 3 (30)"  # a setting of its own

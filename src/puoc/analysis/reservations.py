@@ -12,7 +12,7 @@ import pandas as pd
 from puoc.analysis.beside import Beside, beside
 from puoc.analysis.frames import present
 from puoc.analysis.plans import TablePlan
-from puoc.analysis.published import UNPRINTED, protocol, settings
+from puoc.analysis.published import CAPTIONS, UNPRINTED, protocol, settings
 
 _SIZES = {
     "n_pos_lab": "labelled positives",
@@ -28,6 +28,8 @@ _EXTRACTORS = {
     # files of vectors go by digests, and none of that file is known here
     **dict.fromkeys(("oc_lstm", "pu_lstm"), (_TEXTS, "word_vectors of Google News", "the Google News word vectors")),
 }
+#: Whose class prior the paper says where it comes from; the kinds as results name them.
+_PRIORS = {"pu_svm": "tice", "pu_cnn": "tice", "nnpu": "dedpul", "nnpu_star": "true"}
 _SAID = 3  # differences in hyperparameters that are spelled out
 
 
@@ -70,8 +72,10 @@ def reservation(of: Beside, dataset: str, rows: pd.DataFrame) -> Reservation:
         return Reservation("", "")
     asked = protocol(of.published, of.column)
     void = [_other_data(asked["datasets"], dataset), _other_extractor(of, asked["datasets"], rows)]
-    differs = [*_sizes(asked, rows), *_settings(of, rows)]
+    differs = [*_sizes(asked, rows), *_priors(of, rows), *_settings(of, rows)]
     differs += ["bf16"] if "bf16" in set(_values(rows, "numerics")) else []
+    if any(str(source).startswith("selected") for source in _values(rows, "config_source")):
+        differs.append("selected configuration")
     return Reservation("; ".join(filter(None, void)), "; ".join(differs))
 
 
@@ -100,10 +104,17 @@ def _sizes(asked: dict[str, str], rows: pd.DataFrame) -> list[str]:
     return said
 
 
+def _priors(of: Beside, rows: pd.DataFrame) -> list[str]:
+    wanted = _PRIORS.get(of.method)
+    if wanted is None or of.published in CAPTIONS:
+        return []
+    return [f"class prior {kind} ({wanted})" for kind in sorted(map(str, _values(rows, "prior"))) if kind != wanted]
+
+
 def _settings(of: Beside, rows: pd.DataFrame) -> list[str]:
     """Hyperparameters that differ from the appendix', by our names, the paper's value in brackets."""
     printed = settings(of.method)
-    if not printed or not {"pos", "params"} <= set(rows.columns):
+    if not printed or of.published in CAPTIONS or not {"pos", "params"} <= set(rows.columns):
         return []
     said: dict[str, None] = {}
     for pos, params in sorted(set(zip(rows["pos"].map(_text), rows["params"].map(_text), strict=True))):
@@ -116,7 +127,7 @@ def _settings(of: Beside, rows: pd.DataFrame) -> list[str]:
 
 def _settings_of(of: Beside, pos: str, known: list[str]) -> list[str]:
     """The settings that the paper may have used: one a positive class where it has that; else any it printed."""
-    classes = json.loads(pos or "[]")
+    classes = json.loads(pos or "[]") if protocol(of.published, of.column)["datasets"] == "cifar10" else []
     own = "abnormal" if of.published == "abnormal" else str(classes[0]) if len(classes) == 1 else ""
     return [own] if own in known else known
 
