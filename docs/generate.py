@@ -3,7 +3,8 @@
     python docs/generate.py            # rewrite what stands between the markers
     python docs/generate.py --check    # exit 1 if a table is not what the rows give
 
-A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file.
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
+or of method_tables.py.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import sys
 from pathlib import Path
 
+import method_tables
 import pandas as pd
 
 DOCS = Path(__file__).parent
@@ -110,7 +112,12 @@ def _markdown(lines: list[list[str]]) -> str:
 
 def generated(text: str) -> str:
     """A page with every marked table as the rows give it."""
-    return _BLOCK.sub(lambda block: block[1] + globals()[block[2]]() + block[3], text)
+    return _BLOCK.sub(lambda block: block[1] + _table(block[2]) + block[3], text)
+
+
+def _table(name: str) -> str:
+    own = globals().get(name)
+    return own() if own is not None else _markdown(getattr(method_tables, name)())
 
 
 def main() -> None:

@@ -1,0 +1,59 @@
+"""Tables of docs/reproduction.md about single methods, for generate.py: lines of cells, the head first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+DOCS = Path(__file__).parent
+EVIDENCE = DOCS / "evidence"
+OVA = DOCS.parent / "src" / "puoc" / "analysis" / "published" / "ova.csv"
+
+#: What the algebra says of a hybrid where U has no negatives; "tested" is tests/golden/test_collapse.py.
+ALGEBRA = {
+    "pu_svm": "with P's rows as U the minimum is at w = 0 whatever alpha and lam, a constant; `oc_svm` is none "
+    "(exact, tested)",
+    "pu_cnn": "with P's rows as U no function beats the constant log(alpha / (1 - alpha)), where the slope is 0; "
+    "`oc_cnn` has a slope there (exact, tested)",
+    "pu_lstm": "with P's rows as U and `joint` the minimum is at w = 0, a constant (exact, tested)",
+    "pu_drocc": "with P's rows as U the loss is that of `drocc` to the last digit (tested); of another U that holds in "
+    "distribution alone",
+    "pu_csi": "the loss of `csi` + lam times the mean of log(1 + w S_U / S_P), of each copy's likenesses to U and to "
+    "P; about a constant where U is like P (exact, tested)",
+}
+
+
+def collapse() -> list[list[str]]:
+    """A hybrid beside its parent where U has no negatives; AUCs averaged over the classes of a seed."""
+    rows = pd.read_parquet(EVIDENCE / "collapse.parquet")
+    rows["alpha_given"] = rows["alpha_given"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
+    head = ["hybrid", "alpha given", "seeds", "AUC of its parent", "its AUC", "difference"]
+    lines = [[*head, "its objective at the parent's solution", "at its own", "what the algebra says"]]
+    for (method, alpha), part in rows.groupby(["method", "alpha_given"], sort=False):
+        by_seed = part.groupby("seed")[["auc_oc", "auc_pu"]].mean()
+        aucs = [_spread(by_seed["auc_oc"]), _spread(by_seed["auc_pu"]), _spread(by_seed["auc_pu"] - by_seed["auc_oc"])]
+        objectives = [f"{part[column].mean():.3g}" for column in ("objective_at_oc", "objective_pu")]
+        said = "as above" if lines[-1][0] == f"`{method}`" else ALGEBRA[str(method)]
+        lines.append([f"`{method}`", str(alpha), str(len(by_seed)), *aucs, *objectives, said])
+    return lines
+
+
+def last_epoch() -> list[list[str]]:
+    """The last epoch beside the one that a choice by test rows would print."""
+    lines = [["positive class", "method", "seeds", "last epoch", "best test epoch (leaks)", "it is number", "paper"]]
+    path = EVIDENCE / "last_epoch.parquet"
+    if not path.exists():
+        return [*lines, ["*not run*", *[""] * 6]]
+    rows, printed = pd.read_parquet(path), pd.read_csv(OVA, dtype=str).set_index(["method", "column"])["printed"]
+    for (pos, method), part in rows.groupby(["pos", "method"], sort=False):
+        last = part.loc[part.groupby("seed")["epoch"].idxmax()].set_index("seed")["auc"]
+        best = part.loc[part.groupby("seed")["auc"].idxmax()].set_index("seed")
+        numbers = ", ".join(f"{epoch}" for epoch in best["epoch"])
+        paper = printed.get((method, f"pos={pos}"), "")
+        lines.append([str(pos), f"`{method}`", str(len(last)), _spread(last), _spread(best["auc"]), numbers, paper])
+    return lines
+
+
+def _spread(values: pd.Series) -> str:
+    return f"{values.mean():.3f} ± {values.std():.3f}" if len(values) > 1 else f"{values.mean():.3f}"
