@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -223,3 +224,22 @@ def test_classes_of_the_papers_settings(seed: int) -> None:
     assert at("named_shift_bird", "V2->V3") == ({2}, {0, 1}, {8, 9})
     assert at("named_shift_bird", "A3->A4") == ({2}, {3, 4, 5}, {6, 7})
     assert at("alpha_sweep", "alpha=0.05") == (vehicles, animals, animals)
+
+
+def test_the_documentation_names_every_table_of_the_paper() -> None:
+    page = (REPOSITORY / "docs" / "getting-started.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == params(PAPER).tables.keys()
+    assert set(re.findall(r"run@(\w+)", page)) <= params(PAPER).tables.keys() | {"sequences_"}
+
+
+def test_the_example_of_the_documentation_is_an_entry(tmp_path: Path) -> None:
+    page = (REPOSITORY / "docs" / "getting-started.md").read_text()
+    [example] = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    tables = (
+        "tables: {t: {scenario: one_vs_all, dataset: cifar10, pos: [4, 5], n_pos_lab: 9, n_pos_unl: 9, n_neg_unl: 9, "
+    )
+    tables += "seeds: 1, configs: published, methods: [drocc]}}\ntune: {}\n"
+    (tmp_path / "params.yaml").write_text(tables + example)
+    asked_here = read_params(tmp_path / "params.yaml").methods["drocc"].by_pos["cifar10"]
+    assert {number: own["ascent_steps"] for number, own in asked_here.items()} == {4: 20, 5: 40}
