@@ -179,12 +179,9 @@ def _look(asked: Sweep) -> tuple[list[Finding], int]:
 
     runner = _runner()
     now = standing(runner, asked)
-    missing = sum(
-        runner.is_missing(one.trial.fit.id, [one.trial.id]) for name in now.missing for one in now.asked[name]
-    )
     given = runner.settings["workers"]
     workers = present_here().cpus if given == "auto" else given
-    return [forecast(runner.ledger, now.fits, missing, workers)], missing
+    return [forecast(runner.ledger, now.fit_ids, now.n_missing, workers)], now.n_missing
 
 
 def _runner() -> Runner:
@@ -203,7 +200,7 @@ def _say_plan(asked: Sweep, wanted: Wanted) -> None:
     say(f"{asked.name}: {asked.method} on {plan['dataset']}, {plan['scenario']}: {cells} cells, {seeds} seeds")
     more = "first, then what the search suggests" if asked.parts is not None else "in all"
     state = f"{len(now.done)} known, {len(now.failed)} failed, {len(now.missing)} missing"
-    say(f"{len(now.asked)} configurations {more}: {state}")
+    say(f"{now.n_configs} configurations {more}: {state}")
     if asked.rungs:
         say(f"stopped early after {' or '.join(map(str, asked.rungs))} epochs where two in three are better")
     say(f"{found[0].what}: {found[0].says}")

@@ -6,17 +6,17 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 from puoc.ledger import Ledger
-from puoc.records import Fit
 from puoc.sweep.cluster import NodeReport, Present, Wanted, ask_nodes, present_here, present_in, versions_here
 
 _GIB = 2**30
 _RESERVE = _GIB  # bytes to be free beside what the sweep writes
-_LOOKED_AT = 200  # files of the ledger, to tell how large a fit's are
+_LOOKED_AT = 200  # records, to tell how large a fit's files are and how long it takes
 
 
 class Finding(NamedTuple):
@@ -138,12 +138,13 @@ def _store(root: Path) -> Finding:
     return Finding("MLflow", f"{store.uri} opens with the installed version")
 
 
-def forecast(ledger: Ledger, fits: dict[str, Fit], missing: int, workers: int) -> Finding:
+def forecast(ledger: Ledger, fit_ids: list[str], missing: int, workers: int) -> Finding:
     """How long the missing fits will take, by those of the same sweep that are recorded."""
-    known = [entry.result.fit_seconds for fit_id in fits if ledger.is_final(fit_id) and (entry := ledger.get(fit_id))]
-    seconds = [value for value in known if value is not None]
     if not missing:
         return Finding("forecast", "nothing is missing")
+    recorded = (ledger.get(fit_id) for fit_id in fit_ids if ledger.is_final(fit_id))
+    known = [entry.result.fit_seconds for entry in islice(recorded, _LOOKED_AT) if entry is not None]
+    seconds = [value for value in known if value is not None]
     if not seconds:
         return Finding("forecast", f"{missing} fits on {workers} workers; none of this sweep is recorded to judge by")
     total = missing * median(seconds) / workers

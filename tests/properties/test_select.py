@@ -75,6 +75,17 @@ def test_of_equals_the_published_one_is_chosen_whatever_the_ids_and_the_order() 
         assert choice.source == f"published: the best of {among}"
 
 
+def test_a_second_criterion_by_ranks_stands_beside_and_decides_nothing() -> None:
+    steady, leap = [0.71, 0.72, 0.73], [0.69, 0.69, 0.99]  # better everywhere by little; by much in one place
+    choice = choose(rows({PUBLISHED: [0.70, 0.70, 0.70], OTHER: steady, THIRD: leap}))
+    assert (choice.by_rank, choice.by_rank_agrees) == (OTHER, False)
+    assert choice.val == pytest.approx(0.70)  # the leap does not beat its own standard error
+    agreed = choose(rows({PUBLISHED: [0.70, 0.70, 0.70], OTHER: steady}))
+    assert (agreed.by_rank, agreed.by_rank_agrees, agreed.config_id) == (OTHER, True, OTHER)
+    equal = choose(rows({OTHER: [0.7, 0.8], PUBLISHED: [0.7, 0.8]}))
+    assert (equal.by_rank, equal.by_rank_agrees) == (PUBLISHED, True)
+
+
 def test_one_value_shows_no_error_so_the_published_one_stays() -> None:
     choice = choose(rows({PUBLISHED: [0.5], OTHER: [0.99]}))
     assert choice.is_published

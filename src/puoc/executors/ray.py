@@ -20,6 +20,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_USAGE_STATS_REPORT_URL", "http://127.0.0.1:9")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
+_STARTS = 3
 _STORE = 200 * 2**20  # bytes of shared memory for Ray's objects: jobs are small, arrays are read from files
 
 
@@ -28,14 +29,39 @@ def start(n_cpus: int, n_gpus: int = 0, address: str | None = None) -> Any:
 
     Raises
     ------
-    ConnectionError : no cluster answers at the address.
+    ValueError : no cluster answers at the address.
+    OSError : Ray does not start on this machine.
     """
     import ray
 
+    before = signal.getsignal(signal.SIGTERM)
+    for attempt in range(_STARTS):
+        try:
+            _init(ray, n_cpus, n_gpus, address)
+            break
+        except Exception as error:  # what Ray raises has no type of its own; on a busy machine its start times out
+            reason = " ".join(str(error).split())[:400]
+            if address is not None:
+                raise ValueError(f"--address: got {address}; no Ray cluster answers there ({reason})") from error
+            if attempt == _STARTS - 1:
+                raise OSError(f"Ray does not start on this machine: {reason}") from error
+            ray.shutdown()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)  # ray.init has put its own in its place
+    return ray
+
+
+def jobs_client(url: str) -> Any:
+    """Ray's client of a cluster's Jobs API. Raises what Ray raises where none answers."""
+    from ray.job_submission import JobSubmissionClient
+
+    return JobSubmissionClient(url)
+
+
+def _init(ray: Any, n_cpus: int, n_gpus: int, address: str | None) -> None:
     own = {"num_cpus": n_cpus, "num_gpus": n_gpus, "object_store_memory": _STORE, "include_dashboard": False}
     # actors find what this process finds, from a checkout as from an installed package
     paths = os.pathsep.join(path for path in sys.path if path)
-    before = signal.getsignal(signal.SIGTERM)
     ray.init(
         address=address or "local",
         log_to_driver=False,
@@ -43,9 +69,6 @@ def start(n_cpus: int, n_gpus: int = 0, address: str | None = None) -> Any:
         runtime_env={"env_vars": {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}},
         **({} if address else own),
     )
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, before)  # ray.init has put its own in its place
-    return ray
 
 
 class _Actor:

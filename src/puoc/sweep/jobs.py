@@ -16,11 +16,10 @@ def submit(url: str, root: Path) -> str:
     ------
     ValueError : no Jobs API answers at the URL.
     """
-    from ray.job_submission import JobSubmissionClient
+    from puoc.executors.ray import jobs_client
 
     try:
-        client = JobSubmissionClient(url)
-        return str(client.submit_job(entrypoint=entrypoint(sys.argv[1:], root)))
+        return str(jobs_client(url).submit_job(entrypoint=entrypoint(sys.argv[1:], root)))
     except (ConnectionError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         expected = "expected the address of a head node's dashboard, as http://HOST:8265"

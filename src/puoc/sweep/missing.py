@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +21,14 @@ class Standing(NamedTuple):
     done: list[str]
     failed: list[str]  # a fit failed and is not tried again by this run
     missing: list[str]
-    asked: dict[str, list[Asked]]  # trials of every configuration
+    fit_ids: list[str]  # of all configurations, each once
+    n_missing: int  # trials to be computed
+    example: Fit | None  # a missing fit; its dataset and encoder are those of all
 
     @property
-    def fits(self) -> dict[str, Fit]:
-        """Fits of all configurations."""
-        return {one.trial.fit.id: one.trial.fit for asked in self.asked.values() for one in asked}
+    def n_configs(self) -> int:
+        """How many configurations are listed."""
+        return len(self.done) + len(self.failed) + len(self.missing)
 
 
 def settings_of(root: Path) -> dict[str, Any]:
@@ -35,14 +38,18 @@ def settings_of(root: Path) -> dict[str, Any]:
 
 
 def standing(runner: Runner, sweep: Sweep) -> Standing:
-    """Compare the listed configurations with the ledger."""
-    found = Standing([], [], [], {})
-    for one in bind(sweep.plan):
-        found.asked.setdefault(one.config["config_id"], []).append(one)
-    for config_id, asked in found.asked.items():
+    """Compare the listed configurations with the ledger. Of a fit its name is kept: a sweep may have thousands."""
+    found, fit_ids = Standing([], [], [], [], 0, None), dict[str, None]()
+    n_missing, example = 0, None
+    for config_id, trials in groupby(bind(sweep.plan), lambda one: str(one.config["config_id"])):
+        asked = list(trials)
+        fit_ids |= dict.fromkeys(one.trial.fit.id for one in asked)
         state = _state(runner, asked)
+        n_missing += state["missing"]
         (found.missing if state["missing"] else found.failed if state["failed"] else found.done).append(config_id)
-    return found
+        if example is None and state["missing"]:
+            example = next(one.trial.fit for one in asked if one.skip is None)
+    return found._replace(fit_ids=list(fit_ids), n_missing=n_missing, example=example)
 
 
 def _state(runner: Runner, asked: Iterable[Asked]) -> Counter[str]:

@@ -116,7 +116,7 @@ class Tuner:
         self.n_known, self.total, in_vain = len(now.done), len(now.missing), 0
         self._prepare(now)
         while missing := [name for name in now.missing if name not in self.stopped]:
-            left = self._left(len(now.asked) - len(missing))
+            left = self._left(now.n_configs - len(missing))
             if left == 0 or not self._round(missing[:left]):
                 return self._outcome(standing(self.runner, self.sweep), "the budget is spent")
             now = self._after_round(standing(self.runner, self.sweep))
@@ -175,9 +175,8 @@ class Tuner:
 
     def _prepare(self, now: Standing) -> None:
         """What all trials need, before any starts: the data, and features of frozen encoders."""
-        fits = [one.trial.fit for config in now.missing for one in now.asked[config] if one.skip is None]
-        runner = self.runner
-        runner.check_data(fits)
+        fits = [now.example] if now.example is not None else []
+        self.runner.check_data(fits)
 
         def tell(wanted: int, done: int, what: str) -> None:
             self.on_progress(Progress(wanted, done, 0, 0, what=what))
@@ -196,7 +195,7 @@ class Tuner:
 
     def _after_round(self, now: Standing) -> Standing:
         """Give another try, with a session of its own, to what ran out of a GPU's memory among too many."""
-        reasons = [entry.result.reason for fit_id in now.fits if (entry := self.ledger.get(fit_id)) is not None]
+        reasons = [entry.result.reason for fit_id in now.fit_ids if (entry := self.ledger.get(fit_id)) is not None]
         if any(map(ran_out_of_memory, reasons)) and self.packing.halve():
             self.session += ", half as many on a GPU"
             return standing(self.runner, self.sweep)
