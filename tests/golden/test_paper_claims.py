@@ -142,7 +142,9 @@ def test_near_holds_only_where_the_interval_lies_within() -> None:
 def _collapse(seeds: int) -> TablePlan:
     kinds = [("drocc", "oc", None), ("pu_drocc", "pu_oc", "drocc")]
     entries = tuple(EntryPlan(name, name, kind, twin, "pu", "published") for name, kind, twin in kinds)
-    return TablePlan("pure", "alpha_sweep", "digits", "T", ("alpha=1",), entries, tuple(range(seeds)), "collapse")
+    return TablePlan(
+        "pure", "alpha_sweep", "digits", "T", ("alpha=1",), entries, tuple(range(seeds)), published="collapse"
+    )
 
 
 def test_significance_is_that_of_the_seeds_and_says_when_they_cannot_show_any() -> None:

@@ -168,12 +168,14 @@ def test_entries_and_cells_find_their_rows_and_columns() -> None:
     own = EntryPlan("svm_b", "oc_svm", "oc", None, "pu", "published", "oc_svm")
     aside = EntryPlan("svm_c", "oc_svm", "oc", None, "pu", "published", "none")
     oracle = EntryPlan("oracle", "oc_svm", "oc", None, "oracle", "published")
-    plan = TablePlan("one", "k", "pendigits_odds", "T", ("pos={0}",), (oracle, aside, rbf, own), (0, 1), "lstm")
+    plan = TablePlan(
+        "one", "k", "pendigits_odds", "T", ("pos={0}",), (oracle, aside, rbf, own), (0, 1), published="lstm"
+    )
     assert "svm_b" not in set(judged((plan, None))["entry"])  # lstm has no such row
-    plan = TablePlan("one", "k", "cifar10", "T", ("pos=0",), (oracle, aside, rbf, own), (0, 1), "ova")
+    plan = TablePlan("one", "k", "cifar10", "T", ("pos=0",), (oracle, aside, rbf, own), (0, 1), published="ova")
     assert set(judged((plan, None))["entry"].dropna()) == {"svm_b"}
     lstm = EntryPlan("oc_lstm", "oc_lstm", "oc", None, "pu", "published")
-    plan = TablePlan("one", "k", "pendigits_odds", "T", ("pos={0}",), (lstm,), (0, 1), "lstm")
+    plan = TablePlan("one", "k", "pendigits_odds", "T", ("pos={0}",), (lstm,), (0, 1), published="lstm")
     found = judged((plan, None))
     assert list(found.loc[found["entry"] == "oc_lstm", "column"]) == ["pendigits"]
 
@@ -216,6 +218,6 @@ def test_methods_without_a_row_of_the_paper_are_left_out() -> None:
     assert "naive" not in {method for name in RESULT_TABLES for method in methods(name)}
     plan = plan_beside("shift")
     extra = EntryPlan("naive", "naive", "pu", None, "pu", "published")
-    plan = TablePlan(plan.table, "k", "cifar10", "T", plan.cells, (*plan.entries, extra), plan.seeds, "shift")
+    plan = TablePlan(plan.table, "k", "cifar10", "T", plan.cells, (*plan.entries, extra), plan.seeds, published="shift")
     found = judged((plan, None))
     assert "naive" not in set(found["entry"])
