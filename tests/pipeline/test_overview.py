@@ -1,0 +1,123 @@
+"""What a plan amounts to, before and after it is computed; and a report that takes what exists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planned import Data, Planned
+from typer.testing import CliRunner
+
+from puoc.cli import app
+from puoc.overview import describe
+from puoc.params import read_params
+from puoc.pipeline import answer, comparison_is_old
+from puoc.plan import make_plan
+
+PARAMS = """
+compute: {workers: 1, lane_map: loop, models: all, device: cpu}
+tables:
+  first:
+    title: A title of its own
+    scenario: named_shift
+    dataset: digits
+    pos: [3]
+    shifts: [{neg: 1}, {neg: 1, neg_test: 8}]
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 5
+    configs: published
+    methods: [oc_svm, pu_svm]
+  second:
+    scenario: fixed_classes
+    dataset: digits
+    pos: 3
+    neg: 8
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 5
+    configs: published
+    methods: [oc_svm, pu_svm]
+tune: {}
+methods:
+  oc_svm: {params: {kernel: linear, nu: 0.5}}
+  pu_svm: {prior: true, params: {solver: exact, kernel: linear, risk: non_negative, lam: 0.01}}
+"""
+PLANNED = Planned(PARAMS, "digits")
+SECOND = PARAMS[PARAMS.index("  second:") : PARAMS.index("tune:")]
+
+
+@pytest.fixture
+def root(tmp_path: Path, prepared_data: Data, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(PLANNED.at(tmp_path, prepared_data))
+    return tmp_path
+
+
+def lines(root: Path, *changes: tuple[str, str]) -> list[str]:
+    PLANNED.plan(root, *changes)
+    return describe(make_plan(read_params(root / "params.yaml")).files, root)
+
+
+def puoc(*words: str) -> str:
+    said = CliRunner().invoke(app, list(words))
+    assert said.exit_code == 0, said.output
+    return str(said.output)
+
+
+def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_out(root: Path) -> None:
+    """oc_svm: 5 fits for both tables; pu_svm: 5 for two columns, 5 others for the second table."""
+    before = lines(root)
+    assert before[0].startswith("30 trials by 15 fits, which tables share 5 times; before them 0 encoders")
+    assert before[1] == "the ledger has 0 of these 15"
+    assert before[2].startswith("forecast: less than 1 s of computing")
+    assert [line for line in before if line.startswith("first: 20 trials, 10 fits, ")]
+    [second] = [line for line in before if line.startswith("second: 10 trials, 10 fits (5 asked above), ")]
+    assert second.endswith(
+        "5 seeds and 1 comparisons: p of 0.062 at best, 0.062 after Holm, so none can be significant (6 seeds could)"
+    )
+    answer(root, "tables", "first")
+    after = lines(root)
+    assert after[1] == "the ledger has 10 of these 15"
+    answer(root, "tables", "second")
+    done = lines(root)
+    assert done[1] == "the ledger has 15 of these 15"
+    assert not [line for line in done if "forecast" in line]
+
+
+def test_more_seeds_show_more(root: Path) -> None:
+    [second] = [line for line in lines(root, ("seeds: 5", "seeds: 6")) if line.startswith("second")]
+    assert second.endswith("6 seeds and 1 comparisons: p of 0.031 at best, 0.031 after Holm")
+
+
+def test_a_report_takes_what_exists_and_a_table_that_is_taken_out_disappears(root: Path) -> None:
+    answer(root, "tables", "first")
+    assert comparison_is_old(root)
+    puoc("report", "--no-track")
+    assert not comparison_is_old(root)
+    page = (root / "reports" / "index.html").read_text()
+    assert "A title of its own" in page
+    assert "not run" in page
+    answer(root, "tables", "second")
+    assert comparison_is_old(root)
+    puoc("report", "--no-track")
+    assert page != (both := (root / "reports" / "index.html").read_text())
+    assert ">second<" in both
+    (root / "params.yaml").write_text(PARAMS.replace(SECOND, ""))
+    assert "1 tables" in puoc("plan")
+    puoc("report", "--no-track")
+    assert ">second<" not in (root / "reports" / "index.html").read_text()
+    assert (root / "results" / "tables" / "second.parquet").exists()
+
+
+def test_the_command_says_what_is_asked_and_writes_nothing_when_it_only_checks(root: Path) -> None:
+    def contents() -> dict[Path, Any]:
+        return {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+
+    before = contents()
+    said = puoc("plan", "--check")
+    assert "2 tables, 0 sweeps, no fault" in said
+    assert "30 trials by 15 fits" in said
+    assert contents() == before
