@@ -144,12 +144,9 @@ def score(
 
         how = _how(separator=separator, decimal=decimal, encoding=encoding, header=header)
         done = score_file(model, file, out, how, chunk)
-    if out is None:
-        return
-    for note in done.notes:
-        say(note)
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
-    say(f"{done.rows} rows scored{reached}: {out}")
+    for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
+        console(stderr=out is None).print(note, highlight=False, markup=False, soft_wrap=True)
 
 
 def _how(**given: Any) -> How:

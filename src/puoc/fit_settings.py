@@ -93,6 +93,11 @@ def settings(
     )
 
 
+def packaged_methods() -> list[tuple[str, dict[str, Any]]]:
+    """Methods with the hyperparameters that are packaged, by name."""
+    return sorted((name, methods.normalise(name, entry["params"])) for name, entry in _entries(None)["methods"].items())
+
+
 def _entries(file: Path | None) -> dict[str, dict[str, Any]]:
     packaged = files("puoc").joinpath("own/defaults.yaml")
     found: dict[str, dict[str, Any]] = _read(

@@ -11,7 +11,7 @@ from puoc import encoders, methods, modelfile, priors
 from puoc.draws import count_of
 from puoc.encoders import Encodes
 from puoc.estimator import Array, Encoder, Estimator, PUSample
-from puoc.fit_settings import Part, Settings
+from puoc.fit_settings import Part, Settings, packaged_methods
 from puoc.own import Pair
 from puoc.own.pair import Rows
 from puoc.provenance import versions
@@ -56,13 +56,13 @@ def check_inputs(asked: Settings, inputs: str) -> None:
     """
     name = asked.encoder.name if isinstance(asked.encoder, Part) else asked.encoder
     seen = encoders.inputs_of(None if name == "flatten" and inputs == "vector" else name, inputs)
-    cls = METHODS[asked.method]
-    if seen not in cls.inputs:
-        fitting = ", ".join(sorted(known for known, one in METHODS.items() if seen in one.inputs))
-        also = "" if seen != "image" or "vector" not in cls.inputs else " Or make vectors of them: --encoder flatten."
+    taken = methods.inputs_of(asked.method, asked.params)
+    if seen not in taken:
+        fitting = ", ".join(name for name, params in packaged_methods() if seen in methods.inputs_of(name, params))
+        also = " Or make vectors of them: --encoder flatten." if seen == "image" and "vector" in taken else ""
         raise ValueError(
-            f"--method: {asked.method} takes {' or '.join(sorted(cls.inputs))} rows, and these are {seen} rows. What "
-            f"fits them: {fitting}.{also}"
+            f"--method: {asked.method} takes {' or '.join(sorted(taken))} rows, and these are {seen} rows. What fits "
+            f"them: {fitting}.{also}"
         )
 
 

@@ -125,6 +125,7 @@ def _writer(out: Path | None, schema: pa.Schema) -> Iterator[Any]:
         with csv.CSVWriter(pa.PythonFile(sys.stdout.buffer, "w"), schema) as writer:
             yield lambda columns: writer.write(pa.table(columns, schema))
         return
+    out.parent.mkdir(parents=True, exist_ok=True)
     temporary = out.parent / f".{out.name}.{uuid.uuid4().hex[:8]}"
     make = parquet.ParquetWriter if out.suffix == ".parquet" else csv.CSVWriter
     try:

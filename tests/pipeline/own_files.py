@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from click.testing import Result
 from typer.testing import CliRunner
 
 from puoc.cli import app
@@ -18,9 +19,15 @@ Run = Callable[..., Said]
 
 def puoc(*words: Any) -> Said:
     """A command's exit code and words; an error that is no answer fails the test."""
+    done = invoke(*words)
+    return done.exit_code, done.output
+
+
+def invoke(*words: Any) -> Result:
+    """The same with what was printed and what was said beside it apart."""
     done = CliRunner().invoke(app, [str(word) for word in words])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done.exit_code, done.output
+    return done
 
 
 def check(path: Path, *words: Any, method: str = "oc_svm") -> Said:

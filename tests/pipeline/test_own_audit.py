@@ -16,6 +16,7 @@ from PIL import Image
 from puoc import modelfile
 from puoc.own import How, read_pair
 from puoc.own.likeness import near_duplicates
+from puoc.serving import ServedModel
 
 OC = ("fit", "--method", "oc_svm")
 
@@ -91,6 +92,9 @@ def test_texts_are_compared_without_case_marks_and_blanks(here) -> None:
     assert "row 1 'call   me LATER' = row 1 'Call me later!'" in message
     code, said = puoc(*OC, *words, "--allow-overlap")
     assert code == 0
+    assert puoc("score", "--model", "m", "test/negative.txt", "--out", "s.csv", "--chunk", 1)[0] == 0
+    served = ServedModel(Path("m")).predict(pd.DataFrame({"text": ["Full-width.", "win a prize"]}))
+    assert np.array_equal(served, pd.read_csv("s.csv")["score"])
     assert "[overlap allowed: 2 of 4 test rows are in training]" in said
 
 
@@ -168,6 +172,8 @@ def test_pictures_go_through_fit_and_score(here, digits) -> None:
     assert found["file"].tolist() == [f"{i:03d}.bmp" for i in range(10)]
     model = modelfile.load(Path("m"))
     assert np.array_equal(modelfile.score(model, eights[30:40, None]), found["score"])
+    for rows in (eights[30:40, None], pd.DataFrame(eights[30:40].reshape(10, -1))):
+        assert np.array_equal(ServedModel(Path("m")).predict(rows), found["score"])
     refused(puoc(*OC, "--positives", "p", "--out", "n"), "oc_svm takes vector rows", "--encoder flatten", "pu_csi")
     assert puoc(*OC, "--positives", "p", "--encoder", "flatten", "--out", "n")[0] == 0
 

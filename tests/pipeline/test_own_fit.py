@@ -11,12 +11,14 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
-from own_files import customers, puoc, refused
+from own_files import customers, invoke, puoc, refused
+from PIL import Image
 from test_serving import is_pickle
 
-from puoc import modelfile
-from puoc.methods import make
+from puoc import modelfile, own
+from puoc.methods import METHODS, inputs_of, make
 from puoc.own import read_pair
+from puoc.yamlfile import YamlFile
 
 NETWORK = ("--params", "epochs=2", "--params", "batch_size=16")
 
@@ -76,9 +78,10 @@ def test_chunks_of_one_row_and_a_printed_csv_are_the_same(files) -> None:
     fit("pu_svm", "--prior", "0.4")
     whole = scores("u.csv")
     assert scores("u.csv", "--chunk", 1).equals(whole)
-    code, said = puoc("score", "--model", "model", "u.csv")
-    assert code == 0
-    assert pd.read_csv(io.StringIO(said)).equals(whole)
+    done = invoke("score", "--model", "model", "u.csv")
+    assert done.exit_code == 0
+    assert pd.read_csv(io.StringIO(done.stdout)).equals(whole)
+    assert done.stderr.splitlines() == ["1 missing values in 'âge'", "90 rows scored: printed"]
 
 
 def test_a_model_file_holds_no_pickle_no_row_and_no_path_and_is_the_same_again(files) -> None:
@@ -214,6 +217,31 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(words: list[str], e
     rest = [word for name, value in usual.items() if name not in given for word in (name, value)]
     refused(puoc("fit", *words, *rest), *expected)
     assert sorted(files.iterdir()) == before
+
+
+PACKAGED = YamlFile(Path(own.__file__).with_name("defaults.yaml")).data["methods"]
+
+
+@pytest.mark.parametrize("method", sorted(PACKAGED))
+def test_every_packaged_method_fits_what_it_takes(method: str, files) -> None:
+    short = [f"{name}={n}" for name, n in (("epochs", 1), ("warmup_epochs", 0), ("ascent_steps", 2))]
+    params = [word for pair in short if pair.split("=")[0] in PACKAGED[method]["params"] for word in ("--params", pair)]
+    taken = inputs_of(method, PACKAGED[method]["params"])
+    if "vector" in taken:
+        fit(method, *params)
+        assert np.ptp(scores("u.csv")["score"]) > 0
+    if "image" in taken:
+        rng = np.random.default_rng(0)
+        for name, n in (("p", 12), ("u", 16)):
+            Path(name).mkdir()
+            for i in range(n):
+                Image.fromarray(rng.integers(0, 256, (12, 12, 3), dtype=np.uint8)).save(f"{name}/{i}.png")
+        words = ("--positives", "p", "--unlabelled", "u", "--out", "pictures", *params)
+        if METHODS[method].kind != "oc" and getattr(METHODS[method], "needs_alpha", True):
+            words = (*words, "--prior", "0.5")
+        code, said = puoc("fit", "--method", method, *words)
+        assert code == 0, said
+        assert np.isfinite(scores("u", model="pictures")["score"]).all()
 
 
 def test_a_pu_method_needs_unlabelled_rows(files) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from own_files import check, customers, puoc, refused
 
 from puoc.own import How, RawTable, read_pair, read_table
@@ -116,6 +120,7 @@ ASKED_BACK = {
     ),
     "a column twice": ("a,b,a\n1,2,3\n4,5,6\n", ["'a' stands 2 times (columns 1, 3)", "'a,b,a'"]),
     "a column without a name": (",a\n0,1\n1,2\n", ["column 1 has no name", "--drop ''"]),
+    "columns without names": (",a,\n0,1,2\n1,2,3\n", ["2 columns have no name, column 1 among them"]),
     "no header": ("1,2\n3,4\n", ["the first line holds numbers alone, '1,2'", "--no-header"]),
     "two separators": ("a;b,c;d\n1;2,3;4\n5;6,7;8\n", ["comma and semicolon", "'a;b,c;d'", "--separator"]),
     "blanks between columns": ("a b\n1 2\n3 4\n", ["separated by blanks", "'a b'", "--separator ' '"]),
@@ -222,11 +227,33 @@ def test_columns_that_differ_between_the_files_are_named(tmp_path: Path) -> None
 
 
 def test_a_column_that_tells_the_files_apart_is_doubted(tmp_path: Path) -> None:
-    p = file(tmp_path, "a,s,n\n" + "".join(f"{i},new,{i}\n" for i in range(9)))
-    u = file(tmp_path, "a,s,n\n" + "".join(f"{i},old,{i + 100}\n" for i in range(9)), "u.csv")
+    p = file(tmp_path, "a,s,n,m\n" + "".join(f"{i * i},new{i % 2},{i * i},\n" for i in range(9)))
+    u = file(tmp_path, "a,s,n,m\n" + "".join(f"{i * i},old{i % 2},{i * i + 100},{i % 3}\n" for i in range(9)), "u.csv")
     notes = {column.name: column.note for column in read_pair(p, u).profile}
     assert notes["a"] == ""
-    assert all("tells labelled from unlabelled rows by itself" in notes[name] for name in ("s", "n"))
+    assert all("tells labelled from unlabelled rows by itself" in notes[name] for name in ("s", "n", "m"))
+
+
+def test_a_column_with_one_value_in_each_file_is_refused(tmp_path: Path) -> None:
+    p = file(tmp_path, "a,y\n1,1\n2,1\n")
+    u = file(tmp_path, "a,y\n3,0\n4,0\n", "u.csv")
+    words = ("fit", "--method", "naive", "--positives", p, "--unlabelled", u, "--check")
+    refused(puoc(*words), "column 'y' is '1' in all rows, and '0' in all of ", "--label 'y'", "--drop 'y'")
+    for answer in ("--label", "--drop", "--category"):
+        assert puoc(*words, answer, "y")[0] == 0
+
+
+def test_a_column_that_counts_rows_is_doubted(tmp_path: Path) -> None:
+    p = file(tmp_path, "i,a,b\n" + "".join(f"{i},{i * i},{9 - i}\n" for i in range(9)))
+    u = file(tmp_path, "i,a,b\n" + "".join(f"{i + 1},{i * i},{i % 4}\n" for i in range(7)), "u.csv")
+    for pair in (read_pair(p, u), read_pair(p)):
+        assert [c.name for c in pair.profile if c.note == "counts the rows of its file: better left out"] == ["i"]
+
+
+def test_names_are_the_same_in_composed_and_decomposed_letters(tmp_path: Path) -> None:
+    p = file(tmp_path, "gro\u0308\u00dfe\n1\n2\n")
+    u = file(tmp_path, "gr\u00f6\u00dfe\n3\n4\n", "u.csv")
+    assert read_pair(p, u).preparing.features == ("gr\u00f6\u00dfe",)
 
 
 LABELS = {
@@ -295,6 +322,35 @@ def test_a_block_of_a_file_names_rows_as_the_whole_file_does(tmp_path: Path) -> 
     whole = read_table(path)
     assert isinstance(whole, RawTable)
     assert whole.numbers("a").tolist() == list(range(10))
+
+
+WORDS = st.text("abcäßж ,;|\t\"'#x\u4e2d", min_size=1, max_size=6).map(str.strip).filter(bool).map("k{}".format)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(st.decimals(-999, 999, places=2), st.sampled_from(range(4))), min_size=2, max_size=12),
+    words=st.lists(WORDS, min_size=4, max_size=4, unique=True),
+    separator=st.sampled_from(",;|\t"),
+    decimal=st.sampled_from(".,"),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+def test_whatever_program_wrote_a_table_its_cells_are_read(
+    rows, words, separator, decimal, line_end, encoding, quoting, tmp_path: Path
+) -> None:
+    path = tmp_path / "any.csv"
+    with path.open("w", encoding=encoding, newline="") as stream:
+        writer = csv.writer(stream, delimiter=separator, lineterminator=line_end, quoting=quoting)
+        writer.writerow(["größe", "wort"])
+        writer.writerows([str(number).replace(".", decimal), words[word]] for number, word in rows)
+    table = read_table(path, How(separator=separator))
+    assert table.numbers("größe").tolist() == [float(number) for number, _ in rows]
+    assert table.texts("wort").to_pylist() == [words[word] for _, word in rows]
+    with suppress(ValueError):  # a word may hold another separator as often as there are columns
+        found = read_table(path)
+        assert found.numbers("größe").tolist() == table.numbers("größe").tolist()
 
 
 def test_pandas_and_we_agree_on_a_plain_file(tmp_path: Path) -> None:

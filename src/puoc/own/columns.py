@@ -14,6 +14,7 @@ from puoc.own.tables import RawTable
 from puoc.own.values import NotNumbers, are_infinite, are_numbers, numbers_of
 from puoc.records import Record
 
+_TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
 _MOST = 50  # different texts that are taken for categories without being asked
 
 
@@ -80,6 +81,7 @@ def _column(tables: Sequence[RawTable], name: str, how: How) -> Column:
         return Column(read_as="left out", note="all values are missing", **facts)
     if distinct == 1 and not missing:
         return Column(read_as="left out", note="the same value in all rows", **facts)
+    _check_origin(with_it, parts, name, how)
     kind = "category" if name in how.category else _kind(with_it, parts, name, distinct)
     return Column(read_as=kind, note=_remark(with_it, parts, kind), **facts)
 
@@ -115,6 +117,24 @@ def _kind(tables: Sequence[RawTable], parts: Sequence[Any], name: str, distinct:
     return "category"
 
 
+def _check_origin(tables: Sequence[RawTable], parts: Sequence[Any], name: str, how: How) -> None:
+    """Refuse a column with one value in one file and another in the other: a label, or where the rows come from."""
+    values = [pc.unique(cells).to_pylist() for cells in parts]
+    if name in how.category or len(tables) < 2 or any(len(found) > 1 for found in values) or len(tables[1]) < 2:
+        return
+    (first,), (other,) = values
+    raise ValueError(
+        f"{tables[0].where}: column {name!r} is {first!r} in all rows, and {other!r} in all of {tables[1].where}: it "
+        f"says which file a row is from, and nothing else would be learned. If it is the label, say --label {name!r}; else "
+        f"--drop {name!r}, or --category {name!r} to keep it"
+    )
+
+
+def _counts(cells: Any, decimal: str) -> bool:
+    x = numbers_of(cells, decimal)
+    return len(x) >= 5 and bool((np.diff(x) == 1).all())
+
+
 def _check_size(tables: Sequence[RawTable], parts: Sequence[Any], name: str) -> None:
     for table, cells in zip(tables, parts, strict=True):
         try:
@@ -127,9 +147,13 @@ def _check_size(tables: Sequence[RawTable], parts: Sequence[Any], name: str) -> 
 
 
 def _remark(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
-    """A doubt about a column: does it tell where a row comes from?"""
+    """A doubt about a column: does it count the rows, or tell where a row comes from?"""
+    if kind == "number" and all(_counts(cells, table.decimal) for table, cells in zip(tables, parts, strict=True)):
+        return "counts the rows of its file: better left out"
     if len(tables) != 2 or min(map(len, tables)) < 5:
         return ""
+    if {cells.null_count / len(cells) for cells in parts} == {0.0, 1.0}:
+        return _TELLS
     if kind == "category":
         shared = pc.is_in(pc.unique(pc.drop_null(parts[0])), pc.unique(pc.drop_null(parts[1])))
         apart = len(shared) > 0 and not pc.any(shared).as_py()
@@ -137,4 +161,4 @@ def _remark(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
         p, u = (numbers_of(cells, table.decimal) for table, cells in zip(tables, parts, strict=True))
         p, u = p[~np.isnan(p)], u[~np.isnan(u)]
         apart = bool(len(p) and len(u)) and bool(p.max() < u.min() or u.max() < p.min())
-    return "tells labelled from unlabelled rows by itself: does it say where a row comes from?" if apart else ""
+    return _TELLS if apart else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,7 +60,7 @@ def layout_of(path: Path, how: How) -> Layout:
         raise ValueError(f"{path}: a web page or XML in place of a table; its first line is {shown(first)}")
     separator = how.separator or _separator(path, text, first)
     rows = _parsed(text, separator)
-    columns = tuple(name.strip() for name in rows[0])
+    columns = tuple(unicodedata.normalize("NFC", name.strip()) for name in rows[0])
     header = how.header if how.header is not None else _header(path, rows, first)
     if not header:
         columns = tuple(f"column{number}" for number in range(1, len(columns) + 1))
@@ -152,6 +153,11 @@ def _check_names(path: Path, columns: tuple[str, ...], first: str, how: How) -> 
         raise ValueError(
             f"{path}: the column {twice[0]!r} stands {len(places)} times (columns {', '.join(places)}); expected each "
             f"name once. The first line is {shown(first)}"
+        )
+    if columns.count("") > 1:
+        raise ValueError(
+            f"{path}: {columns.count('')} columns have no name, column {columns.index('') + 1} among them; give them "
+            f"names or take them away. The first line is {shown(first)}"
         )
     if "" in columns and "" not in how.drop:
         raise ValueError(
