@@ -125,8 +125,8 @@ def _check_origin(tables: Sequence[RawTable], parts: Sequence[Any], name: str, h
     (first,), (other,) = values
     raise ValueError(
         f"{tables[0].where}: column {name!r} is {first!r} in all rows, and {other!r} in all of {tables[1].where}: it "
-        f"says which file a row is from, and nothing else would be learned. If it is the label, say --label {name!r}; else "
-        f"--drop {name!r}, or --category {name!r} to keep it"
+        f"says which file a row is from, and nothing else would be learned. If it is the label, say --label {name!r}; "
+        f"else --drop {name!r}, or --category {name!r} to keep it"
     )
 
 
