@@ -4,7 +4,7 @@
     python docs/generate.py --check    # exit 1 if a table is not what the rows give
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
-or of method_tables.py.
+or of method_tables.py or paper_tables.py.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import method_tables
 import pandas as pd
+import paper_tables
 
 DOCS = Path(__file__).parent
 EVIDENCE = DOCS / "evidence"
@@ -117,7 +118,10 @@ def generated(text: str) -> str:
 
 def _table(name: str) -> str:
     own = globals().get(name)
-    return own() if own is not None else _markdown(getattr(method_tables, name)())
+    if own is not None:
+        return own()
+    module = next(one for one in (method_tables, paper_tables) if hasattr(one, name))
+    return _markdown(getattr(module, name)())
 
 
 def main() -> None:

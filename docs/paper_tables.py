@@ -1,0 +1,82 @@
+"""Tables of docs/published.md: what the paper's numbers say of its text, and verdicts by the rows in docs/evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from puoc.analysis.frames import frame
+from puoc.analysis.paper_claims import claims
+from puoc.analysis.plans import EntryPlan, TablePlan
+from puoc.analysis.published import AVERAGE_COLUMN, RESULT_TABLES, columns, methods, numbers
+from puoc.analysis.reservations import reservations
+from puoc.analysis.results import planned_rows
+from puoc.analysis.significance import SIGNIFICANCE
+from puoc.analysis.summary import summarise
+from puoc.analysis.verdicts import verdicts
+
+EVIDENCE = Path(__file__).parent / "evidence"
+Lines = list[list[str]]
+
+
+def paper_numbers() -> Lines:
+    """Counts of what is packaged, by table."""
+    table = numbers()
+    lines = [["table", "label", "rows", "columns", "AUCs", "underlined", "bold"]]
+    for name in RESULT_TABLES:
+        of_table = table[table["published"] == name]
+        marks = [of_table[mark].sum() for mark in ("underlined", "bold")]
+        counts = [len(methods(name)), len(columns(name)), len(of_table), *marks]
+        lines.append([f"`{name}`", f"`{of_table['table'].iloc[0]}`", *(str(count) for count in counts)])
+    sums = [len(table), table["underlined"].sum(), table["bold"].sum()]
+    return [*lines, ["all", "", "", "", *(str(count) for count in sums)]]
+
+
+def paper_contradictions() -> Lines:
+    """Claims that the paper's own numbers do not bear out."""
+    found = claims([], frame([], SIGNIFICANCE), {}, {})
+    found = found[found["paper_verdict"].isin(["fails", "not decided"])]
+    lines = [["claim", "place", "parts that hold", "needed", "against it"]]
+    for row in found.to_dict("records"):
+        parts = f"{row['paper_holds']} of {row['n_parts']}"
+        against = row["paper_note"].removeprefix("against: ").replace("_", r"\_")
+        lines.append([row["claim"], row["place"], parts, str(row["need"]), against])
+    return lines
+
+
+def paper_verdicts() -> Lines:
+    """Every published number that committed rows answer, with its verdict."""
+    lines = [["column", "entry", "paper", "scored on", "ours", "n", "difference, 95 %", "verdict", "not as published"]]
+    for name in ("cifar10", "cifar10_small"):
+        rows = pd.read_parquet(EVIDENCE / f"{name}.parquet")
+        for _, of_table in rows.groupby("table", sort=True):
+            plan = _plan(of_table)
+            kept = planned_rows(of_table, plan, name)
+            held = reservations([plan], {plan.table: kept})
+            found = verdicts([plan], summarise(plan, kept), frame([], SIGNIFICANCE), held)
+            lines += [_line(row) for row in found[found["n"] > 0].to_dict("records")]
+    return [lines[0], *sorted(lines[1:])]
+
+
+def _plan(rows: pd.DataFrame) -> TablePlan:
+    """The plan that recorded one-vs-all rows were asked by, beside the paper's table of them."""
+    heads = rows.drop_duplicates("entry").fillna({"twin": ""})
+    entries = tuple(
+        EntryPlan(row["entry"], row["method"], row["kind"], row["twin"] or None, row["labels"], "published")
+        for row in heads.to_dict("records")
+    )
+    cells = [column for column in columns("ova") if column != AVERAGE_COLUMN and column in set(rows["cell"])]
+    seeds = tuple(sorted(int(seed) for seed in rows["seed"].unique()))
+    table = str(rows["table"].iloc[0])
+    return TablePlan(table, "one_vs_all", "cifar10", table, tuple(cells), entries, seeds, published="ova")
+
+
+def _line(row: dict) -> list[str]:
+    spread = f" ± {row['std']:.3f}" if pd.notna(row["std"]) else ""
+    interval = f"{row['low']:+.3f} to {row['high']:+.3f}" if pd.notna(row["low"]) else ""
+    verdict = row["verdict"] + (f": {row['note']}" if row["verdict"] == "void" else "")
+    return [
+        *(row["column"], f"`{row['entry']}`", row["printed"], row["scored_on"]),
+        *(f"{row['mean']:.3f}{spread}", str(row["n"]), interval, verdict, row["differs_in"]),
+    ]
