@@ -37,8 +37,8 @@ class Incoming(Record):
     new_negatives: bool
     ratio: float  # share of negatives in V over that in U, if there is nothing new
     ratio_low: float
-    ratio_high: float | None  # absent: not bounded
     alpha_changed: bool
+    ratio_high: float | None = None  # absent: not bounded
 
 
 class Gained(Record):
@@ -60,9 +60,9 @@ class Evidence(Record):
     columns: int
     notes: tuple[str, ...]
     alpha: Alpha
-    incoming: Incoming | None
     gained: tuple[Gained, ...]  # by family, in their order
-    curve: tuple[tuple[int, float], ...]  # |U| that PU learned from, AUC of withheld P against withheld U
+    incoming: Incoming | None = None
+    curve: tuple[tuple[int, float], ...] = ()  # |U| that PU learned from, AUC of withheld P against withheld U
 
 
 def gather(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Evidence:

@@ -174,6 +174,15 @@ def evidence(gain: float, error: float, alpha: tuple[float, float], new: bool | 
     )
 
 
+@pytest.mark.parametrize("new", [None, False, True])
+@pytest.mark.parametrize("high", [None, 1.1])
+def test_evidence_is_read_back_as_it_was(new: bool | None, high: float | None) -> None:
+    written = evidence(0.05, 0.001, (0.4, 0.6), new)
+    if written.incoming is not None:
+        written = written.model_copy(update={"incoming": written.incoming.model_copy(update={"ratio_high": high})})
+    assert Evidence.model_validate_json(json.dumps(written.canonical())) == written
+
+
 def test_clear_evidence_outweighs_the_map_and_new_negatives_leave_it_alone() -> None:
     assert decide(evidence(0.05, 0.001, (0.4, 0.6))).answer == "PU"
     assert decide(evidence(-0.05, 0.001, (0.4, 0.6))).answer == "OC"

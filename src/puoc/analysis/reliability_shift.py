@@ -123,8 +123,7 @@ def _cells(scores: Array, n: int) -> NDArray[np.int64]:
     """Cell (r, n) of each row: as many in each as ties allow; by the first score, then by the second in its bands."""
     first = _below(scores[:, :, 0])
     if scores.shape[2] == 1:
-        found: NDArray[np.int64] = first * n // scores.shape[1]
-        return found
+        return np.asarray(first * n // scores.shape[1])
     bands = max(round(np.sqrt(n)), 2)
     within = max(n // bands, 2)
     band = first * bands // scores.shape[1]
@@ -132,8 +131,7 @@ def _cells(scores: Array, n: int) -> NDArray[np.int64]:
     start = np.cumsum(size, axis=1) - size
     # rows below in the same band: those below by band and second score, less all of the lower bands
     second = _below(band * scores.shape[1] + _below(scores[:, :, 1])) - np.take_along_axis(start, band, axis=1)
-    found = band * within + second * within // np.take_along_axis(size, band, axis=1)
-    return found
+    return band * within + second * within // np.take_along_axis(size, band, axis=1)
 
 
 def _below(values: Array) -> NDArray[np.int64]:
