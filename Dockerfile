@@ -38,7 +38,7 @@ RUN case "$DEVICE" in \
       cuda) ;; \
       *) echo "DEVICE: got $DEVICE; expected cpu or cuda" >&2; exit 2 ;; \
     esac \
- && make install
+ && make install EXTRAS=dev,cluster
 
 WORKDIR /project
 ENTRYPOINT ["puoc"]

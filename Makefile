@@ -1,6 +1,7 @@
 # Every target installs first where needed, into .venv/, and never touches the system.
 PYTHON ?= python3
 VENV := .venv
+EXTRAS ?= dev
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
@@ -21,7 +22,7 @@ install: $(STAMP)  ## Install puoc and what it needs into .venv
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; v >= (3, 11) or sys.exit("got Python %d.%d; expected 3.11 or newer: make install PYTHON=python3.11" % v)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	@# Without a git history (a source archive) DVC has to be told so.
 	@git rev-parse --is-inside-work-tree >/dev/null 2>&1 || $(BIN)/dvc config --local core.no_scm true
 	touch $(STAMP)
