@@ -75,6 +75,17 @@ def test_a_region_is_the_mean_over_the_alphas_of_an_interval_at_the_nearest_size
     assert region(table, (1.0, 1.0), 1, "none").name == "alpha 1, |U| 50, no new negatives"
 
 
+def test_where_a_size_lacks_an_alpha_the_nearest_that_has_it_stands_in_and_few_situations_are_not_sure() -> None:
+    table = learned(rows())
+    table = table[(table["n_u"] < 5000) | (table["alpha"] < 0.9)]
+    at = region(table, (0.7, 1.0), 4000, "none")
+    assert at.name == "alpha 0.8 to 1, |U| 500 to 5000, no new negatives"
+    assert at.auc["PU"] == pytest.approx(np.mean([0.905, 0.705, 0.705]))
+    many = pd.concat([table.assign(n=2), table.assign(n=2, OC_spread=0.3)])
+    sure, unsure = (region(part, (0.5, 0.5), 500, "none") for part in (many.assign(n=9), many))
+    assert unsure.spread["OC"] > 0.1 > sure.spread["OC"]
+
+
 def test_the_packaged_map_has_every_alpha_with_and_without_new_negatives() -> None:
     table = packaged()
     for shift in ("none", "new"):

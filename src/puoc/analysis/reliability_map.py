@@ -5,6 +5,7 @@ Learned by ``bench/robustness_map.py`` from situations with known truth; ``puoc 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -20,6 +21,7 @@ SIZES: Final = (50, 500, 5000)  # and in |U|, by ratio
 
 _FAMILIES = ("OC", "PU-OC", "PU")
 _BASE = "PU-OC"  # the family that the others are compared with
+_FEW = 4  # situations
 _LEAST_SPREAD = 0.02  # of a difference between datasets: no map is surer than that of data it has not seen
 
 
@@ -61,22 +63,33 @@ def region(table: pd.DataFrame, alpha: tuple[float, float], n_u: int, shift: Shi
     Parameters
     ----------
     alpha : lower and upper end.
-    n_u : unlabelled rows; the nearest of the map's sizes by ratio.
+    n_u : unlabelled rows; of the sizes that the map has at an alpha the nearest by ratio.
     """
     borders = [(low + high) / 2 for low, high in pairwise(ALPHAS)]
     first, last = (int(np.searchsorted(borders, end, side="left")) for end in alpha)
     inside = ALPHAS[first : last + 1]
     rows = table[(table["shift"] == shift) & table["alpha"].isin(inside)]
-    size = min(rows["n_u"].unique().tolist(), key=lambda one: abs(np.log(one / max(n_u, 1))))
-    rows = rows[rows["n_u"] == size]
-    within = {family: np.maximum(rows[f"{family}_spread"].fillna(0), _LEAST_SPREAD) for family in _FAMILIES}
+    rows = rows.assign(away=np.log(rows["n_u"] / max(n_u, 1)).abs()).sort_values("away", kind="stable")
+    rows = rows.drop_duplicates("alpha").sort_values("alpha")
+    within = {family: _spread(table[table["shift"] == shift], rows, family) for family in _FAMILIES}
     between = {family: rows[f"{family}_lead"].var(ddof=0) for family in _FAMILIES}
-    ends = f"{inside[0]:g}" if len(inside) == 1 else f"{inside[0]:g} to {inside[-1]:g}"
+    sizes = sorted(rows["n_u"].unique().tolist())
     return Region(
         {family: float(rows[f"{family}_auc"].mean()) for family in _FAMILIES},
         {family: float(rows[f"{family}_lead"].mean()) for family in _FAMILIES},
         {family: float(np.sqrt((within[family] ** 2).mean() + between[family])) for family in _FAMILIES},
         float(rows["base_worst"].mean()),
         int(rows["n"].sum()),
-        f"alpha {ends}, |U| {size}, {'new negatives' if shift == 'new' else 'no new negatives'}",
+        f"alpha {_ends(inside)}, |U| {_ends(sizes)}, {'new negatives' if shift == 'new' else 'no new negatives'}",
     )
+
+
+def _spread(table: pd.DataFrame, rows: pd.DataFrame, family: str) -> pd.Series[float]:
+    """Of each row; a few situations, as alike as their data, get at least the usual one."""
+    own, usual = rows[f"{family}_spread"].fillna(0), table[f"{family}_spread"].mean()
+    floor = np.where(rows["n"] < _FEW, max(usual, _LEAST_SPREAD), _LEAST_SPREAD)
+    return own.clip(lower=pd.Series(floor, index=rows.index))
+
+
+def _ends(values: Sequence[float]) -> str:
+    return f"{values[0]:g}" if len(values) == 1 else f"{values[0]:g} to {values[-1]:g}"
