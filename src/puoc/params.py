@@ -111,6 +111,8 @@ class _Reader(Entries):
         if len(set(spec.methods)) < len(spec.methods):
             self._fault((*key, "methods"), f"got a method twice in {listed(spec.methods)}; expected each once")
         self._check_alpha(key, spec.methods, cells, methods)
+        if spec.published:
+            self._check_published((*key, "published"), spec.published, [cell.name for cell in cells], spec.dataset)
         if spec.configs == "selected" and not self.file.data.get("tune"):
             self._fault((*key, "configs"), "got selected but nothing is tuned; expected published, or a section tune")
         return Table(spec, cells)
@@ -126,6 +128,15 @@ class _Reader(Entries):
             self._fault(
                 key, f"cell {pure[0]} has no negatives in U, and {told[0]} has prior: true; expected {expected}"
             )
+
+    def _check_published(self, key: KeyPath, published: str, cells: list[str], dataset: str) -> None:
+        """A table that no number of the paper's can stand beside is not meant."""
+        from puoc.analysis.beside import columns_beside
+        from puoc.analysis.published import columns
+
+        if not columns_beside(published, cells, dataset):
+            expected = f"at least one of its columns, {listed(columns(published))}"
+            self._fault(key, f"got {published}, and the cells are {listed(cells)}; expected {expected}")
 
     def _tune(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Tune | None:
         key: KeyPath = ("tune", name)

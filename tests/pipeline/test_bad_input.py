@@ -83,6 +83,17 @@ WRONG = {
         ("alphas: [0.5]", "alphas: [1.2]"),
         ["tables.sweep.alphas[0]: got 1.2; expected less than or equal to 1"],
     ),
+    "no such table of the paper": (
+        ("    scenario: one_vs_all\n", "    scenario: one_vs_all\n    published: ovaa\n"),
+        ["tables.one_vs_all.published: got 'ovaa'", "expected", "'ova'"],
+    ),
+    "a table of the paper with other columns": (
+        ("    scenario: one_vs_all\n", "    scenario: one_vs_all\n    published: shift\n"),
+        [
+            "tables.one_vs_all.published: got shift, and the cells are pos=0",
+            "expected at least one of its columns, n=1",
+        ],
+    ),
     "a date": (
         ("title: One class against all others", "title: 2024-01-31"),
         ["tables.one_vs_all.title: got the date 2024-01-31; expected no date"],

@@ -56,26 +56,31 @@ def rows_of(plan: TablePlan) -> dict[str, EntryPlan]:
     return found
 
 
+def columns_beside(published: str, cells: Sequence[str], dataset: str) -> dict[str, str]:
+    """Column of the paper by cell of ours, of the cells that have one.
+
+    Raises
+    ------
+    ValueError : the paper has no such table.
+    """
+    if published in UNPRINTED:
+        return {cell: cell for cell in cells}
+    if published not in (*RESULT_TABLES, *CAPTIONS):
+        known = ", ".join((*RESULT_TABLES, *CAPTIONS, *UNPRINTED))
+        raise ValueError(f"published is {published!r}, one of {known} expected")
+    printed = [column for column in columns(published) if column != AVERAGE_COLUMN]
+    found = {cell: cell for cell in cells if cell in printed}
+    if not found and len(cells) == 1:
+        of_dataset = [column for column in printed if dataset == column or dataset.startswith(f"{column}_")]
+        only = printed if len(printed) == 1 else of_dataset
+        found = dict(zip(cells, only, strict=False))
+    return found
+
+
 def _of_plan(plan: TablePlan, name: str) -> Iterator[Beside]:
-    cells = _cells(plan, name)
+    cells = columns_beside(name, plan.cells, plan.dataset)
     for method, entry in rows_of(plan).items():
         for cell, column in cells.items():
             yield Beside(name, method, column, plan.table, entry.entry, cell, is_average=False)
         if name in RESULT_TABLES and set(columns(name)) - set(cells.values()) == {AVERAGE_COLUMN}:
             yield Beside(name, method, AVERAGE_COLUMN, plan.table, entry.entry, AVERAGE, is_average=True)
-
-
-def _cells(plan: TablePlan, name: str) -> dict[str, str]:
-    """Column of the paper by cell of ours."""
-    if name in UNPRINTED:
-        return {cell: cell for cell in plan.cells}
-    if name not in (*RESULT_TABLES, *CAPTIONS):
-        known = ", ".join((*RESULT_TABLES, *CAPTIONS, *UNPRINTED))
-        raise ValueError(f"{plan.table}: published is {name!r}, one of {known} expected")
-    printed = [column for column in columns(name) if column != AVERAGE_COLUMN]
-    found = {cell: cell for cell in plan.cells if cell in printed}
-    if not found and len(plan.cells) == 1:
-        of_dataset = [column for column in printed if plan.dataset == column or plan.dataset.startswith(f"{column}_")]
-        only = printed if len(printed) == 1 else of_dataset
-        found = dict(zip(plan.cells, only, strict=False))
-    return found
