@@ -139,6 +139,18 @@ def test_dropout_in_scores_is_noise() -> None:
 
 
 @pytest.mark.usefixtures("weights")
+def test_no_row_is_normalised_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("puoc.methods.cnn._AT_ONCE", 4)
+    fitted = method("oc_cnn", **ALL, scoring="train", epochs=1).fit(images(6))
+    for n in (0, 2, 4, 5, 8, 9):
+        scores = fitted.decision_function(images(n, 1))
+        assert scores.shape == (n,)
+        assert np.isfinite(scores).all()
+    with pytest.raises(ValueError, match="normalises rows by each other, at least 2 expected, got 1"):
+        fitted.decision_function(images(1))
+
+
+@pytest.mark.usefixtures("weights")
 def test_a_model_that_brings_its_weights_needs_no_file_of_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fitted = method("oc_cnn", **ALL).fit(images(6))
     state, X = fitted.state(), images(5, 1)

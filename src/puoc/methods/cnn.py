@@ -116,16 +116,23 @@ class OnFeatures(Begins, Deep):
         With ``scoring: train`` in batches of 512 rows in the order given and with dropout drawn anew from one seed in
         each call: a row's score depends on its place and on its companions. The release orders test rows by their
         class, which nothing here knows.
+
+        Raises
+        ------
+        ValueError : a single row, which has no statistics of its own.
         """
-        if self.scoring is None:
+        if self.scoring is None or len(X) == 0:
             return super().decision_function(X)
-        gen, scores = torch.Generator().manual_seed(0), []
-        like = next(self.net_.parameters())
-        for start in range(0, max(len(X), 1), _AT_ONCE):
-            x = torch.tensor(X[start : start + _AT_ONCE]).to(like)
-            kept = self.mask(len(x), x, gen).to(like)
+        if len(X) == 1 and self.trainable == "all":
+            raise ValueError(
+                f"{self.name} with scoring: train normalises rows by each other, at least 2 expected, got 1"
+            )
+        gen, like = torch.Generator().manual_seed(0), next(self.net_.parameters())
+        scores = []
+        for rows in np.split(X, range(_AT_ONCE, len(X) - 1, _AT_ONCE)):  # no row is left over alone
+            x = torch.tensor(rows).to(like)
             with torch.no_grad():
-                scores.append(in_training_mode(self.net_, x, kept).cpu().numpy())
+                scores.append(in_training_mode(self.net_, x, self.mask(len(x), x, gen).to(like)).cpu().numpy())
         found: Array = np.concatenate(scores)
         return found
 
