@@ -195,7 +195,10 @@ class Tuner:
 
     def _after_round(self, now: Standing) -> Standing:
         """Give another try, with a session of its own, to what ran out of a GPU's memory among too many."""
-        reasons = [entry.result.reason for fit_id in now.fit_ids if (entry := self.ledger.get(fit_id)) is not None]
+        if not self.packing.gpus:
+            return now
+        entries = [entry for fit_id in now.fit_ids if (entry := self.ledger.get(fit_id)) is not None]
+        reasons = [entry.result.reason for entry in entries if entry.result.session == self.session]
         if any(map(ran_out_of_memory, reasons)) and self.packing.halve():
             self.session += ", half as many on a GPU"
             return standing(self.runner, self.sweep)
