@@ -4,7 +4,7 @@
     python docs/generate.py --check    # exit 1 if a table is not what the rows give
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
-or of method_tables.py or paper_tables.py.
+or of method_tables.py, reliability_tables.py or paper_tables.py.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 import method_tables
 import pandas as pd
 import paper_tables
+import reliability_tables
 
 DOCS = Path(__file__).parent
 EVIDENCE = DOCS / "evidence"
@@ -118,10 +119,10 @@ def generated(text: str) -> str:
 
 def _table(name: str) -> str:
     own = globals().get(name)
-    if own is not None:
-        return own()
-    module = next(one for one in (method_tables, paper_tables) if hasattr(one, name))
-    return _markdown(getattr(module, name)())
+    others = [
+        getattr(module, name) for module in (reliability_tables, method_tables, paper_tables) if hasattr(module, name)
+    ]
+    return own() if own is not None else _markdown(others[0]())
 
 
 def main() -> None:

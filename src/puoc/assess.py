@@ -20,7 +20,7 @@ from puoc.records import Record
 
 Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
 
-SURE: Final = 0.67  # standard deviations by which an answer leads: 3 in 4
+SURE: Final = 0.25  # standard deviations by which an answer leads: 3 in 5
 
 _LEAST_SHARE: Final = 0.02  # of negatives, by which a gain is divided
 _HOPELESS: Final = 50  # times as many rows
