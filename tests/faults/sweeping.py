@@ -125,7 +125,8 @@ def kill_at_random(project: Project, moments: int, seed: int, *words: str) -> tu
         output = process.communicate()[0]
         if process.returncode == 0:
             return Kills(*killed), output
-        assert process.returncode in (-signal.SIGKILL, 3), output
+        # on a machine that is too busy for Ray's patience it does not start, and is started again
+        assert process.returncode in (-signal.SIGKILL, 3) or "Ray does not start" in output, output
 
 
 @contextmanager
