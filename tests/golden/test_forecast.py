@@ -101,6 +101,9 @@ def test_the_ledgers_own_fits_correct_a_cost_within_reason(tmp_path: Path) -> No
     ledger.put(FitResult(fit=fit(n=60), status="failed", fit_seconds=1e9, device="cpu"))
     ledger.put(FitResult(fit=fit(n=70), status="ok", fit_seconds=0.9, device="cpu"))  # too short to tell
     ledger.put(FitResult(fit=fit(n=80), status="ok", fit_seconds=1e9, device="cuda"))
+    gone = Encoding(name="gone", params={}, code_digest="")
+    for strange in (fit(dataset="gone"), fit().model_copy(update={"encoder": gone})):
+        ledger.put(FitResult(fit=strange, status="ok", fit_seconds=1e9, device="cpu"))
     assert Forecast(ledger).seconds(fit()) == table
 
 

@@ -20,6 +20,7 @@ from puoc.draws import train_count
 from puoc.forecast.work import row_scale, seen, work_of
 from puoc.ledger import Ledger
 from puoc.records import Encoding, Fit, TestSet
+from puoc.registry import ENCODERS
 
 _LOOKED_AT = 500  # records of a ledger, so that planning stays quick beside a long one
 _SHORT = 1.0  # seconds below which a fit tells what it costs to begin, not what its work does
@@ -101,7 +102,8 @@ class Forecast:
             if (entry.result.device or "").partition(":")[0] != self.kind:
                 continue
             fit = entry.result.fit
-            if fit.sample.dataset not in DATASETS:  # own data of another project
+            encoder = fit.encoder.name if isinstance(fit.encoder, Encoding) else None
+            if fit.sample.dataset not in DATASETS or (encoder and encoder not in ENCODERS):  # of another project
                 continue
             work = work_of(fit)
             rates[work.key].append(float(entry.result.fit_seconds or 0) / work.units)
