@@ -131,7 +131,7 @@ def _cells(scores: Array, n: int) -> NDArray[np.int64]:
     start = np.cumsum(size, axis=1) - size
     # rows below in the same band: those below by band and second score, less all of the lower bands
     second = _below(band * scores.shape[1] + _below(scores[:, :, 1])) - np.take_along_axis(start, band, axis=1)
-    return band * within + second * within // np.take_along_axis(size, band, axis=1)
+    return np.asarray(band * within + second * within // np.take_along_axis(size, band, axis=1))
 
 
 def _below(values: Array) -> NDArray[np.int64]:
