@@ -56,7 +56,9 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         return done.exit_code, done.output
 
-    assert plan(tiny()) == (0, "params.yaml: 2 tables, 1 sweeps, no fault\n")
+    code, said = plan(tiny())
+    assert code == 0
+    assert said.startswith("params.yaml: 2 tables, 1 sweeps, no fault\n")
     return plan
 
 
@@ -209,7 +211,9 @@ def test_every_fault_of_a_file_is_told_at_once(ask: Asked) -> None:
 @pytest.mark.parametrize("written", ["5e-4", "5E-4", "5e-04", "5.0e-4", "0.0005", ".5e-3"])
 def test_a_small_number_is_a_number_however_it_is_written(ask: Asked, written: str) -> None:
     text = tiny(("lr: 1.0e-2", f"lr: {written}"))
-    assert ask(text) == (0, "params.yaml: 2 tables, 1 sweeps, no fault\n")
+    code, said = ask(text)
+    assert code == 0
+    assert said.startswith("params.yaml: 2 tables, 1 sweeps, no fault\n")
     asked = json.loads(Path("work/configs/published/one_vs_all.json").read_text())
     assert asked["nnpu"]["params"]["lr"] == 0.0005
     assert load_yaml("params.yaml")["methods"]["nnpu"]["params"]["lr"] == 0.0005  # as DVC's templating reads it
