@@ -39,7 +39,7 @@ def false_alarms_interval() -> Lines:
     """U with a half of negatives: how often the interval misses that share."""
     rows = _level(0.5, False)
     rows = rows[rows["procedure"].str.startswith("interval")]
-    # the lower end assumes that a scorer puts the best fifth of P above all negatives: a trained PU scorer
+    # the lower end assumes that a scorer puts the best quarter of P above all negatives: a trained PU scorer
     low = rows["procedure"].str.startswith("interval too low")
     return _false_alarms(rows[~low | (rows["scorer"] == "least_squares")], ["procedure"])
 

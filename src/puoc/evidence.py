@@ -23,7 +23,7 @@ _BY: Final[tuple[Family, Family]] = ("PU", "OC")  # whose scores alpha and shift
 class Alpha(Record):
     """Share of positives in U."""
 
-    low: float  # under an assumption: the best fifth of P scores above all negatives
+    low: float  # under an assumption: the best quarter of P scores above all negatives
     high: float  # none needed but that P is a random sample of the positives
     p_no_negatives: float
     p_order: float  # that the first and the last half of P, as they stand in the file, score alike

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu, norm, ttest_ind
 
-from puoc.analysis.reliability_alpha import combined_p, dkw_bound, order_of, share_of_negatives
+from puoc.analysis.reliability_alpha import PURE, combined_p, dkw_bound, order_of, share_of_negatives
 from puoc.analysis.reliability_gain import gain, placements
 from puoc.analysis.reliability_paper import high_alpha, random_networks, shift, split_p_crit, two_sample_p
 from puoc.analysis.reliability_shift import incoming
@@ -141,6 +143,24 @@ def test_too_few_scores_are_refused() -> None:
         incoming([(many, many, few)])
     with pytest.raises(ValueError, match="score of U that is not finite"):
         incoming([(many, many * np.nan, many)])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "docs/reliability.md",
+        "docs/reliability_tables.py",
+        "src/puoc/evidence.py",
+        "src/puoc/report/templates/assess.html.j2",
+        "src/puoc/analysis/reliability_alpha.py",
+        "tests/properties/test_false_alarms.py",
+    ],
+)
+def test_every_text_names_the_share_that_the_upper_bound_assumes(page: str) -> None:
+    shares = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4, "fifth": 1 / 5, "tenth": 1 / 10}
+    named = re.findall(r"\bbest\s+(\w+)\s+of\s+P\b", (Path(__file__).parents[2] / page).read_text())
+    assert named
+    assert all(shares[word] == PURE for word in named)
 
 
 # later rows

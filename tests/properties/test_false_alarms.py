@@ -40,7 +40,7 @@ def test_calibrated_evidence_holds_its_level_and_the_papers_does_not(bench: Modu
     missed = half[half["procedure"].str.startswith("interval too high")]
     assert len(missed) == 3 * 3
     _check(missed)
-    # the other end holds where its assumption does: a trained PU scorer puts the best fifth of P above negatives
+    # the other end holds where its assumption does: a trained PU scorer puts the best quarter of P above negatives
     _check(half[(half["procedure"] == "interval too low, both halves") & (half["scorer"] == "least_squares")])
     shift = half[half["procedure"].str.startswith("mixture")]
     assert len(shift) == 4 * (3 * 2 + 1)

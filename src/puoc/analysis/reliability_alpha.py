@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-PURE: Final = (
-    0.25  # the upper bound assumes that this share of the positives, the highest scored, is above all negatives
-)
+PURE: Final = 0.25  # the upper bound assumes that this share of P, the highest scored, is above all negatives
 LEAST: Final = 10  # scores of P and of U
 
 _SHARES: Final = np.concatenate([np.arange(0, 0.05, 0.005), np.arange(0.05, 0.995, 0.01)])  # candidates of beta
@@ -143,7 +141,7 @@ def _limit(n: int, m: int, share: float, error: float) -> float:
 
 
 def _upper(f_p: Array, f_u: Array, error: float) -> float:
-    """Largest candidate that the rows of U above the best fifth of P still allow.
+    """Largest candidate that the rows of U above the best quarter of P still allow.
 
     The mass W of the positives above the k-th best of n is Beta(k, n - k + 1), and of m rows of U as many as a binomial
     with (1 - beta) W are there. This tail is the mean over quantiles of W.
@@ -154,7 +152,7 @@ def _upper(f_p: Array, f_u: Array, error: float) -> float:
     threshold = np.sort(f_p)[n - max(round(PURE * n), 1)]
     k, above = np.count_nonzero(f_p >= threshold), np.count_nonzero(f_u >= threshold)
     if k > 2 * max(PURE * n, 1):
-        return 1.0  # ties: there is no best fifth
+        return 1.0  # ties: there is no best quarter
     if above == 0:
         return 1.0
     mass = betaincinv(k, n - k + 1, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
