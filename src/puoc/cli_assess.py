@@ -78,7 +78,7 @@ def _tell(found: Assessment) -> None:
     say(f"robustness map: {found.region} ({found.region_situations} situations)")
     given = ", ".join(f"{name}={value}" for name, value in found.recommended.params.items())
     say(f"recommended: {found.recommended.method} ({given}), on {found.recommended.components} components")
-    unsure = f"; until then {found.advice}, which is the safe one" if found.answer == "cannot tell" else ""
+    unsure = f"; until then {found.advice}" if found.answer == "cannot tell" else ""
     say(f"answer: {found.answer}{unsure}")
 
 

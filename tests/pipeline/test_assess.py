@@ -16,9 +16,10 @@ from typer.testing import CliRunner, Result
 from puoc.assess import assess, decide
 from puoc.assess_input import checked
 from puoc.cli import app
+from puoc.cli_assess import _tell
 from puoc.crossed import crossed
 from puoc.evidence import Alpha, Evidence, Gained, Incoming
-from puoc.families import Seen
+from puoc.families import FAMILIES, Seen
 from puoc.simulate import Gaussian, Truth, situation
 from puoc.simulate import Incoming as Arriving
 
@@ -195,3 +196,18 @@ def test_clear_evidence_outweighs_the_map_and_new_negatives_leave_it_alone() -> 
     calm = decide(evidence(0.05, 0.001, (0.4, 0.6), new=False))
     assert calm.shift_examined
     assert calm.answer == "PU"
+
+
+def test_where_it_cannot_tell_an_advice_is_named_and_nothing_promised(capsys: pytest.CaptureFixture[str]) -> None:
+    _tell(decide(evidence(0.0, 0.00001, (0.4, 0.6))))
+    assert capsys.readouterr().out.splitlines()[-1] == "answer: cannot tell; until then PU-OC"
+
+
+def test_the_docs_say_so_where_a_constant_policy_beats_the_answer() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    rows = pd.read_parquet(docs / "evidence" / "judged.parquet")
+    best = rows[list(FAMILIES)].max(axis=1)
+    text = " ".join((docs / "reliability.md").read_text().split())
+    for family in FAMILIES:
+        beaten = (best - rows[family]).mean() < rows["regret"].mean()
+        assert (f"always taking {family} had less regret than `puoc assess`" in text) == beaten
