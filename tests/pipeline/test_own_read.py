@@ -360,3 +360,28 @@ def test_pandas_and_we_agree_on_a_plain_file(tmp_path: Path) -> None:
     assert np.array_equal(table.numbers("größe"), frame["größe"])
     assert table.texts("stadt").to_pylist() == frame["stadt"].to_list()
     assert pd.Series(table.texts("aktiv").to_pylist()).eq("true").to_list() == frame["aktiv"].to_list()
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "Int16", "bool", "str"])
+@pytest.mark.parametrize("as_category", [False, True])
+def test_what_means_missing_means_it_in_every_type_of_column(kind: str, as_category: bool, tmp_path: Path) -> None:
+    values, mark = ([1, 0, 1, 0, 1], "0") if kind == "bool" else ([1, 99, 3, 99, 5], "99")
+    frame = pd.DataFrame({"a": pd.array(values, dtype=kind), "n": range(5)})
+    marks = ("FALSE",) if kind == "bool" else (f"{mark}.0", mark)
+    frame.to_parquet(tmp_path / "p.parquet")
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    category = ("a",) if as_category else ()
+    for name in ("p.parquet", "p.csv"):
+        pair = read_pair(tmp_path / name, None, How(missing=marks, category=category))
+        assert pair.profile[0].missing == 2
+        column = pair.preparing.features.index("a is missing")
+        assert pair.X_p[:, column].tolist() == [0, 1, 0, 1, 0]
+
+
+def test_whole_numbers_of_any_size_are_read_alike_from_text_and_parquet(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [2**53 + 1, 2**62 + 3, 5]})
+    frame.to_parquet(tmp_path / "p.parquet")
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    found = [read_table(tmp_path / name).numbers("a").tolist() for name in ("p.csv", "p.parquet")]
+    assert found[0] == found[1] == [float(2**53 + 1), float(2**62 + 3), 5.0]
+    assert np.array_equal(read_pair(tmp_path / "p.parquet").X_p, read_pair(tmp_path / "p.csv").X_p)

@@ -34,18 +34,35 @@ class NotNumbers(ValueError):  # noqa: N818 - it is what the column holds
 
 def texts_of(column: Column, missing: Sequence[str] = ()) -> Column:
     """Cells as texts without blanks around them; null where a value is missing."""
-    if pa.types.is_boolean(column.type):
-        return pc.if_else(column, "true", "false")
-    if pa.types.is_floating(column.type):  # a whole number is written as one, whatever other columns of its file hold
-        column = pc.if_else(pc.is_nan(column), None, column)
-        whole = pc.equal(column, pc.round(column))
-        written = pc.cast(column, pa.string())
-        return pc.if_else(whole, pc.replace_substring_regex(written, r"\.0$", ""), written)
-    cells = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
+    cells = pc.utf8_trim_whitespace(_written(_present(column, missing)))
     lower = pc.utf8_lower(cells)
     cells = pc.if_else(pc.is_in(lower, _TRUTHS), lower, cells)  # True of one program is true of another
     markers = pa.array([*MISSING, *(text.strip().lower() for text in missing)])
     return pc.if_else(pc.is_in(lower, markers), pa.scalar(None, pa.string()), cells)
+
+
+def _written(column: Column) -> Column:
+    if pa.types.is_boolean(column.type):
+        return pc.if_else(column, "true", "false")
+    if pa.types.is_floating(column.type):  # a whole number is written as one, whatever other columns of its file hold
+        written = pc.cast(column, pa.string())
+        return pc.if_else(pc.equal(column, pc.round(column)), pc.replace_substring_regex(written, r"\.0$", ""), written)
+    return pc.cast(column, pa.string())
+
+
+def _present(column: Column, missing: Sequence[str]) -> Column:
+    """A column of numbers with null for NaN and for those that mean a missing value; any other as it is."""
+    if not is_number(column.type):
+        return column
+    listed = [value for text in missing if (value := _float(text)) is not None]
+    values = _floats(column)
+    gone = pc.or_(pc.is_nan(values), pc.is_in(values, pa.array(listed, pa.float64())))
+    return pc.if_else(gone, pa.scalar(None, column.type), column)
+
+
+def _floats(column: Column) -> Column:
+    """Numbers as float64, the nearest one where there are more digits, as of a number written in a text file."""
+    return pc.cast(column, pa.float64(), safe=False)
 
 
 def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) -> NDArray[np.float64]:
@@ -55,11 +72,8 @@ def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) 
     ------
     NotNumbers : the first cell that is neither missing nor a finite number.
     """
-    if _is_number(column.type):
-        found = np.array(pc.cast(column, pa.float64()), dtype=np.float64)  # null becomes NaN
-        listed = [float(text) for text in missing if _float(text) is not None]
-        if listed:
-            found[np.isin(found, listed)] = np.nan
+    if is_number(column.type):
+        found = np.array(_floats(_present(column, missing)), dtype=np.float64)  # null becomes NaN
         strange = np.flatnonzero(np.isinf(found))
         if len(strange):
             raise NotNumbers(int(strange[0]), str(found[strange[0]]))
@@ -114,7 +128,8 @@ def _with_point(cells: Column, decimal: str) -> Column:
     return pc.replace_substring(guarded, ",", ".")
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column is one of numbers by its type."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
