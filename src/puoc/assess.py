@@ -22,6 +22,11 @@ Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
 
 SURE: Final = 0.25  # standard deviations by which an answer leads: 3 in 5
 
+OTHER_ROWS: Final = (
+    "puoc fit prepares rows in another way, without these components; there the method sees other values, so choose "
+    "its settings anew"
+)
+
 _LEAST_SHARE: Final = 0.02  # of negatives, by which a gain is divided
 _HOPELESS: Final = 50  # times as many rows
 
@@ -39,11 +44,12 @@ class Worth(Record):
 
 
 class Recommended(Record):
-    """What to fit."""
+    """What to fit: the method and settings that the assessment itself used, on the rows as it saw them."""
 
     method: str
     params: dict[str, float | int | str]
-    components: int  # of the standardised columns, that the method sees
+    components: int  # principal, of the standardised columns, that the method sees
+    remark: str = OTHER_ROWS
 
 
 class Assessment(Record):

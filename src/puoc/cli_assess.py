@@ -77,7 +77,8 @@ def _tell(found: Assessment) -> None:
         say(f"more data: {line}")
     say(f"robustness map: {found.region} ({found.region_situations} situations)")
     given = ", ".join(f"{name}={value}" for name, value in found.recommended.params.items())
-    say(f"recommended: {found.recommended.method} ({given}), on {found.recommended.components} components")
+    on = f"{found.recommended.components} principal components of standardised columns"
+    say(f"recommended: {found.recommended.method} ({given}), on the first {on}; {found.recommended.remark}")
     unsure = f"; until then {found.advice}" if found.answer == "cannot tell" else ""
     say(f"answer: {found.answer}{unsure}")
 

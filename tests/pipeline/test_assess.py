@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from puoc.assess import assess, decide
 from puoc.assess_input import checked
+from puoc.assess_page import page
 from puoc.cli import app
 from puoc.cli_assess import _tell
 from puoc.crossed import crossed
@@ -62,9 +63,9 @@ def test_the_answer_is_told_printed_as_json_and_shown_on_a_page(ask: Ask, tmp_pa
     assert [column["name"] for column in found["profile"]] == ["c0", "c1", "c2"]
     assert [one["family"] for one in found["worth"]] == ["OC", "PU-OC", "PU"]
     assert found["recommended"]["params"]
-    page = (tmp_path / "page.html").read_text()
-    assert "Not examined: no incoming rows were given." in page
-    assert "http" not in page.replace("http-equiv", ""), "the page needs no network"
+    shown = (tmp_path / "page.html").read_text()
+    assert "Not examined: no incoming rows were given." in shown
+    assert "http" not in shown.replace("http-equiv", ""), "the page needs no network"
     told = ask(positives=drawn.X_p, unlabelled=drawn.X_u, incoming=drawn.X_v[0])
     assert told.exit_code == 0, told.output
     assert f"answer: {found['answer']}"[:9] in told.output
@@ -201,6 +202,14 @@ def test_clear_evidence_outweighs_the_map_and_new_negatives_leave_it_alone() -> 
 def test_where_it_cannot_tell_an_advice_is_named_and_nothing_promised(capsys: pytest.CaptureFixture[str]) -> None:
     _tell(decide(evidence(0.0, 0.00001, (0.4, 0.6))))
     assert capsys.readouterr().out.splitlines()[-1] == "answer: cannot tell; until then PU-OC"
+
+
+def test_where_the_recommended_can_be_fitted_is_said_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    found = decide(evidence(0.05, 0.001, (0.4, 0.6)))
+    _tell(found)
+    shown = page(found, {"positives": "p.csv"}, [], [])
+    for text in (capsys.readouterr().out, shown, json.dumps(found.model_dump(mode="json"))):
+        assert "puoc fit prepares rows in another way" in text
 
 
 def test_the_docs_say_so_where_a_constant_policy_beats_the_answer() -> None:
