@@ -46,6 +46,9 @@ READ = {
     "quoted decimal commas": 'a,b\n"1,5",x\n"2,5",y\n"3,5",x\n',
     "no line feed at the end": PLAIN.rstrip(),
     "blank lines": PLAIN.replace("\n", "\n\n"),
+    "blank lines before": "\n\n" + PLAIN,
+    "a line of blanks before": " \t\r\n" + PLAIN,
+    "a byte order mark and a blank line": "\ufeff\n" + PLAIN,
     "blanks around cells": "a , b\n 1.5 ,x \n2.5, y\n3.5,x\n",
     "quotes around all": '"a","b"\n"1.5","x"\n"2.5","y"\n"3.5","x"\n',
     "exponents and signs": "a,b\n+15e-1,x\n2.5E0,y\n3.5,x\n",
@@ -122,6 +125,10 @@ ASKED_BACK = {
     "a column without a name": (",a\n0,1\n1,2\n", ["column 1 has no name", "--drop ''"]),
     "columns without names": (",a,\n0,1,2\n1,2,3\n", ["2 columns have no name, column 1 among them"]),
     "no header": ("1,2\n3,4\n", ["the first line holds numbers alone, '1,2'", "--no-header"]),
+    "no header, of texts and numbers": (
+        "x,1.5,u\ny,2.5,v\nz,,w\nz,3,w\n",
+        ["'x,1.5,u', holds the number '1.5', and the lines below hold numbers there", "--no-header", "--header"],
+    ),
     "two separators": ("a;b,c;d\n1;2,3;4\n5;6,7;8\n", ["comma and semicolon", "'a;b,c;d'", "--separator"]),
     "blanks between columns": ("a b\n1 2\n3 4\n", ["separated by blanks", "'a b'", "--separator ' '"]),
     "a row too short": ("a,b\n1,2\n3\n", ["Row #3: Expected 2 columns, got 1", "Mend the row"]),
@@ -157,6 +164,8 @@ ANSWERED = {
     "encoding": ("größe,b\n1,2\n2,3\n".encode("latin-1"), ["--encoding", "latin-1"]),
     "no header": ("1,2\n3,4\n", ["--no-header"]),
     "header of numbers": ("1,2\n3,4\n4,5\n", ["--header"]),
+    "header of years": ("land,2019,2020\nA,3,4\nB,4,5\n", ["--header"]),
+    "no header, of texts and numbers": ("x,1.5\ny,2.5\nx,3\n", ["--no-header"]),
     "separator": ("a;b,c;d\n1;2,3;4\n5;6,7;8\n", ["--separator", ";"]),
     "blanks": ("a b\n1 2\n3 4\n", ["--separator", " "]),
     "decimal comma": ("a;b\n1,234;2\n2,345;3\n", ["--decimal", ","]),
@@ -385,3 +394,24 @@ def test_whole_numbers_of_any_size_are_read_alike_from_text_and_parquet(tmp_path
     found = [read_table(tmp_path / name).numbers("a").tolist() for name in ("p.csv", "p.parquet")]
     assert found[0] == found[1] == [float(2**53 + 1), float(2**62 + 3), 5.0]
     assert np.array_equal(read_pair(tmp_path / "p.parquet").X_p, read_pair(tmp_path / "p.csv").X_p)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_rows_below_blank_lines_and_a_first_line_are_all_there(header: bool, tmp_path: Path) -> None:
+    path = file(tmp_path, "\n \n" + ("1,x\n" if header else "") + "2,y\n\n3,z\n")
+    table = read_table(path, How(header=header))
+    name = "1" if header else "column1"
+    assert table.columns[0] == name
+    assert table.numbers(name).tolist() == [2, 3]
+    assert table.row(0) == 1
+
+
+def test_a_first_line_of_names_with_a_number_above_texts_is_a_header(tmp_path: Path) -> None:
+    assert read_table(file(tmp_path, "a,1\n2,x\n3,4\n5,y\n")).columns == ("a", "1")
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "hex", "zlib", "nope"])
+@pytest.mark.parametrize("name", ["p.csv", "p.txt"])
+def test_what_is_no_encoding_of_texts_is_refused(encoding: str, name: str, tmp_path: Path) -> None:
+    path = file(tmp_path, PLAIN, name)
+    refused(check(path, "--encoding", encoding), f"unknown encoding {encoding!r}; expected one such as utf-8")

@@ -9,6 +9,7 @@ import codecs
 import csv
 import re
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ _BEGINNINGS = (
     (b"SQLite format 3", "an SQLite database", "export its table as CSV"),
     (b"\x80\x04", "a pickle", "write the table as CSV or Parquet; puoc reads no pickle"),
 )
+_EMPTY_LINES = re.compile(r"([ \t]*(\r\n|\r|\n))*")
 _COMMA = re.compile(r"[+-]?\d*,\d+")
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -40,18 +42,25 @@ class Layout(NamedTuple):
     separator: str
     decimal: str
     columns: tuple[str, ...]
-    header: bool
+    before: int  # lines before the first row: empty ones, and the names of the columns
     first_line: str
 
 
-def layout_of(path: Path, how: How) -> Layout:
+def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layout:
     """Look at the first lines of a delimited file.
+
+    Parameters
+    ----------
+    wanted : the columns that will be used; names of others may be lacking or stand twice. Absent: all.
 
     Raises
     ------
     ValueError : no text, empty, no or doubtful separator, header or decimal sign, columns without or with equal names.
     """
     encoding, text = _text(path, how)
+    empty = _EMPTY_LINES.match(text)
+    assert empty is not None, "it matches nothing, too"
+    text = text[empty.end() :]
     lines = text.splitlines()
     first = next((line for line in lines if line.strip()), "")
     if not first:
@@ -60,13 +69,18 @@ def layout_of(path: Path, how: How) -> Layout:
         raise ValueError(f"{path}: a web page or XML in place of a table; its first line is {shown(first)}")
     separator = how.separator or _separator(path, text, first)
     rows = _parsed(text, separator)
-    columns = tuple(unicodedata.normalize("NFC", name.strip()) for name in rows[0])
+    columns = tuple(map(plain_name, rows[0]))
     header = how.header if how.header is not None else _header(path, rows, first)
     if not header:
         columns = tuple(f"column{number}" for number in range(1, len(columns) + 1))
-    _check_names(path, columns, first, how)
+    _check_names(path, columns, first, how, wanted)
     decimal = how.decimal or _decimal(path, rows[1:] if header else rows, first)
-    return Layout(encoding, separator, decimal, columns, header, first)
+    return Layout(encoding, separator, decimal, columns, len(empty[0].splitlines()) + header, first)
+
+
+def plain_name(name: object) -> str:
+    """A column's name without blanks around it, with composed letters."""
+    return unicodedata.normalize("NFC", str(name).strip())
 
 
 def shown(line: str) -> str:
@@ -84,6 +98,7 @@ def _text(path: Path, how: How) -> tuple[str, str]:
             raise ValueError(f"{path}: {what} in place of a table; expected CSV, TSV or Parquet. Please {advice}")
     encoding = how.encoding or next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
     try:
+        "".encode(encoding)  # which only encodings of texts can
         decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)()
         text = decoder.decode(head, final=whole)
     except LookupError:
@@ -138,22 +153,36 @@ def _one_column(path: Path, text: str, first: str) -> str:
 
 
 def _header(path: Path, rows: list[list[str]], first: str) -> bool:
-    if not all(_NUMBER.fullmatch(cell.strip()) for cell in rows[0]):
+    numbers = [place for place, cell in enumerate(rows[0]) if _NUMBER.fullmatch(cell.strip())]
+    if len(numbers) == len(rows[0]):
+        what = f"the first line holds numbers alone, {shown(first)}"
+    elif doubtful := [place for place in numbers if _mostly_numbers(rows[1:], place)]:
+        number = rows[0][doubtful[0]].strip()
+        what = f"the first line, {shown(first)}, holds the number {number!r}, and the lines below hold numbers there"
+    else:
         return True
     raise ValueError(
-        f"{path}: the first line holds numbers alone, {shown(first)}. If it is a row, say --no-header; if these are "
-        "the names of the columns, say --header"
+        f"{path}: {what}. If it is a row, say --no-header; if these are the names of the columns, say --header"
     )
 
 
-def _check_names(path: Path, columns: tuple[str, ...], first: str, how: How) -> None:
-    twice = sorted({name for name in columns if columns.count(name) > 1 and name})
+def _mostly_numbers(rows: list[list[str]], place: int) -> bool:
+    cells = [cell for row in rows if len(row) > place and (cell := row[place].strip())]
+    return 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) > len(cells)
+
+
+def _check_names(
+    path: Path, columns: tuple[str, ...], first: str, how: How, wanted: Sequence[str] | None = None
+) -> None:
+    twice = sorted({name for name in columns if columns.count(name) > 1 and name and (not wanted or name in wanted)})
     if twice:
         places = [str(place) for place, name in enumerate(columns, start=1) if name == twice[0]]
         raise ValueError(
             f"{path}: the column {twice[0]!r} stands {len(places)} times (columns {', '.join(places)}); expected each "
             f"name once. The first line is {shown(first)}"
         )
+    if wanted:
+        return
     if columns.count("") > 1:
         raise ValueError(
             f"{path}: {columns.count('')} columns have no name, column {columns.index('') + 1} among them; give them "

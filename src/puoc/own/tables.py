@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puoc.own.how import How
-from puoc.own.layout import layout_of, shown
+from puoc.own.layout import layout_of, plain_name, shown
 from puoc.own.values import numbers_of, texts_of
 
 _BYTES = 1 << 23  # of delimited text parsed at once
@@ -116,7 +116,7 @@ def stream_table(
 def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
     from pyarrow import csv
 
-    layout = layout_of(path, how)
+    layout = layout_of(path, how, columns)
     _check_there(path, layout.columns, columns)
     try:
         reader = csv.open_csv(
@@ -126,7 +126,7 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
                 block_size=_BYTES,
                 encoding=layout.encoding,
                 column_names=list(layout.columns),
-                skip_rows_after_names=int(layout.header),
+                skip_rows_after_names=layout.before,
             ),
             csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True),
             csv.ConvertOptions(
@@ -157,31 +157,33 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
 
     try:
         file = ParquetFile(path)
-        names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        written = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        names = list(map(plain_name, written))
+        twice = sorted({name for name in names if names.count(name) > 1 and (columns is None or name in columns)})
         if twice:
             raise ValueError(f"{path}: the column {twice[0]!r} stands {names.count(twice[0])} times; expected once")
-        nested = [name for name in names if pa.types.is_nested(file.schema_arrow.field(name).type)]
-        if nested and (columns is None or set(nested) & set(columns)):
-            kind = file.schema_arrow.field(nested[0]).type
-            raise ValueError(f"{path}: column {nested[0]!r} holds {kind}; expected numbers, texts or truth values")
         _check_there(path, names, columns)
+        used = {name: own for name, own in zip(names, written, strict=True) if columns is None or name in columns}
+        for name, own in used.items():
+            kind = file.schema_arrow.field(own).type
+            if pa.types.is_nested(kind):
+                raise ValueError(f"{path}: column {name!r} holds {kind}; expected numbers, texts or truth values")
         start = 0
-        for batch in file.iter_batches(AT_ONCE, columns=list(columns or names)):
+        for batch in file.iter_batches(AT_ONCE, columns=list(used.values())):
             yield RawTable(str(path), _plain(pa.Table.from_batches([batch])), start=start)
             start += batch.num_rows
         if start == 0:
-            yield RawTable(str(path), _plain(file.schema_arrow.empty_table().select(list(columns or names))))
+            yield RawTable(str(path), _plain(file.schema_arrow.empty_table().select(list(used.values()))))
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: begins as a Parquet file but is none ({error}); write it again") from error
 
 
 def _plain(cells: pa.Table) -> pa.Table:
     kinds = [
-        pa.field(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        pa.field(plain_name(field.name), field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
         for field in cells.schema
     ]
-    return cells.cast(pa.schema(kinds))
+    return cells.rename_columns([field.name for field in kinds]).cast(pa.schema(kinds))
 
 
 def _check_there(path: Path, found: Sequence[str], wanted: Sequence[str] | None) -> None:
