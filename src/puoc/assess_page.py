@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from puoc.assess import Assessment
 from puoc.own import Column
+
+_OURS: Final = b"<title>puoc assess: "  # near the beginning of every page
+_BEGINNING: Final = 1000  # bytes
 
 
 def page(found: Assessment, files: Mapping[str, str | None], profile: Sequence[Column], reading: Sequence[str]) -> str:
@@ -29,3 +35,38 @@ def page(found: Assessment, files: Mapping[str, str | None], profile: Sequence[C
     by_family = list(zip(found.evidence.gained, found.worth, strict=True))
     context = {"found": found, "by_family": by_family, "files": files, "profile": profile, "reading": reading}
     return environment.get_template("assess.html.j2").render(context)
+
+
+def check_place(path: Path, inputs: Iterable[Path]) -> None:
+    """Whether a page may be written there: a new file, an empty one, or an earlier page.
+
+    Raises
+    ------
+    ValueError : it is one of the files to read, another file, a folder, or where nothing can be written.
+    """
+    try:
+        if path.exists():
+            _check_replaceable(path, inputs)
+        with tempfile.TemporaryFile(dir=_nearest(path.absolute().parent)):
+            pass
+    except OSError as error:
+        raise ValueError(f"--html: {path} cannot be written ({error}); name another place") from error
+
+
+def _check_replaceable(path: Path, inputs: Iterable[Path]) -> None:
+    if path.is_dir():
+        raise ValueError(f"--html: {path} is a folder; expected a file, such as {path / 'assess.html'}")
+    if not path.is_file():
+        raise ValueError(f"--html: {path} is no plain file; name another one")
+    for one in inputs:
+        if one.exists() and path.samefile(one):
+            raise ValueError(f"--html: {path} is to be read from; name another file")
+    with path.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    if beginning and _OURS not in beginning:
+        raise ValueError(f"--html: {path} is there already and no page of puoc assess; name another file")
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself, or of those above it the nearest that is there."""
+    return next(one for one in (folder, *folder.parents) if one.exists())

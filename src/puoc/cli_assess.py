@@ -23,12 +23,13 @@ def assess(
     json: Annotated[
         bool, typer.Option("--json", help="Print the whole answer as JSON; its key `answer` is the word.")
     ] = False,
-    html: Annotated[Path, typer.Option(help="The page to write.")] = Path("assess.html"),
+    html: Annotated[Path, typer.Option(help="The page; replaces an earlier one only.")] = Path("assess.html"),
     kind: Annotated[str | None, typer.Option(help="table, images or texts; else by what the path is.")] = None,
     text: Annotated[str | None, typer.Option(help="The column that holds the texts.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
     category: Annotated[list[str] | None, typer.Option(help="A column to read as categories.")] = None,
     missing: Annotated[list[str] | None, typer.Option(help="A text that means: no value.")] = None,
+    pixels: Annotated[int | None, typer.Option(help="Side to which pictures are resized.")] = None,
     separator: Annotated[str | None, typer.Option(help="Between columns, where the file leaves a doubt.")] = None,
     decimal: Annotated[str | None, typer.Option(help="Decimal sign, . or , where the file leaves a doubt.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Of text files, if it is not UTF-8.")] = None,
@@ -37,11 +38,14 @@ def assess(
 ) -> None:
     """Tell by your own data whether OC, PU-OC or PU methods can be trusted, with the evidence."""
     with asked_wrongly():
+        from puoc.assess_page import check_place, page
         from puoc.own import read_pair
 
+        check_place(html, [path for path in (positives, unlabelled, incoming) if path is not None])
         columns = {"drop": tuple(drop or ()), "category": tuple(category or ()), "missing": tuple(missing or ())}
         layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
-        pair = read_pair(positives, unlabelled, _how({"kind": kind, "text": text, **columns, **layout}))
+        how = _how({"kind": kind, "text": text, "pixels": pixels, **columns, **layout})
+        pair = read_pair(positives, unlabelled, how)
         later = None if incoming is None else pair.read(incoming)
         from puoc.assess import assess as assess_rows
 
@@ -54,7 +58,6 @@ def assess(
         "unlabelled": str(unlabelled),
         "incoming": str(incoming) if incoming else None,
     }
-    from puoc.assess_page import page
     from puoc.files import write_bytes
 
     with storage_refused():

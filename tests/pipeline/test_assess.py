@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from own_files import puoc, refused
+from PIL import Image
 from typer.testing import CliRunner, Result
 
 from puoc.assess import assess, decide
 from puoc.assess_input import checked
-from puoc.assess_page import page
+from puoc.assess_page import check_place, page
 from puoc.cli import app
 from puoc.cli_assess import _tell
 from puoc.crossed import crossed
@@ -98,6 +100,51 @@ def test_odd_input_is_refused_in_words_and_nothing_is_written(ask: Ask, tmp_path
     assert done.exit_code == 2, done.output
     assert expected in done.output.replace("\n", " ")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_the_page_replaces_no_file_but_an_earlier_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    p = Path("p.csv")
+    p.write_text("a\n1\n")
+    Path("linked.html").symlink_to(p)
+    Path("folder").mkdir()
+    Path("notes.html").write_text("<!DOCTYPE html>\n<title>my notes</title>")
+    Path("null").symlink_to("/dev/null")
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.suffix}
+    for html, expected in (
+        ("p.csv", "is to be read from"),
+        ("linked.html", "is to be read from"),
+        ("folder", "is a folder; expected a file, such as folder/assess.html"),
+        ("notes.html", "is there already and no page of puoc assess"),
+        ("null", "is no plain file"),
+        ("p.csv/page.html", "cannot be written"),
+        ("/proc/page.html", "cannot be written"),
+    ):
+        refused(puoc("assess", "--positives", p, "--unlabelled", "u.csv", "--html", html), f"--html: {html} {expected}")
+    assert {path: path.read_bytes() for path in before} == before
+    assert len(list(tmp_path.iterdir())) == 5
+    earlier = page(decide(evidence(0.05, 0.001, (0.4, 0.6))), {}, [], [])
+    for name, content in (("earlier.html", earlier), ("empty.html", ""), ("new/page.html", None)):
+        if content is not None:
+            Path(name).write_text(content)
+        check_place(Path(name), [p])
+    assert not Path("new").exists()
+
+
+def test_pictures_of_two_sizes_are_brought_to_one_by_the_option_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for folder, n in (("p", 19), ("u", 21)):
+        Path(folder).mkdir()
+        for i in range(n):
+            pixels = rng.integers(256, size=(8 + i % 2, 9), dtype=np.uint8)
+            Image.fromarray(pixels).save(f"{folder}/{i:02d}.png")
+    files = ("--positives", "p", "--unlabelled", "u")
+    refused(puoc("assess", *files), "say --pixels N")
+    refused(puoc("assess", *files, "--pixels", "8"), "got 19 labelled positives")  # read whole, then counted
+    refused(puoc("assess", *files, "--pixels", "0"), "--pixels: got 0; expected")
 
 
 def test_arrays_that_no_file_would_give_are_refused_too() -> None:
