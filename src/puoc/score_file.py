@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,8 +56,10 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
     threshold, marks = model.meta["threshold"], "; ".join(model.meta["marks"])
     rows = positive = 0
+    prepared = aligned(_counted(blocks, met), modelfile.CHUNK)
+    first = list(islice(prepared, 1))  # a file that does not fit is refused before anything is written
     with _writer(out, _schema(names is not None, threshold, marks)) as write:
-        for X in aligned(_counted(blocks, met), modelfile.CHUNK):
+        for X in chain(first, prepared):
             scores = modelfile.score(model, X)
             columns: dict[str, Any] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
             if names is not None:
@@ -96,14 +99,7 @@ def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:
 
 def _counted(blocks: Iterable[Block], met: Counter[str]) -> Iterator[Array]:
     for block in blocks:
-        met.update({f"missing values in {name!r}": n for name, n in block.missing.items()})
-        met.update(
-            {
-                name if " " in name else f"values of {name!r} that training did not have": n
-                for name, n in block.unknown.items()
-                if n
-            }
-        )
+        met.update(block.said())
         yield block.X
 
 

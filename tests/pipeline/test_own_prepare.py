@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -96,3 +97,92 @@ def test_texts_are_prepared_as_scikit_learn_does_and_survive_json(tmp_path: Path
     pd.DataFrame({"n": range(6), "said": texts}).to_csv(tmp_path / "p.csv", index=False)
     column = read_pair(tmp_path / "p.csv", None, How(words=5, text="said"))
     assert np.array_equal(column.X_p, pair.X_p)
+
+
+#: A column as it stands in a file. What it becomes in a frame differs: numbers, truth values, texts, NaN.
+COLUMNS = {
+    "texts": ["x", "y", "x", "zz"],
+    "whole numbers": ["1", "2", "1", "3"],
+    "leading zeros": ["01", "02", "01", "10"],
+    "decimal places": ["1.0", "2.5", "1.0", "-3.0"],
+    "whole numbers and a missing one": ["1", "2", "1", ""],
+    "leading zeros and a missing one": ["01", "02", "01", "NA"],
+    "texts and a missing one": ["x", "y", "x", ""],
+    "truth values": ["True", "False", "True", "False"],
+    "truth values and a missing one": ["TRUE", "false", "TRUE", ""],
+    "numbers and texts": ["1", "x", "01", "1"],
+    "exponents": ["1e3", "2E-1", "1e3", "+5"],
+    "a marked one": ["7", "1", "7", "99"],
+    "a marked one with zeros": ["007", "1", "007", "99"],
+    "more digits than a float has": ["12345678901234567890", "5", "12345678901234567890", "6"],
+}
+NAMES = {"plain": "a", "blanks around": " a ", "a decomposed letter": "gro\u0308\u00dfe", "a blank within": "is new"}
+
+
+@pytest.mark.parametrize("cells", COLUMNS.values(), ids=COLUMNS.keys())
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
+def test_a_frame_that_pandas_read_is_prepared_as_its_file(cells: list[str], name: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(f"{name},n\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
+    frame = pd.read_csv(path)
+    plain = unicodedata.normalize("NFC", name.strip())
+    for category in ((plain,), ()):
+        try:
+            pair = read_pair(path, None, How(category=category, missing=("99",)))
+        except ValueError:
+            assert cells == COLUMNS["numbers and texts"]
+            assert not category
+            continue
+        assert np.array_equal(pair.preparing.from_frame(frame).X, pair.X_p)
+        frame.to_parquet(tmp_path / "p.parquet")
+        assert np.array_equal(pair.read(tmp_path / "p.parquet").X, pair.X_p)
+
+
+def test_categories_that_are_one_number_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("a,n\n1,1\n01,2\n1.0,3\n")
+    preparing = read_pair(path, None, How(category=("a",))).preparing
+    with pytest.raises(ValueError, match=r"'a' holds numbers, and the categories .* are one number"):
+        preparing.from_frame(pd.read_csv(path))
+    texts = pd.read_csv(path, dtype={"a": str})
+    assert np.array_equal(preparing.from_frame(texts).X, read_pair(path, None, How(category=("a",))).X_p)
+
+
+def test_a_frame_with_other_columns_is_refused(files) -> None:
+    preparing = read_pair(files[0]).preparing
+    frame = pd.read_csv(files[0])
+    with pytest.raises(ValueError, match="the frame: column 'stadt' is not there"):
+        preparing.from_frame(frame.drop(columns="stadt"))
+    with pytest.raises(ValueError, match="the frame: column 'stadt' stands 2 times"):
+        preparing.from_frame(frame.assign(**{"stadt ": "x"}))
+
+
+@pytest.mark.parametrize("column", [None, "said"])
+def test_texts_of_a_frame_are_prepared_as_those_of_a_file(column: str | None, tmp_path: Path) -> None:
+    texts = ["nan is not a number", "NA", "", "none of it", "gone", "null", "a dog"]
+    frame = pd.DataFrame({"said": texts})
+    if column is None:
+        path = tmp_path / "p.txt"
+        path.write_text("\n".join(texts) + "\n")
+    else:
+        path = tmp_path / "p.csv"
+        frame.assign(n=range(7)).to_csv(path, index=False)
+    pair = read_pair(path, None, How(text=column, missing=("gone",)))
+    assert np.array_equal(pair.preparing.from_frame(frame).X, pair.X_p)
+    streamed = np.concatenate([block.X for block in pair.preparing.stream(path, How(), 2)])
+    assert np.array_equal(streamed, pair.X_p)
+    absent = pd.DataFrame({"said": pd.Series(["a dog", None, np.nan, pd.NA], dtype=object)})
+    assert not pair.preparing.from_frame(absent).X[1:].any()
+    if column:
+        assert np.array_equal(pair.preparing.from_frame(pd.read_csv(path)).X, pair.X_p)
+    with pytest.raises(ValueError, match=f"the frame: column '{column or 'text'}' is not there"):
+        pair.preparing.from_frame(pd.DataFrame({"one": texts, "two": texts}))
+
+
+def test_a_model_of_lines_takes_no_table_for_lines(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("a dog\nthe cat\n")
+    preparing = read_pair(tmp_path / "p.txt").preparing
+    for name in ("p.csv", "p.parquet", "p"):
+        (tmp_path / name).write_text("text\na dog\n")
+        with pytest.raises(ValueError, match=rf"{name}: the model was trained on texts, one a line; expected a file"):
+            list(preparing.stream(tmp_path / name, How()))

@@ -16,9 +16,9 @@ from puoc.own.columns import Column, profile_of
 from puoc.own.how import How
 from puoc.own.labels import labels_of
 from puoc.own.pictures import PicturePreparing, RawPictures, fit_pictures, list_pictures
-from puoc.own.preparing import Block, TablePreparing, fit_table
+from puoc.own.preparing import TablePreparing, fit_table
 from puoc.own.tables import RawTable, read_table
-from puoc.own.texts import RawTexts, TextPreparing, fit_texts, read_texts
+from puoc.own.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
 
 Raw = RawTable | RawTexts | RawPictures
 #: The fitted way from a file to rows, as a model file holds it.
@@ -118,6 +118,8 @@ def read_pair(
         P, U = read_raw(Path(positives), how), read_raw(Path(unlabelled), how) if unlabelled is not None else None
         P, U = (_without_label(part, how) if part is not None else None for part in (P, U))
         assert P is not None
+        if U is not None:
+            _same_kind(U, P)
     P, held = _withheld(P, withhold, seed)
     training = [P] if U is None or from_positives else [P, U]
     preparing, profile = _fit(training, how)
@@ -146,8 +148,7 @@ def _plain(table: RawTable, how: How) -> RawTable | RawTexts:
     """The rows themselves: of a table that holds texts, the texts."""
     if how.text is None:
         return table
-    cells = table.texts(how.text, how.missing).to_pylist()
-    return RawTexts(table.where, [text or "" for text in cells], table.numbers_in_file)
+    return texts_in(table, how.text, how.missing)
 
 
 def _withheld(raw: Any, share: float, seed: int) -> tuple[Any, Any | None]:
@@ -173,9 +174,6 @@ def _fit(training: Sequence[Any], how: How) -> tuple[Any, list[Column]]:
     if isinstance(training[0], RawTable):
         profile = profile_of(training, how)
         return fit_table(training, profile, how), profile
-    kinds = {type(part) for part in training}
-    if len(kinds) > 1:
-        raise ValueError(f"{training[0].where} and {training[1].where} are of different kinds; say --kind")
     return (fit_texts if isinstance(training[0], RawTexts) else fit_pictures)(training, how), []
 
 
@@ -198,15 +196,17 @@ def _joined(parts: Sequence[Any], where: str) -> Any:
 
 
 def _rows(preparing: Any, raw: Any, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
+    _same_kind(raw, preparing)
     block = preparing.apply(raw)
-    return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *said_of(block, raw.where)))
+    said = [f"{raw.where}: {n} {what}" for what, n in block.said().items()]
+    return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *said))
 
 
-def said_of(block: Block, where: str) -> list[str]:
-    """What was met in preparing rows, in words."""
-    said = [f"{where}: {n} missing values in {name!r}" for name, n in block.missing.items()]
-    return said + [
-        f"{where}: {n} {name}" if " " in name else f"{where}: {n} values of {name!r} that training did not have"
-        for name, n in block.unknown.items()
-        if n
-    ]
+def _same_kind(raw: Raw, other: Any) -> None:
+    """Refuse rows of another kind than other rows, or than those that a model was trained on."""
+    if raw.kind != other.kind:
+        where = getattr(other, "where", "the training rows")
+        raise ValueError(
+            f"{raw.where} is read as {raw.kind}, and {where} as {other.kind}; expected the same: say --kind table, "
+            "images or texts, or give both in one form"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ _GREY, _DEEP = {"1", "L", "LA"}, {"I;16", "I;16B", "I", "F"}
 class RawPictures:
     """The pictures of a folder, by name."""
 
+    kind: ClassVar[Literal["images"]] = "images"
     where: str
     paths: list[Path]
     others: int = 0  # files that are no pictures by their names

@@ -19,8 +19,9 @@ from pydantic import Field
 from puoc.estimator import Array
 from puoc.own.columns import Column
 from puoc.own.how import How, Scaling
+from puoc.own.layout import plain_name
 from puoc.own.tables import AT_ONCE, RawTable, stream_table
-from puoc.own.values import NotNumbers
+from puoc.own.values import NotNumbers, number_in
 from puoc.records import Record
 
 
@@ -77,13 +78,32 @@ class CategoryColumn(Record):
         """The column's features, (n, number of values) float64, each 0 or 1."""
         cells = table.texts(self.name, missing)
         absent = np.asarray(pc.is_null(cells), dtype=np.bool_)
-        places = pc.index_in(cells, pa.array(self.values, pa.string()))
+        known: Any = pa.array(self.values, pa.string())
+        if table.holds_numbers(self.name):  # 01 or 1.0 of a text file, read by another program
+            cells, known = pc.cast(cells, pa.float64()), self._as_numbers(table.where)
+        places = pc.index_in(cells, known, skip_nulls=True)
         codes = np.asarray(pc.fill_null(places, len(self.values)), dtype=np.int64)
         hot = np.zeros((len(codes), len(self.values) + 1))
         hot[np.arange(len(codes)), codes] = 1
         hot[:, -1] = absent
         unknown = int((codes == len(self.values)).sum() - absent.sum())
         return Block(hot if self.indicator else hot[:, :-1], {self.name: int(absent.sum())}, {self.name: unknown})
+
+    def _as_numbers(self, where: str) -> Any:
+        """The categories as numbers, null where one is none."""
+        found: dict[float, str] = {}
+        for value in self.values:
+            number = number_in(value.replace(",", "."))
+            if number is None:
+                continue
+            if number in found:
+                raise ValueError(
+                    f"{where}: column {self.name!r} holds numbers, and the categories {found[number]!r} and {value!r} "
+                    "of the training rows are one number; expected texts, as by pandas.read_csv(..., dtype=str)"
+                )
+            found[number] = value
+        names = {value: number for number, value in found.items()}
+        return pa.array([names.get(value) for value in self.values], pa.float64())
 
 
 class Block(NamedTuple):
@@ -92,6 +112,13 @@ class Block(NamedTuple):
     X: Array  # (n, d)
     missing: dict[str, int]  # values that were missing, by column
     unknown: dict[str, int]  # categories that training did not have, by column
+    wordless: int = 0  # texts without a known word
+
+    def said(self) -> dict[str, int]:
+        """What was met in words, with its count."""
+        found = {f"missing values in {name!r}": n for name, n in self.missing.items()}
+        found |= {f"values of {name!r} that training did not have": n for name, n in self.unknown.items()}
+        return {what: n for what, n in (found | {"texts without a known word": self.wordless}).items() if n}
 
 
 class TablePreparing(Record):
@@ -155,11 +182,7 @@ class TablePreparing(Record):
 
     def from_frame(self, frame: Any) -> Block:
         """Prepare a pandas DataFrame with the columns of the file, as MLflow hands it over. Raises as ``apply``."""
-        lacking = [name for name in self.names if name not in frame.columns]
-        if lacking:
-            raise ValueError(f"the frame has no column {', '.join(map(repr, lacking))}; it has {list(frame.columns)}")
-        cells = pa.table({name: _cells(frame[name]) for name in self.names})
-        return self.apply(RawTable("the frame", cells))
+        return self.apply(raw_of(frame, self.names))
 
 
 def fit_table(tables: Sequence[RawTable], profile: Sequence[Column], how: How) -> TablePreparing:
@@ -192,9 +215,22 @@ def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn |
     return NumberColumn(**common, scaling=how.scaling, minus=minus, times=times)
 
 
+def raw_of(frame: Any, columns: Sequence[str]) -> RawTable:
+    """Columns of a DataFrame as of a file. Raises ValueError where one is not there, or stands twice."""
+    names = list(map(plain_name, frame.columns))
+    lacking = [name for name in columns if names.count(name) != 1]
+    if lacking:
+        times = f"stands {names.count(lacking[0])} times" if lacking[0] in names else "is not there"
+        raise ValueError(
+            f"the frame: column {lacking[0]!r} {times}, expected once; it has {', '.join(map(repr, names))}"
+        )
+    return RawTable("the frame", pa.table({name: _cells(frame.iloc[:, names.index(name)]) for name in columns}))
+
+
 def _cells(series: Any) -> Any:
     if series.dtype == object:
-        return pa.array([None if value is None or value != value else str(value) for value in series], pa.string())
+        cells = zip(series, series.isna(), strict=True)
+        return pa.array([None if absent else str(value) for value, absent in cells], pa.string())
     return pa.Array.from_pandas(series)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puoc.own.how import How
 from puoc.own.layout import layout_of, plain_name, shown
-from puoc.own.values import numbers_of, texts_of
+from puoc.own.values import is_number, numbers_of, texts_of
 
 _BYTES = 1 << 23  # of delimited text parsed at once
 AT_ONCE = 1 << 16  # rows of a block
@@ -23,6 +23,7 @@ AT_ONCE = 1 << 16  # rows of a block
 class RawTable:
     """Rows of a file: texts where the file is text, typed columns where it is Parquet."""
 
+    kind: ClassVar[Literal["table"]] = "table"
     where: str  # names the file in errors
     cells: pa.Table
     decimal: str = "."
@@ -45,6 +46,10 @@ class RawTable:
     def numbers(self, column: str, missing: Sequence[str] = ()) -> Any:
         """A column's cells as float64 (n,), NaN where missing. Raises NotNumbers."""
         return numbers_of(_whole(self.cells[column]), self.decimal, missing)
+
+    def holds_numbers(self, column: str) -> bool:
+        """Whether a column's cells are numbers by their type, not texts."""
+        return is_number(self.cells[column].type)
 
     def row(self, index: int) -> int:
         """The number in the file of a row: 1 is the first below the header."""

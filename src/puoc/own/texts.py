@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
 from puoc.own.how import How
-from puoc.own.preparing import Block
-from puoc.own.tables import stream_table
+from puoc.own.preparing import Block, raw_of
+from puoc.own.tables import RawTable, stream_table
 from puoc.records import Record
 
 AT_ONCE = 1 << 12  # texts of a block
@@ -24,9 +24,9 @@ AT_ONCE = 1 << 12  # texts of a block
 class RawTexts:
     """Texts of a file, in its order; an empty one stays."""
 
+    kind: ClassVar[Literal["texts"]] = "texts"
     where: str
     texts: list[str]
-
     numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
 
     def __len__(self) -> int:
@@ -51,6 +51,7 @@ class TextPreparing(Record):
     words: tuple[str, ...]
     idf: tuple[float, ...]
     column: str | None = None  # of a table; absent: a line is a text
+    missing: tuple[str, ...] = ()  # further texts in a table for a value that is not there
     dtype: Literal["float32"] = "float32"
     scale: float = 1.0
 
@@ -80,11 +81,15 @@ class TextPreparing(Record):
         if not raw.texts:  # which the library refuses
             return Block(np.zeros((0, *self.shape), dtype=np.float32), {}, {})
         X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
-        return Block(X, {}, {"texts without a known word": int((~X.any(axis=1)).sum())})
+        return Block(X, {}, {}, int((~X.any(axis=1)).sum()))
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
-        """Prepare a file block by block. Raises ValueError as the reader."""
-        for part in stream_texts(path, how, self.column, at_once):
+        """Prepare a file block by block. Raises ValueError as the reader, or for a table where lines are texts."""
+        if self.column is None and how.kind != "texts" and path.suffix.lower() != ".txt":
+            raise ValueError(
+                f"{path}: the model was trained on texts, one a line; expected a file whose name ends in .txt"
+            )
+        for part in stream_texts(path, how.model_copy(update={"missing": self.missing}), self.column, at_once):
             yield self.apply(part)
 
     def example(self) -> Any:
@@ -94,9 +99,29 @@ class TextPreparing(Record):
         return pd.DataFrame({self.column or "text": [self.words[0]]})
 
     def from_frame(self, frame: Any) -> Block:
-        """Prepare texts of a DataFrame with one column, or with the column that the model was trained on."""
-        column = self.column if self.column in frame.columns else frame.columns[0]
-        return self.apply(RawTexts("the frame", ["" if text is None else str(text) for text in frame[column]]))
+        """Prepare texts of a DataFrame with one column, or with the column that the model was trained on.
+
+        Raises
+        ------
+        ValueError : several columns, none of them the one of the training rows.
+        """
+        column = self.column or "text"
+        if frame.shape[1] == 1:
+            frame = frame.set_axis([column], axis=1)
+        raw = raw_of(frame, [column])
+        if self.column is not None:
+            return self.apply(texts_in(raw, column, self.missing))
+        lines = raw.cells[column].to_pylist()  # a line is a text whatever stands in it
+        return self.apply(RawTexts(raw.where, ["" if line is None or line != line else str(line) for line in lines]))
+
+
+def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
+    """The texts in a column of a table, empty where one is missing. Raises ValueError where it has no such column."""
+    if column not in table.columns:
+        has = ", ".join(map(repr, table.columns))
+        raise ValueError(f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text")
+    cells = table.texts(column, missing).to_pylist()
+    return RawTexts(table.where, [text or "" for text in cells], table.numbers_in_file)
 
 
 def read_texts(path: Path, how: How | None = None) -> RawTexts:
@@ -118,7 +143,7 @@ def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONC
     """The same in blocks. Raises ValueError as ``read_texts``."""
     if column is not None:
         for part in stream_table(path, how, [column], at_once):
-            yield RawTexts(str(path), [text or "" for text in part.texts(column, how.missing).to_pylist()])
+            yield RawTexts(str(path), texts_in(part, column, how.missing).texts)
         return
     encoding = how.encoding or "utf-8"
     try:
@@ -156,7 +181,7 @@ def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:
     except ValueError as error:
         raise ValueError(f"{parts[0].where}: no word of two letters or digits in {texts[:3]}") from error
     words = tuple(str(word) for word in fitted.get_feature_names_out())
-    return TextPreparing(words=words, idf=tuple(map(float, fitted.idf_)), column=how.text)
+    return TextPreparing(words=words, idf=tuple(map(float, fitted.idf_)), column=how.text, missing=how.missing)
 
 
 def _vectorizer(**more: Any) -> Any:

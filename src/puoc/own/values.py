@@ -54,7 +54,7 @@ def _present(column: Column, missing: Sequence[str]) -> Column:
     """A column of numbers with null for NaN and for those that mean a missing value; any other as it is."""
     if not is_number(column.type):
         return column
-    listed = [value for text in missing if (value := _float(text)) is not None]
+    listed = [value for text in missing if (value := number_in(text)) is not None]
     values = _floats(column)
     gone = pc.or_(pc.is_nan(values), pc.is_in(values, pa.array(listed, pa.float64())))
     return pc.if_else(gone, pa.scalar(None, column.type), column)
@@ -133,7 +133,8 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _float(text: str) -> float | None:
+def number_in(text: str) -> float | None:
+    """The number that a text is, if it is one."""
     try:
         return float(text)
     except ValueError:
