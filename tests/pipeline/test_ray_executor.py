@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -60,6 +61,8 @@ def test_two_actors_give_what_worker_processes_give(tmp_path: Path) -> None:
 
 
 def _do(job: str) -> int:
+    if job == "wait":
+        time.sleep(60)
     if job == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     if job == "refuse":
@@ -82,3 +85,16 @@ def test_actors_are_reused_replaced_when_they_die_and_stop_for_what_all_jobs_lac
         assert len(list(executor.run(["work"] * 4))) == 4
         with pytest.raises(OSError, match="No space left"):
             list(executor.run(["refuse"]))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_ray")
+def test_a_job_that_ray_ends_for_memory_is_one_that_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray is told that any use of memory is too much, so that its monitor ends what runs, as it does on a full node."""
+    from puoc.executors.ray import RayExecutor
+
+    monkeypatch.setenv("RAY_memory_usage_threshold", "0.0001")
+    monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "100")
+    with RayExecutor(1, _do) as executor:
+        outcomes = list(executor.run(["wait", "wait"]))
+    assert [type(outcome) for _, outcome in outcomes] == [Died, Died]

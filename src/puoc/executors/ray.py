@@ -130,10 +130,15 @@ class RayExecutor:
                 yield job, self._receive(reference, actor)
             tick()
 
+    def _gone(self) -> tuple[type[Exception], ...]:
+        """What Ray raises where an actor, its node or its answer is gone; being killed for memory is a kind apart."""
+        of = self.ray.exceptions
+        return of.RayActorError, of.OutOfMemoryError, of.NodeDiedError, of.WorkerCrashedError, of.ObjectLostError
+
     def _receive(self, reference: Any, actor: Any) -> Any:
         try:
             outcome = self.ray.get(reference)
-        except self.ray.exceptions.RayActorError:  # the actor or its node is gone
+        except self._gone():
             self._free.append(self._new())
             return Died(None)
         except self.ray.exceptions.RayTaskError as error:
