@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from collections.abc import Callable
 from hashlib import sha1, sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +187,60 @@ def test_what_cannot_be_had_keeps_nothing_else_from_being_brought(register: Regi
         write_fetched(["abnormal1001", "told", "digits"], tmp_path / "data", tmp_path / "work")
     assert [path.name for path in (tmp_path / "work").glob("*.json")] == ["digits.json"]
     assert (tmp_path / "data" / "digits" / "digits.csv.gz").exists()
+
+
+def zipped(*, encrypted: bool = False) -> bytes:
+    """A zip archive, whose only member may say that it is encrypted."""
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("op_spam_v1.4/negative_polarity/truthful_from_Web/fold1/t_hilton_1.txt", "a hotel " * 99)
+    content = bytearray(buffer.getvalue())
+    if encrypted:
+        content[6] |= 1
+        content[content.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(content)
+
+
+def spoilt(content: bytes) -> bytes:
+    """An archive with its directory, whose packed bytes are others."""
+    return content[:100] + bytes(byte ^ 0x5A for byte in content[100:104]) + content[104:]
+
+
+DAMAGED = {  # dataset, its file, what lies there
+    "a zip without its parts": (
+        "op_spam",
+        "op_spam/op_spam_v1.4.zip",
+        zipped()[:-22] + b"PK\x05\x06" + bytes(4) + bytes([9, 0, 9, 0, 9, 0]) + bytes(8),
+    ),
+    "a zip with other bytes": ("op_spam", "op_spam/op_spam_v1.4.zip", spoilt(zipped())),
+    "an encrypted zip": ("op_spam", "op_spam/op_spam_v1.4.zip", zipped(encrypted=True)),
+    "a field without an end": (
+        "op_spam",
+        "op_spam/deceptive-opinion.csv",
+        b'deceptive,hotel,polarity,source,text\n"' + b"x" * 200_000,
+    ),
+    "pictures for a bomb": ("elpv", "normal/bomb.png", None),
+    "labels without a number": ("elpv", "normal/labels.csv", b"images/cell0001.png\n"),
+    "labels of words": ("elpv", "normal/labels.csv", b"images/cell0001.png high mono\n"),
+}
+
+
+@pytest.mark.parametrize("where", ["mirror", "data"])
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_named_whatever_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, where: str
+) -> None:
+    dataset, file, content = DAMAGED[name]
+    if file == "normal/labels.csv":
+        where = "mirror"  # in data/ there are pictures alone
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    path = tmp_path / where / dataset / file
+    path.parent.mkdir(parents=True)
+    if content is None:
+        Image.new("L", (300, 300)).save(path)
+    else:
+        path.write_bytes(content)
+    folder, _, inside = file.partition("/")
+    with pytest.raises(FetchError, match=rf"{dataset}/{folder}.* cannot be read: .*\S") as raised:
+        ensure(dataset, tmp_path / "data", mirror=tmp_path / "mirror")
+    assert inside in str(raised.value)

@@ -72,8 +72,11 @@ def read_pictures(paths: Mapping[str, Path]) -> NDArray[Any]:
         raise ValueError("no pictures of cars")
     pictures = np.empty((len(paths), 3, _SIDE, _SIDE), dtype=np.uint8)
     for place, path in enumerate(paths.values()):
-        with Image.open(path) as opened:
-            resized = opened.convert("RGB").resize((_SIDE, _SIDE), Image.Resampling.BILINEAR)
+        try:
+            with Image.open(path) as opened:
+                resized = opened.convert("RGB").resize((_SIDE, _SIDE), Image.Resampling.BILINEAR)
+        except (Image.DecompressionBombError, SyntaxError) as error:  # the second: of a broken PNG
+            raise ValueError(f"{path.name}: {error}") from error
         pictures[place] = np.asarray(resized).transpose(2, 0, 1)
     return pictures
 

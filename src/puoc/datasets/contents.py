@@ -23,9 +23,9 @@ class HandedFile(RawFile):
 class ReadFile(HandedFile):
     """A file whose ``size`` and ``sha256`` are those of the array that ``read`` gives: its bytes, row by row.
 
-    Blanks, line ends or a picture's compression do not matter then, a changed value does. ``read`` raises ValueError
-    or OSError where the file is another one. An empty ``sha256`` is that of a file that nobody here has seen: it has to
-    be readable, no more.
+    Blanks, line ends or a picture's compression do not matter then, a changed value does. ``read`` may raise any kind
+    of error where the file is another one: what reads it differs by format. An empty ``sha256`` is that of a file that
+    nobody here has seen: it has to be readable, no more.
     """
 
     read: Callable[[Path], NDArray[Any]]

@@ -36,7 +36,10 @@ def members(n: int, probability: float, source: Path) -> Mapping[str, Path]:
     if not labels.is_file():
         return {path.name: path for path in source.iterdir() if path.suffix in (".jpg", ".png")}
     rows = [line.split() for line in labels.read_text(encoding="utf-8").splitlines() if line.strip()]
-    names = [row[0] for row in rows if float(row[1]) == probability]
+    try:
+        names = [row[0] for row in rows if float(row[1]) == probability]
+    except (IndexError, ValueError) as error:
+        raise ValueError(f"{labels.name}: {error}; expected a picture and its defect probability a line") from error
     names.sort(key=lambda name: sha1(name.encode(), usedforsecurity=False).hexdigest())
     return {Path(name).name: source / name for name in names[:n]}
 
@@ -55,16 +58,25 @@ def read_cells(folder: Path) -> NDArray[Any]:
 
     pictures = []
     for path in sorted(folder.iterdir(), key=lambda path: path.stem):
-        with Image.open(path) as opened:
-            picture: Image.Image = opened
-            if opened.mode != "L" or opened.size not in ((300, 300), (_SIDE, _SIDE)):
-                raise ValueError(f"{path.name} is {opened.mode} of {opened.size}, L of 200 or 300 pixels expected")
-            if opened.size != (_SIDE, _SIDE):
-                reduced = BytesIO()
-                opened.resize((_SIDE, _SIDE), Image.Resampling.LANCZOS).save(reduced, "JPEG", quality=88)
-                picture = Image.open(reduced)
-            pictures.append(np.asarray(picture))
+        try:
+            pictures.append(_read(path))
+        except (Image.DecompressionBombError, SyntaxError) as error:  # the second: of a broken PNG
+            raise ValueError(f"{path.name}: {error}") from error
     return np.array(pictures, dtype=np.uint8)
+
+
+def _read(path: Path) -> NDArray[Any]:
+    from PIL import Image
+
+    with Image.open(path) as opened:
+        picture: Image.Image = opened
+        if opened.mode != "L" or opened.size not in ((300, 300), (_SIDE, _SIDE)):
+            raise ValueError(f"{path.name} is {opened.mode} of {opened.size}, L of 200 or 300 pixels expected")
+        if opened.size != (_SIDE, _SIDE):
+            reduced = BytesIO()
+            opened.resize((_SIDE, _SIDE), Image.Resampling.LANCZOS).save(reduced, "JPEG", quality=88)
+            picture = Image.open(reduced)
+        return np.asarray(picture)
 
 
 def _folder(name: str, n: int, probability: float, sha256: str) -> ReadFolder:

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -58,15 +59,16 @@ def positive_reviews(folder: Path) -> list[Review]:
 
     Raises
     ------
-    ValueError : neither the table nor the archive, or a review of an unknown class, hotel or polarity.
+    ValueError : neither the table nor the archive, a damaged one, or a review of an unknown class, hotel or polarity.
     """
     found = members(folder)
-    if CSV in found:
-        reviews = list(_of_table(found[CSV]))
-    elif ZIP in found:
-        reviews = list(_of_archive(found[ZIP]))
-    else:
+    if not found:
         raise ValueError(f"{folder} holds neither {CSV} nor {ZIP}")
+    ((name, path),) = found.items()
+    try:
+        reviews = list(_of_table(path) if name == CSV else _of_archive(path))
+    except (csv.Error, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:  # of zip: encrypted too
+        raise ValueError(f"{name}: {error}") from error
     positive = [review for review in reviews if review.polarity == "positive"]
     return sorted(positive, key=lambda review: (_CLASSES.index(review.deceptive), review.fold, review.text))
 

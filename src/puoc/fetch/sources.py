@@ -116,7 +116,11 @@ def _copy(place: Path, raw: RawFile, to: Path) -> None:
         shutil.copyfile(place, to)
         return
     to.mkdir()
-    for name, file in raw.members(place).items():
+    try:
+        members = raw.members(place)
+    except ValueError as error:
+        raise FetchError(f"{place} cannot be read: {error}; {DAMAGED}") from error
+    for name, file in members.items():
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, to / name)
 

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -124,7 +125,7 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         )
         if not layout.binary and found.vector_size > 1 and np.ptp(found.vectors[-1]) == 0:
             raise ValueError("its last line has one value")  # gensim takes it for all values of the word
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, zlib.error) as error:
         raise FetchError(
             f"{path} is no whole file of word vectors ({error}); expected word2vec's binary form, or lines of a word "
             "and its values as GloVe and fastText write them"

@@ -47,8 +47,10 @@ def _found(path: Path, raw: RawFile, advice: str, where: str) -> Found:
         return Found(path.stat().st_size, hexdigest(path, "sha256"))
     try:
         values = raw.read(path)
-    except (ValueError, OSError) as error:
-        raise FetchError(f"{where} cannot be read: {error}; {advice}") from error
+    except MemoryError:  # says nothing of the file
+        raise
+    except Exception as error:  # a damaged file fails with whatever the library that reads its format raises
+        raise FetchError(f"{where} cannot be read: {error or type(error).__name__}; {advice}") from error
     content = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).data
     return Found(content.nbytes, sha256(content).hexdigest())
 
