@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,24 @@ def test_pictures_of_two_sizes_are_brought_to_one_by_the_option_that_is_named(
     refused(puoc("assess", *files), "say --pixels N")
     refused(puoc("assess", *files, "--pixels", "8"), "got 19 labelled positives")  # read whole, then counted
     refused(puoc("assess", *files, "--pixels", "0"), "--pixels: got 0; expected")
+
+
+@pytest.mark.parametrize("role", ["unlabelled", "incoming"])
+def test_rows_of_another_kind_than_the_positives_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(P, columns=list("abc")).to_csv("table.csv", index=False)
+    Path("texts.txt").write_text("".join(f"word number {i}\n" for i in range(30)))
+    Path("images").mkdir()
+    for i in range(3):
+        Image.fromarray(np.full((8, 8), 9 * i, dtype=np.uint8)).save(f"images/{i}.png")
+    given = {"table": "table.csv", "texts": "texts.txt", "images": "images"}
+    for kind, other in permutations(given, 2):
+        roles = {"positives": given[kind], "unlabelled": given[kind], role: given[other]}
+        words = [word for name, path in roles.items() for word in (f"--{name}", path)]
+        refused(puoc("assess", *words), "expected the same: say --kind")
+    assert not Path("assess.html").exists()
 
 
 def test_arrays_that_no_file_would_give_are_refused_too() -> None:
