@@ -57,15 +57,15 @@ def plan(
     params: Annotated[Path, typer.Option(help="The params file.")] = ROOT / "params.yaml",
 ) -> None:
     """Check params.yaml and write what it asks to work/plan."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         from puoc.params import read_params
         from puoc.plan import make_plan
 
         made = make_plan(read_params(params, ROOT))
-    if not check:
-        made.write(ROOT)
+        if not check:
+            made.write(ROOT)
     say(f"{params}: {_count(made.files, 'tables')} tables, {_count(made.files, 'tune')} sweeps, no fault")
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         from puoc.overview import describe
 
         for line in describe(made.files, ROOT):
@@ -80,7 +80,7 @@ def fetch(
     replace: Annotated[bool, typer.Option(help="Fetch again what lies in data/ but is not what it should be.")] = False,
 ) -> None:
     """Bring the raw data that the plan needs into data/."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.fetch import compare_with_dvc, write_fetched
         from puoc.fetch.vectors import word_vectors
@@ -104,7 +104,7 @@ def fetch(
 @app.command()
 def prepare() -> None:
     """Turn raw data into arrays with a digest, below work/prepared."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.fetch import ensure
         from puoc.files import read_json, write_json
@@ -130,7 +130,7 @@ def prepare() -> None:
 @app.command()
 def pending() -> None:
     """Write which failed fits are due for another attempt, so that DVC runs their stages."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.pipeline import pending as write_pending
 
@@ -148,7 +148,7 @@ def tune(entry: Entry) -> None:
 @app.command()
 def select() -> None:
     """Choose configurations by held-out positives and unlabelled rows: no negative label, no test row."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.select import select as write_selected
 
@@ -165,7 +165,7 @@ def run(table: Table) -> None:
 @app.command()
 def compare() -> None:
     """Means, significance and choices from results/, written to results/compare."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
 
@@ -178,7 +178,7 @@ def report(
     tracked: Annotated[bool, typer.Option("--track/--no-track", help="Bring MLflow into line as well.")] = True,
 ) -> None:
     """Write reports/index.html, after comparing what was not compared yet."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
         from puoc.pipeline import comparison_is_old
@@ -196,7 +196,7 @@ def report(
 def track() -> None:
     """Bring the MLflow store into line with the results, and register the best model of each scenario."""
     _bring_into_line()
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         from puoc.tracking import register_best
 
         best = register_best(ROOT)
@@ -208,7 +208,7 @@ def track() -> None:
 @app.command()
 def status() -> None:
     """Failed and missing rows, and what was not run; exit code 3 when failed rows stand."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.pipeline import standing
 
@@ -231,7 +231,7 @@ def status() -> None:
 @app.command()
 def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fits, or: all")]) -> None:
     """Allow quarantined fits one more attempt, made by the next dvc repro."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.ledger import Ledger
         from puoc.pipeline import allow_retry, standing
@@ -250,7 +250,7 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
 @app.command()
 def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) -> None:
     """Serve the MLflow UI on this machine alone (127.0.0.1)."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         from puoc.tracking import server_command
 
         command = server_command(ROOT, port)
@@ -259,7 +259,7 @@ def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) 
 
 
 def _bring_into_line() -> None:
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.tracking import track as bring_into_line
 
@@ -268,7 +268,7 @@ def _bring_into_line() -> None:
 
 
 def _answer(part: Any, name: str) -> None:
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.pipeline import answer, questions
 

@@ -48,7 +48,7 @@ def sweep(
     Without --space, --search and --asha it asks exactly what the sweep of params.yaml asks, so dvc repro finds it done.
     """
     started = time.monotonic()
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         wanted = _wanted(workers, gpus, address)
         if address is None and submit is None:
@@ -65,10 +65,10 @@ def sweep(
         if submit is not None:
             say(f"submitted as {_submitted(submit)}; `ray job logs --address {submit} <id> --follow` shows it")
             return
-    if dry_run:
-        _say_plan(asked, wanted)
-        return
     with asked_wrongly(), storage_refused():
+        if dry_run:
+            _say_plan(asked, wanted)
+            return
         _run(asked, wanted, allowed, started)
 
 
@@ -128,7 +128,7 @@ def doctor(
     gpus: Gpus = None,
 ) -> None:
     """Look for what would go wrong: machines, disk, ledger, versions, MLflow's store. Exit code 2 for a fault."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc import doctor as looks
         from puoc.sweep.asking import Asking, ask
@@ -152,7 +152,7 @@ def doctor(
 
 def study(method: Method, scenario: Scenario = None, space: Space = None, search: Search = None) -> None:
     """Make an Optuna study of a sweep from the ledger, for optuna-dashboard; it may be deleted at any time."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.sweep.asking import Asking, ask
         from puoc.sweep.study import write_study

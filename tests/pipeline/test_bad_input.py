@@ -250,3 +250,40 @@ def test_the_installed_command_ends_with_2_and_dvc_fails_in_the_same_words(finis
     assert done.code != 0
     assert words in done.output
     assert done.stages == ["plan"]
+
+
+#: What a command reads or writes, and what comes before it. A file lies there for a folder, and a folder for a file.
+IN_THE_WAY = {
+    "plan": ("work", []),
+    "fetch": ("work/data", []),
+    "prepare": ("work/prepared", []),
+    "pending": ("work/pending", []),
+    "select": ("results/tune/val/pu_svm.parquet", []),
+    "compare": ("results/compare", []),
+    "report": ("reports", ["compare"]),
+    "retry": ("results/tables/sweep.parquet", []),
+    "study": ("work/study", ["prepare"]),
+}
+
+
+@pytest.mark.usefixtures("ask")
+@pytest.mark.parametrize("command", IN_THE_WAY)
+def test_a_place_that_cannot_be_used_is_named_in_a_line(command: str) -> None:
+    place, before = IN_THE_WAY[command]
+    for word in before:
+        assert CliRunner().invoke(app, [word]).exit_code == 0
+    path = Path(place)
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix:
+        path.mkdir()
+    else:
+        path.write_text("mine")
+    words = {"report": ["--no-track"], "retry": ["all"], "study": ["--method", "pu_svm"]}.get(command, [])
+    done = CliRunner().invoke(app, [command, *words])
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert done.exit_code == 1, done.output
+    assert place in done.output
+    assert path.is_dir() if path.suffix else path.read_text() == "mine"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -14,8 +15,10 @@ import optuna
 import pytest
 from planned import Data, Planned
 from project import REPOSITORY, Repro
+from typer.testing import CliRunner
 
 from puoc.bind import bind
+from puoc.cli import app
 from puoc.files import read_json
 from puoc.ledger import Ledger
 from puoc.runner import Runner
@@ -269,6 +272,19 @@ def test_doctor_says_what_it_looked_at(root: Path) -> None:
     faulty = puoc(root, "doctor", "--workers", "100000")
     assert faulty.code == 2
     assert "FAULT CPUs: 100000 asked" in faulty.output
+
+
+def test_a_dry_run_on_a_damaged_record_names_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = ask(root, Asking("pu_svm"))
+    answer_first(root, sweep, 1)
+    for record in (root / "ledger").rglob("*.json"):
+        record.write_text("{")
+    monkeypatch.chdir(root)
+    for words in (["sweep", "--method", "pu_svm", "--dry-run"], ["doctor", "--method", "pu_svm"]):
+        done = CliRunner().invoke(app, words)
+        assert isinstance(done.exception, SystemExit), done.exception
+        assert done.exit_code == 2
+        assert re.search(r"ledger/[0-9a-f]{2}/\S+\.json: ", done.output), done.output
 
 
 @pytest.mark.slow
