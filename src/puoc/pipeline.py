@@ -152,10 +152,15 @@ def comparison_is_old(root: Path) -> bool:
 
     ``dvc repro run@TABLE`` does not write it, and ``puoc report`` may follow right away.
     """
-    compared = [path.stat().st_mtime_ns for path in (root / "results" / "compare").glob("*.parquet")]
+    from puoc.report.site import COMPARED
+
+    paths = [root / "results" / "compare" / f"{name}.parquet" for name in COMPARED]
+    if not all(path.is_file() for path in paths):  # also after an upgrade that compares more
+        return True
+    compared = [path.stat().st_mtime_ns for path in paths]
     folders = ("work/plan/tables", "work/plan/tune", "results/tables", "results/tune")
     sources = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
-    return not compared or min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
+    return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
 
 
 class Standing(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -120,7 +121,10 @@ def test_friedman_is_scipys_and_invariant(n: int, k: int, seed: int) -> None:
 def test_friedman_by_hand_and_at_its_ends() -> None:
     agreeing = friedman([[0.3, 0.2, 0.1]] * 4)
     assert agreeing.average_ranks == (1, 2, 3)
-    assert (agreeing.chi_squared, agreeing.f, agreeing.p) == (8.0, float("inf"), 0.0)
+    assert agreeing.chi_squared == 8.0
+    assert agreeing.p == pytest.approx(1 / 6**3, abs=0.002)  # all four blocks alike, in any of six orders
+    assert friedman([[0.9, 0.8]] * 2).p == pytest.approx(0.5, abs=0.02)  # two cells cannot tell two methods apart
+    assert friedman([[0.9, 0.8, 0.7]] * 2).p == pytest.approx(1 / 6, abs=0.02)
     tied = friedman([[0.5, 0.5], [0.5, 0.5]])
     assert (tied.average_ranks, tied.chi_squared, tied.p) == ((1.5, 1.5), 0.0, 1.0)
 
@@ -131,6 +135,11 @@ def test_friedman_refuses_what_is_no_table(strange: object) -> None:
         friedman(strange)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="1 of 4 values are not finite"):
         friedman([[0.1, float("nan")], [0.2, 0.3]])
+
+
+def test_the_permutation_p_of_friedman_is_near_that_of_its_large_sample_form() -> None:
+    values = np.random.default_rng(4).normal(0, 1, (30, 5)) + np.linspace(0, 0.6, 5)
+    assert friedman(values).p == pytest.approx(friedmanchisquare(*values.T).pvalue, abs=0.02)
 
 
 def test_critical_differences_and_groups_of_a_published_example() -> None:
@@ -176,7 +185,11 @@ def test_a_cell_with_a_hole_is_left_out_of_the_ranks_and_said() -> None:
     assert table.loc[["A", "B"], "average_rank"].tolist() == [1.5, 1.5]
     assert np.isnan(table.loc["C", "average_rank"])
     assert table["note"].unique().tolist() == ["full in half of the cells or fewer: C; 2 of 3 cells have every entry"]
-    assert rank_table(asked, summarise(asked, None))["note"].iloc[0].startswith("full in half of the cells or fewer: A, B, C")
+    assert (
+        rank_table(asked, summarise(asked, None))["note"]
+        .iloc[0]
+        .startswith("full in half of the cells or fewer: A, B, C")
+    )
 
 
 @pytest.mark.parametrize("n", range(1, 9))
@@ -222,6 +235,8 @@ def test_what_ten_seeds_can_show_over_forty_cells_is_known_before_a_run() -> Non
     twins = [EntryPlan(f"pu_{name}", f"pu_{name}", "pu_oc", name, "pu", "published") for name in names]
     parents = [EntryPlan(name, name, "oc", None, "pu", "published") for name in names]
     asked = TablePlan("t", "one_vs_all", "cifar10", "T", tuple("abcdefghij"), (*twins, *parents), tuple(range(10)))
+    skipped = EntryPlan("pu_lstm", "pu_lstm", "pu_oc", "oc_svm", "pu", "published", skip="takes sequences")
+    asked = replace(asked, entries=(*asked.entries, skipped))
     cells, average = evidence_table(asked).to_dict("records")
     assert (cells["comparisons"], average["comparisons"]) == (40, 4)
     assert cells["min_p_adjusted"] == pytest.approx(40 * 2 / 1024)

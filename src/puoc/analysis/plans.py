@@ -19,6 +19,7 @@ class EntryPlan:
     labels: str  # pu, oracle
     configs: str  # published, selected
     published_as: str | None = None  # the row of the paper that it stands beside; None: that of its method
+    skip: str | None = None  # why it does not apply to the dataset
 
     @property
     def oracle(self) -> bool:
@@ -104,4 +105,5 @@ def _entry_plan(name: str, entry: dict[str, Any], asked: dict[str, Any]) -> Entr
         labels=entry.get("labels") or "pu",
         configs=str(entry.get("configs") or asked.get("configs") or "published"),
         published_as=entry.get("published_as"),
+        skip=entry.get("skip"),
     )

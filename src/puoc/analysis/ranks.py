@@ -27,13 +27,16 @@ RANKS = {
     "n_cells": "int",  # cells in which every entry has a full mean
     "n_entries": "int",
     "friedman": "float",  # chi-squared with n_entries - 1 degrees of freedom
-    "p": "float",  # of Iman and Davenport's F
+    "p": "float",  # by permutations within the cells
     "critical_difference": "float",  # Nemenyi, at .05
     "groups": "text",  # letters: entries that share one do not differ
     "note": "text",
 }
 
 _DIGITS = 10
+_LEVEL = 0.05
+_PERMUTATIONS = 9999
+_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,7 @@ class Friedman:
 
     average_ranks: tuple[float, ...]  # in the order of the columns; 1 = highest value
     chi_squared: float
-    f: float  # Iman and Davenport's; infinite where all blocks agree
-    p: float  # of f
+    p: float  # by permutations of the ranks within each block
 
 
 def friedman(values: ArrayLike) -> Friedman:
@@ -57,8 +59,6 @@ def friedman(values: ArrayLike) -> Friedman:
     ------
     ValueError : fewer than two blocks or methods, or a value that is not finite.
     """
-    from scipy.stats import f as f_distribution
-
     table = _checked(values)
     n, k = table.shape
     ranks = midranks(-table)
@@ -66,10 +66,20 @@ def friedman(values: ArrayLike) -> Friedman:
     # with ties the ranks' own spread stands in the denominator (Conover, 1999, section 5.8)
     spread = float(((ranks - (k + 1) / 2) ** 2).sum())
     chi = 0.0 if spread == 0 else float((k - 1) * n**2 * ((means - (k + 1) / 2) ** 2).sum() / spread)
-    room = n * (k - 1) - chi
-    f = (n - 1) * chi / room if room > 1e-9 else float("inf")
-    p = 1.0 if chi == 0 else float(f_distribution.sf(f, k - 1, (k - 1) * (n - 1)))
-    return Friedman(tuple(float(mean) for mean in means), chi, f, p)
+    return Friedman(tuple(float(mean) for mean in means), chi, _permutation_p(ranks))
+
+
+def _permutation_p(ranks: NDArray[np.float64]) -> float:
+    """Chance of column sums as far apart, if each block's ranks fall anyhow; of few blocks no distribution is needed.
+
+    Blocks are sorted first, so their order changes nothing.
+    """
+    n, k = ranks.shape
+    ordered = ranks[np.lexsort(ranks.T)]
+    drawn = np.random.default_rng(_SEED).random((_PERMUTATIONS, n, k)).argsort(axis=2)
+    sums = np.take_along_axis(ordered[None], drawn, axis=2).sum(axis=1)
+    spread, observed = ((sums - n * (k + 1) / 2) ** 2).sum(axis=1), ((ordered.sum(axis=0) - n * (k + 1) / 2) ** 2).sum()
+    return float((1 + (spread >= observed - 1e-9).sum()) / (1 + _PERMUTATIONS))
 
 
 def critical_difference(n_blocks: int, n_methods: int, level: float = 0.05) -> float:
@@ -123,7 +133,8 @@ def rank_table(plan: TablePlan, summary: pd.DataFrame) -> pd.DataFrame:
     values = np.round(whole.to_numpy(dtype=float), _DIGITS)
     test = friedman(values)
     difference = critical_difference(len(whole), len(names))
-    letters = _letters(groups(test.average_ranks, difference), len(names))
+    alike = [tuple(range(len(names)))]  # where Friedman's test tells nothing apart, no pair is
+    letters = _letters(groups(test.average_ranks, difference) if test.p < _LEVEL else alike, len(names))
     best = values.max(axis=1, keepdims=True)
     is_best, alone = values == best, (values == best).sum(axis=1, keepdims=True) == 1
     rows = []

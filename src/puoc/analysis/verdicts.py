@@ -72,11 +72,11 @@ def half_width(std: float, n: int, rounding: float) -> float:
 
 
 @cache
-def student(n: int) -> float:
-    """Quantile of Student's t for a two-sided 95 % interval by ``n`` values."""
+def student(n: int, choices: int = 1) -> float:
+    """Quantile of Student's t for a two-sided 95 % interval by ``n`` values, ``choices`` of them to hold at once."""
     from scipy.special import stdtrit  # scipy.stats takes a second to import
 
-    return float(stdtrit(n - 1, (1 + _LEVEL) / 2))
+    return float(stdtrit(n - 1, 1 - (1 - _LEVEL) / (2 * choices)))
 
 
 def verdicts(

@@ -11,6 +11,7 @@ from puoc.analysis.frames import present, records
 from puoc.report.figures import FONT
 from puoc.report.format import counted, number, p_value
 
+_LEVEL = 0.05
 _INK, _BAR = "#1f2933", "#D55E00"
 
 
@@ -21,10 +22,12 @@ def rank_view(ranks: pd.DataFrame) -> dict[str, Any] | None:
         return None
     rows = records(ranked)
     first = rows[0]
-    told = (
-        f"Friedman's test over {counted(first['n_cells'], 'cell')}: p {p_value(first['p'])} (Iman and Davenport's F). "
+    told = f"Friedman's test over {counted(first['n_cells'], 'cell')}: p {p_value(first['p'])} (by permutations). "
+    told += (
+        f"Average ranks further apart than {number(first['critical_difference'])} differ (Nemenyi, level .05)."
+        if first["p"] < _LEVEL
+        else "So no ranks are told apart."
     )
-    told += f"Average ranks further apart than {number(first['critical_difference'])} differ (Nemenyi, level .05)."
     if first["note"]:
         told += f" {first['note'][:1].upper()}{first['note'][1:]}."
     return {"rows": rows, "sentence": told, "figure": _diagram(rows)}

@@ -24,7 +24,8 @@ from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
 from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
 
-_COMPARED = ("summary", "significance", "ranks", "protocol", "evidence", "choice", "failures", "verdicts", "claims")
+#: What the page reads of ``results/compare``.
+COMPARED = ("summary", "significance", "ranks", "protocol", "evidence", "choice", "failures", "verdicts", "claims")
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
 
 
@@ -49,7 +50,7 @@ def build_site(root: Path) -> Path:
     FileNotFoundError : there is no plan, or ``results/compare`` was not written yet.
     ValueError : a results file is not what the plan asked for.
     """
-    compared = {name: _read_compared(root, name) for name in _COMPARED}
+    compared = {name: _read_compared(root, name) for name in COMPARED}
     tables = [
         Table(
             plan,
