@@ -76,10 +76,10 @@ def _keys(parts: Sequence[Rows], pair: Pair) -> tuple[list[Keys], str]:
     """Numbers (n,) of each part's rows: equal numbers mean equal content."""
     raws: list[Any] = [part.raw for part in parts]
     if isinstance(raws[0], RawTexts):
-        whole, what = (
-            pd.factorize(pd.Series([normal_form(text) for raw in raws for text in raw.texts]))[0],
-            "equal texts",
-        )
+        forms = pd.Series([normal_form(text) for raw in raws for text in raw.texts])
+        whole, what = pd.factorize(forms)[0], "equal texts"
+        empty = (forms == "").to_numpy()  # which have no content that could be equal
+        whole = np.where(empty, len(forms) + np.arange(len(forms)), whole)
     elif isinstance(raws[0], RawTable):
         assert isinstance(pair.preparing, TablePreparing)
         whole, what = _of_tables(raws, pair.preparing), "equal rows"

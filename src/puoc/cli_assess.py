@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.console import asked_wrongly, say, storage_refused
+from puoc.console import asked_wrongly, paths_refused, say, storage_refused
 
 if TYPE_CHECKING:
     from puoc.assess import Assessment
-    from puoc.own import How, Pair
+    from puoc.own import Pair
 
 
 def assess(
@@ -37,14 +37,15 @@ def assess(
     seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.")] = 0,
 ) -> None:
     """Tell by your own data whether OC, PU-OC or PU methods can be trusted, with the evidence."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused(), paths_refused():
         from puoc.assess_page import check_place, page
         from puoc.own import read_pair
+        from puoc.own.how import how_of
 
         check_place(html, [path for path in (positives, unlabelled, incoming) if path is not None])
         columns = {"drop": tuple(drop or ()), "category": tuple(category or ()), "missing": tuple(missing or ())}
         layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
-        how = _how({"kind": kind, "text": text, "pixels": pixels, **columns, **layout})
+        how = how_of(kind=kind, text=text, pixels=pixels, **columns, **layout)
         pair = read_pair(positives, unlabelled, how)
         later = None if incoming is None else pair.read(incoming)
         from puoc.assess import assess as assess_rows
@@ -92,18 +93,3 @@ def _print_json(found: Assessment, files: dict[str, str | None], pair: Pair, not
     profile = [column.canonical() for column in pair.profile]
     whole = {**found.model_dump(mode="json"), "files": files, "profile": profile, "reading": notes}
     typer.echo(dumps(whole, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _how(given: dict[str, Any]) -> How:
-    from pydantic import ValidationError
-
-    from puoc.own import How
-
-    if given["separator"] == "\\t":
-        given["separator"] = "\t"
-    try:
-        return How(**given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        expected = first["msg"].removeprefix("Input should be ")
-        raise ValueError(f"--{first['loc'][0]}: got {first['input']!r}; expected {expected}") from error

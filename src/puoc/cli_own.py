@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from puoc.console import asked_wrongly, console, say, storage_refused
+from puoc.console import asked_wrongly, console, paths_refused, say, storage_refused
 
 if TYPE_CHECKING:
     from puoc.audit import Audit
-    from puoc.own import How, Pair
+    from puoc.own import Pair
 
 Separator = Annotated[str | None, typer.Option(help="Between columns, where the file leaves a doubt; \\t for a tab.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal sign, . or , where the file leaves a doubt.")]
 Encoding = Annotated[str | None, typer.Option(help="Of text files, if it is not UTF-8.")]
 Header = Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")]
+
+_WITHHELD = 0.2  # of the positives, where nobody says
 
 
 def fit(
@@ -39,7 +41,9 @@ def fit(
     false_alarms: Annotated[
         float | None, typer.Option(help="Threshold: the share of positives that may be missed.")
     ] = None,
-    withhold: Annotated[float, typer.Option(help="Share of positives kept apart for --false-alarms.")] = 0.2,
+    withhold: Annotated[
+        float | None, typer.Option(help="Share of positives kept apart for --false-alarms. [a fifth]")
+    ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
     category: Annotated[list[str] | None, typer.Option(help="A column to read as categories.")] = None,
     missing: Annotated[list[str] | None, typer.Option(help="A text that means: no value.")] = None,
@@ -57,20 +61,25 @@ def fit(
     check: Annotated[bool, typer.Option("--check", help="Read, profile and audit; fit and write nothing.")] = False,
 ) -> None:
     """Fit a method to your own data and write a model file that puoc score reads."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused(), paths_refused():
         if out is None and not check:
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
-        for path in (out, mlflow):
-            if path is not None and path.exists():
-                raise ValueError(f"{path}: is there already; name another one, or take it away first")
+        if out is not None and out == mlflow:
+            raise ValueError(f"--mlflow: got {mlflow}, which --out names too; expected another one")
+        _check_free(out, mlflow)
         if by_alpha and false_alarms is not None:
             raise ValueError("got --by-alpha and --false-alarms; expected one threshold")
         if false_alarms is not None and not 0 < false_alarms < 1:
             raise ValueError(f"--false-alarms: got {false_alarms:g}; expected a rate in (0, 1)")
+        if withhold is not None and false_alarms is None:
+            raise ValueError(f"--withhold: got {withhold:g}, and nothing rests on withheld rows without --false-alarms")
+        if withhold is not None and not 0 < withhold < 1:
+            raise ValueError(f"--withhold: got {withhold:g}; expected a share in (0, 1)")
         from puoc.fit_settings import settings as read_settings
         from puoc.own import read_pair
+        from puoc.own.how import how_of
 
-        how = _how(
+        how = how_of(
             kind=kind,
             label=label,
             positive=positive,
@@ -98,7 +107,7 @@ def fit(
             data=data,
             test=test,
             from_positives=METHODS[asked.method].kind == "oc",
-            withhold=withhold if false_alarms is not None else 0.0,
+            withhold=0.0 if false_alarms is None else _WITHHELD if withhold is None else withhold,
             seed=seed,
         )
         _tell(pair)
@@ -110,11 +119,12 @@ def fit(
         say(f"{asked.method}: {given}  ({asked.source})")
         from puoc import fitting
 
-        fitting.check_inputs(asked, pair.preparing.inputs)
+        wanted = fitting.Wanted(by_alpha, false_alarms)
+        fitting.check(pair, asked, wanted)
         if check:
             say("nothing was fitted: --check")
             return
-        made = fitting.fit(pair, asked, seed=seed, wanted=fitting.Wanted(by_alpha, false_alarms), marks=audited.marks)
+        made = fitting.fit(pair, asked, seed=seed, wanted=wanted, marks=audited.marks)
     for note in made.notes:
         say(note)
     if made.test_auc is not None:
@@ -137,32 +147,26 @@ def score(
     header: Header = None,
 ) -> None:
     """Score a file with a model: higher = more likely positive."""
-    with asked_wrongly(), storage_refused():
-        if out is not None and out.exists():
-            raise ValueError(f"{out}: is there already; name another one, or take it away first")
+    with asked_wrongly(), storage_refused(), paths_refused():
+        _check_free(out)
+        from puoc.own.how import how_of
         from puoc.score_file import score_file
 
-        how = _how(separator=separator, decimal=decimal, encoding=encoding, header=header)
+        how = how_of(separator=separator, decimal=decimal, encoding=encoding, header=header)
         done = score_file(model, file, out, how, chunk)
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
         console(stderr=out is None).print(note, highlight=False, markup=False, soft_wrap=True)
 
 
-def _how(**given: Any) -> How:
-    from pydantic import ValidationError
-
-    from puoc.own import How
-
-    if given.get("separator") == "\\t":
-        given["separator"] = "\t"
-    try:
-        return How(**given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        expected = first["msg"].removeprefix("Input should be ")
-        raise ValueError(f"--{name}: got {first['input']!r}; expected {expected}") from error
+def _check_free(*paths: Path | None) -> None:
+    """Refuse what is there already, and a place below a file."""
+    for path in filter(None, paths):
+        if path.exists():
+            raise ValueError(f"{path}: is there already; name another one, or take it away first")
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        if not above.is_dir():
+            raise ValueError(f"{path}: {above.name} is a file; expected a folder, or none yet")
 
 
 def _tell(pair: Pair) -> None:

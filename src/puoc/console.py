@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -31,6 +32,17 @@ def storage_refused() -> Iterator[None]:
         yield
     except OSError as error:
         _fail(f"{error}; what is recorded stays, and the same command goes on from there", REFUSED)
+
+
+@contextmanager
+def paths_refused() -> Iterator[None]:
+    """Turn an OSError that a path causes by itself, a name too long or a folder for a file, into a ValueError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (ENAMETOOLONG, EISDIR, ENOTDIR, ELOOP):
+            raise
+        raise ValueError(f"{error.filename}: {error.strerror}; expected another path") from error
 
 
 def planned(root: Path) -> None:

@@ -127,14 +127,31 @@ def _read(data: dict[str, Any], where: str) -> dict[str, dict[str, Any]]:
 def _pairs(given: Sequence[str]) -> dict[str, Any]:
     """``lr=1e-3 batching=union`` as YAML would read each value; ``null`` takes a hyperparameter away."""
     from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     found = {}
     for text in given:
         name, sign, value = text.partition("=")
         if not sign or not name.strip():
             raise ValueError(f"--params: got {text!r}; expected name=value, for example --params lr=0.001")
-        found[name.strip()] = YAML(typ="safe", pure=True).load(StringIO(value))
+        try:
+            found[name.strip()] = YAML(typ="safe", pure=True).load(StringIO(value))
+        except (YAMLError, ValueError) as error:
+            said = " ".join(str(error).split())
+            raise ValueError(f"--params: got {text!r}; expected name=value, as YAML has values ({said})") from error
+    _check_plain(found)
     return found
+
+
+def _check_plain(params: dict[str, Any]) -> None:
+    """Refuse values that are no hyperparameter of any method: dates, mappings, lists of lists."""
+    for name, value in params.items():
+        for one in value if isinstance(value, list) else [value]:
+            if not isinstance(one, bool | int | float | str | None):
+                kind = type(one).__name__
+                raise ValueError(
+                    f"--params: {name} is a {kind}; expected a number, a text, true, false or a list of them"
+                )
 
 
 def _prior_of(entry: dict[str, Any] | None) -> str | None:

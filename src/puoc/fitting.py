@@ -47,13 +47,41 @@ class Fitted(NamedTuple):
     test_auc: float | None
 
 
-def check_inputs(asked: Settings, inputs: str) -> None:
-    """Refuse a method that does not take the data's rows, and say which ones do.
+def check(pair: Pair, asked: Settings, wanted: Wanted) -> None:
+    """Refuse beforehand what cannot be fitted to these rows.
 
     Raises
     ------
-    ValueError : names what the data give, what the method takes and what would fit.
+    ValueError : the method or the estimator of the prior does not take these rows, unlabelled rows are needed and not
+        there, or too few positives are withheld.
     """
+    seen = _check_inputs(asked, pair.preparing.inputs)
+    if pair.unlabelled is None and (METHODS[asked.method].kind != "oc" or wanted.by_alpha):
+        raise ValueError(f"{asked.method}: unlabelled rows are needed; give them by --unlabelled FILE")
+    if isinstance(asked.prior, Part) and seen not in PRIORS[asked.prior.name].inputs:
+        taken = " or ".join(sorted(PRIORS[asked.prior.name].inputs))
+        raise ValueError(f"--prior: {asked.prior.name} takes {taken} rows, and these are {seen} rows; give a number")
+    if wanted.false_alarms is not None:
+        _rank(wanted.false_alarms, 0 if pair.held is None else len(pair.held))
+
+
+def _rank(rate: float, withheld: int) -> int:
+    """Which of the withheld positives, by ascending score, the threshold is.
+
+    All ranks of a new positive among m withheld ones are equally likely: P(below their k-th) is k / (m + 1).
+    """
+    k = int(np.floor(rate * (withheld + 1) + 1e-9))
+    if k < 1:
+        needed = int(np.ceil(1 / rate)) - 1
+        raise ValueError(
+            f"--false-alarms: a rate of {rate:g} needs {needed} withheld positives at least, and {withheld} were "
+            "withheld; withhold more by --withhold, or ask for a higher rate"
+        )
+    return k
+
+
+def _check_inputs(asked: Settings, inputs: str) -> str:
+    """Refuse a method that does not take the data's rows, and say which ones do; else the rows that it sees."""
     name = asked.encoder.name if isinstance(asked.encoder, Part) else asked.encoder
     seen = encoders.inputs_of(None if name == "flatten" and inputs == "vector" else name, inputs)
     taken = methods.inputs_of(asked.method, asked.params)
@@ -64,6 +92,7 @@ def check_inputs(asked: Settings, inputs: str) -> None:
             f"--method: {asked.method} takes {' or '.join(sorted(taken))} rows, and these are {seen} rows. What fits "
             f"them: {fitting}.{also}"
         )
+    return seen
 
 
 def fit(
@@ -78,15 +107,12 @@ def fit(
 
     Raises
     ------
-    ValueError : the method does not take these rows, needs unlabelled rows that are not there, or a threshold cannot be
-        had from so few rows.
+    ValueError : as ``check``, or the loss did not stay finite.
     """
     wanted = wanted or Wanted()
     cls = METHODS[asked.method]
-    check_inputs(asked, pair.preparing.inputs)
+    check(pair, asked, wanted)
     X_p, X_u = _scaled(pair, pair.positives), None if pair.unlabelled is None else _scaled(pair, pair.unlabelled)
-    if X_u is None and (cls.kind != "oc" or wanted.by_alpha):
-        raise ValueError(f"{asked.method}: unlabelled rows are needed; give them by --unlabelled FILE")
     encoder, fitted_encoder = _encoder(asked, pair, X_p, seed)
     seen_p, seen_u = encoder.encode(X_p), None if X_u is None else encoder.encode(X_u)
     alpha, said = _alpha(asked, seen_p, seen_u, seed)
@@ -139,9 +165,6 @@ def _alpha(asked: Settings, X_p: Array, X_u: Array | None, seed: int) -> tuple[f
     if isinstance(asked.prior, float):
         return asked.prior, [f"class prior {asked.prior:g}: as given"]
     part = asked.prior
-    inputs = PRIORS[part.name].inputs
-    if (X_p.ndim == 2 and "vector" not in inputs) or (X_p.ndim == 4 and "image" not in inputs):
-        raise ValueError(f"--prior: {part.name} takes {' or '.join(sorted(inputs))} rows; give a number")
     estimate = priors.make(part.name, part.params).estimate(PUSample(X_p, X_u, None, seed))
     alpha = min(max(estimate, _LEAST), 1 - _LEAST)
     how = "" if asked.prior_asked else "; no --prior was given"
@@ -159,15 +182,7 @@ def _threshold(pair: Pair, wanted: Wanted, alpha: float | None, scores: Callable
     if wanted.false_alarms is not None:
         assert pair.held is not None, "read with positives withheld"
         found = np.sort(scores(pair.held))
-        # all ranks of a new positive among m withheld ones are equally likely: P(below their k-th) is k / (m + 1)
-        k = int(np.floor(wanted.false_alarms * (len(found) + 1) + 1e-9))
-        if k < 1:
-            needed = int(np.ceil(1 / wanted.false_alarms)) - 1
-            raise ValueError(
-                f"--false-alarms: a rate of {wanted.false_alarms:g} needs {needed} withheld positives at least, and "
-                f"{len(found)} were withheld; withhold more by --withhold, or ask for a higher rate"
-            )
-        return _at(found, k - 1, "false_alarm_rate", wanted.false_alarms)
+        return _at(found, _rank(wanted.false_alarms, len(found)) - 1, "false_alarm_rate", wanted.false_alarms)
     return None
 
 

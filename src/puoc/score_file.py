@@ -47,6 +47,8 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     for given in (model_path, path):
         if not given.exists():
             raise ValueError(f"{given}: there is no such file or folder")
+    if model_path.is_dir():
+        raise ValueError(f"{model_path}: a folder; expected a model file that puoc fit made")
     model = modelfile.load(model_path)
     preparing = modelfile.preparing(model.meta)
     if preparing is None:

@@ -98,6 +98,15 @@ def test_texts_are_compared_without_case_marks_and_blanks(here) -> None:
     assert "[overlap allowed: 2 of 4 test rows are in training]" in said
 
 
+def test_empty_texts_are_no_equal_texts(here) -> None:
+    Path("p.txt").write_text("call me\n\n...\nsee you\n")
+    Path("test").mkdir()
+    Path("test/positive.txt").write_text("\n!\nsomething else\n")
+    Path("test/negative.txt").write_text("see you\n\n")
+    message = refused(puoc(*OC, "--positives", "p.txt", "--test", "test", "--out", "m"))
+    assert "equal texts: 1 of 5 rows of test are in p.txt too, such as row 4 'see you' = row 4 'see you'" in message
+
+
 # pictures
 
 

@@ -199,6 +199,25 @@ REFUSED = {
     "an encoder for pictures": (["--method", "naive", "--encoder", "autoencoder"], ["takes image rows, got vector"]),
     "two thresholds": (["--method", "nnpu", "--by-alpha", "--false-alarms", "0.1"], ["expected one threshold"]),
     "a rate that is none": (["--method", "naive", "--false-alarms", "2"], ["--false-alarms: got 2"]),
+    "no share to withhold": (
+        ["--method", "oc_svm", "--false-alarms", "0.1", "--withhold", "0"],
+        ["--withhold: got 0; expected a share in (0, 1)"],
+    ),
+    "all withheld": (["--method", "oc_svm", "--false-alarms", "0.1", "--withhold", "1"], ["--withhold: got 1"]),
+    "no number to withhold": (["--method", "oc_svm", "--false-alarms", "0.1", "--withhold", "nan"], ["got nan"]),
+    "withheld for nothing": (["--method", "oc_svm", "--withhold", "0.3"], ["got 0.3", "without --false-alarms"]),
+    "too few withheld": (["--method", "oc_svm", "--false-alarms", "0.01"], ["99 withheld positives at least"]),
+    "an open bracket": (["--method", "pu_svm", "--params", "lam=[1"], ["--params: got 'lam=[1'; expected name=value"]),
+    "a tag": (["--method", "pu_svm", "--params", "lam=!!python/name:os.system x"], ["--params: got 'lam=!!python"]),
+    "a date": (["--method", "pu_svm", "--params", "lam=2020-01-01"], ["--params: lam is a date; expected a number"]),
+    "a mapping": (["--method", "pu_svm", "--params", "lam={a: 1}"], ["--params: lam is a dict; expected a number"]),
+    "a list in itself": (["--method", "pu_svm", "--params", "lam=&a [*a]"], ["--params: lam is a list; expected"]),
+    "a name too long": (["--method", "naive", "--positives", "p" * 300 + ".csv"], ["File name too long; expected"]),
+    "an output too long": (["--method", "naive", "--out", "m" * 300], ["File name too long; expected another path"]),
+    "a place below a file": (["--method", "naive", "--out", "p.csv/x/m"], ["p.csv/x/m: p.csv is a file; expected"]),
+    "a folder below a file": (["--method", "naive", "--mlflow", "p.csv/x"], ["p.csv/x: p.csv is a file; expected"]),
+    "one place for two": (["--method", "naive", "--mlflow", "m"], ["--mlflow: got m, which --out names too"]),
+    "a folder for settings": (["--method", "naive", "--settings", "."], ["expected"]),
     "a kind that is none": (["--method", "naive", "--kind", "tabel"], ["--kind: got 'tabel'; expected 'table'"]),
     "a wrong decimal": (["--method", "naive", "--decimal", "x"], ["--decimal: got 'x'; expected '.' or ','"]),
     "no such file": (["--method", "naive", "--positives", "none.csv"], ["none.csv: there is no such file"]),
@@ -313,3 +332,80 @@ def test_the_commands_and_the_python_of_the_documentation_run(files) -> None:
         assert code == 0, said
     (python,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(python, {})
+
+
+UNFIT = {
+    "no unlabelled rows": (["--method", "naive", "--positives", "p.csv"], "unlabelled rows are needed"),
+    "no unlabelled rows for alpha": (["--method", "oc_svm", "--positives", "p.csv", "--by-alpha"], "rows are needed"),
+    "too few withheld": (
+        ["--method", "oc_svm", "--positives", "p.csv", "--false-alarms", "0.01"],
+        "99 withheld positives at least, and 12 were",
+    ),
+    "a method that takes vectors": (
+        ["--method", "oc_svm", "--positives", "p", "--unlabelled", "u"],
+        "oc_svm takes vector rows, and these are image rows",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "expected"), UNFIT.values(), ids=UNFIT.keys())
+def test_a_check_refuses_what_a_fit_refuses(words: list[str], expected: str, files) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("p", "u"):
+        Path(name).mkdir()
+        for i in range(3):
+            Image.fromarray(rng.integers(0, 256, (12, 12), dtype=np.uint8)).save(f"{name}/{i}.png")
+    checked = refused(puoc("fit", *words, "--check"), expected)
+    assert checked == refused(puoc("fit", *words, "--out", "m"), expected)
+    assert not Path("m").exists()
+
+
+def test_columns_that_are_not_used_may_have_any_names(files) -> None:
+    fit("pu_svm", "--prior", "0.4")
+    whole = scores("u.csv")
+    frame = pd.read_csv("u.csv")
+    frame = pd.concat(
+        [frame, frame[["âge"]].set_axis(["x"], axis=1)] + [frame.iloc[:, :1].set_axis([""], axis=1)] * 2, axis=1
+    )
+    frame = pd.concat([frame, frame[["x"]]], axis=1)
+    frame.to_csv("more.csv", index=False)
+    assert scores("more.csv").equals(whole)
+    pd.concat([frame, frame[["âge"]]], axis=1).to_csv("twice.csv", index=False)
+    refused(puoc("score", "--model", "model", "twice.csv"), "the column 'âge' stands 2 times (columns 2, 9)")
+
+
+def test_a_file_that_does_not_fit_prints_no_beginning_of_scores(files) -> None:
+    fit("pu_svm", "--prior", "0.4")
+    for content, *_ in SCORED_WRONGLY.values():
+        Path("w.csv").write_text(content)
+        done = invoke("score", "--model", "model", "w.csv")
+        assert (done.exit_code, done.stdout) == (2, "")
+
+
+ELSEWHERE = {
+    "a folder for a model": (["--model", "."], ".: a folder; expected a model file"),
+    "a model's name too long": (["--model", "m" * 300], "File name too long; expected another path"),
+    "scores below a file": (["--model", "model", "--out", "p.csv/x"], "p.csv/x: p.csv is a file; expected a folder"),
+    "scores deep below a file": (["--model", "model", "--out", "p.csv/x/y.csv"], "p.csv is a file; expected a folder"),
+    "a name of scores too long": (["--model", "model", "--out", "s" * 300], "File name too long; expected another"),
+}
+
+
+def test_places_that_cannot_be_are_refused_before_a_file_is_scored(files) -> None:
+    fit("pu_svm", "--prior", "0.4")
+    before = sorted(files.iterdir())
+    for words, expected in ELSEWHERE.values():
+        refused(puoc("score", *words, "u.csv"), expected)
+    refused(puoc("score", "--model", "model", "u" * 300), "File name too long; expected another path")
+    assert sorted(files.iterdir()) == before
+
+
+def test_what_was_met_is_told_alike_by_fit_and_score_whatever_a_column_is_called(files) -> None:
+    for name, cells in (("p", "ab"), ("u", "ba"), ("t", "cc")):
+        label = ",y" if name == "t" else ""
+        rows = [f"{cell},{i}{f',{i % 2}' if label else ''}\n" for i, cell in enumerate(cells * 4)]
+        Path(f"{name}.csv").write_text(f"the kind,n{label}\n" + "".join(rows))
+    said = fit("pu_svm", "--prior", "0.4", "--test", "t.csv", "--label", "y", "--allow-overlap")
+    told = "8 values of 'the kind' that training did not have"
+    assert f"t.csv: {told}" in said
+    assert told in puoc("score", "--model", "model", "t.csv", "--out", "s.csv")[1]

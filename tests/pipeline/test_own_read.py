@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from own_files import check, customers, puoc, refused
+from PIL import Image
 
 from puoc.own import How, RawTable, read_pair, read_table
 
@@ -415,3 +416,34 @@ def test_a_first_line_of_names_with_a_number_above_texts_is_a_header(tmp_path: P
 def test_what_is_no_encoding_of_texts_is_refused(encoding: str, name: str, tmp_path: Path) -> None:
     path = file(tmp_path, PLAIN, name)
     refused(check(path, "--encoding", encoding), f"unknown encoding {encoding!r}; expected one such as utf-8")
+
+
+FORMS = {"table": "p.csv", "texts": "p.txt", "images": "p"}
+
+
+@pytest.mark.parametrize("one", FORMS)
+@pytest.mark.parametrize("other", FORMS)
+def test_files_of_different_kinds_are_refused_in_words(one: str, other: str, tmp_path: Path) -> None:
+    file(tmp_path, PLAIN)
+    file(tmp_path, "a dog\nthe cat\n", "p.txt")
+    (tmp_path / "p").mkdir()
+    for i in range(2):
+        Image.new("L", (9, 9), i).save(tmp_path / "p" / f"{i}.png")
+    P, U = (tmp_path / FORMS[kind] for kind in (one, other))
+    if one == other:
+        assert read_pair(P, U).preparing.kind == one
+        return
+    words = ("fit", "--method", "naive", "--positives", P, "--unlabelled", U, "--check")
+    refused(puoc(*words), f"{U} is read as {other}, and {P} as {one}", "say --kind")
+    with pytest.raises(ValueError, match=f"is read as {other}, and the training rows as {one}"):
+        read_pair(P).read(U)
+
+
+@pytest.mark.parametrize("way", ["--data", "--test", "--positives"])
+def test_a_column_of_texts_that_is_not_there_is_named_with_those_that_are(way: str, tmp_path: Path) -> None:
+    path = file(tmp_path, "said,y\na dog,1\nthe cat,0\n")
+    train = file(tmp_path, "nope,y\na dog,1\nthe cat,0\n", "train.csv") if way == "--test" else None
+    words = (way, path, *(("--data", train) if train else ()), *(() if way == "--positives" else ("--label", "y")))
+    refused(
+        puoc("fit", "--method", "oc_svm", *words, "--text", "nope", "--check"), f"{path}: no column 'nope'", "'said'"
+    )

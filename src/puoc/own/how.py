@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, ValidationError
 
 from puoc.records import Record
 
@@ -45,3 +45,15 @@ class How(Record):
         if path.is_dir():
             return "images"
         return "texts" if self.text is not None or path.suffix.lower() == ".txt" else "table"
+
+
+def how_of(**given: Any) -> How:
+    """Options of a command as an answer; ``\\t`` is a tab. Raises ValueError with the option and what was expected."""
+    if given.get("separator") == "\\t":
+        given["separator"] = "\t"
+    try:
+        return How(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        expected = first["msg"].removeprefix("Input should be ")
+        raise ValueError(f"--{first['loc'][0]}: got {first['input']!r}; expected {expected}") from error
