@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +15,16 @@ import jsonschema
 import pytest
 import ray
 import typer
+from planned import plan
 from project import REPOSITORY
 from ruamel.yaml import YAML
+from typer.testing import CliRunner
 
 from puoc.cli import app
 
 CLUSTER, SCHEDULE = REPOSITORY / "tuning" / "cluster", REPOSITORY / "tuning" / "schedule"
 FILES = [*sorted(CLUSTER.iterdir()), *sorted(SCHEDULE.iterdir())]
+SWEEPING = [path for path in FILES if path.name != "cronjob.yaml"]  # it creates what rayjob.yaml says
 LINTERS = Path(sys.executable).parent
 
 _POD = {
@@ -169,14 +173,38 @@ def test_the_image_is_sound_and_installs_as_the_readme_says() -> None:
 
 def commands(path: Path) -> list[list[str]]:
     """Words after ``puoc sweep`` of every line that is one, those of comments among them."""
-    found = re.findall(r"puoc sweep ([^|>&'\n]*)", path.read_text())
-    return [shlex.split(words.replace('"$@"', "--method nnpu").replace("$address", "auto")) for words in found]
+    text = path.read_text()
+    found = re.findall(r"puoc sweep ([^|>&'`#\n]*)", text)
+    found += [f"{words} --address auto" for words in re.findall(r"slurm\.sh (--[^`\n]*)", text)]
+    given = [shlex.split(words.replace('"$@"', "--method nnpu").replace("$address", "auto")) for words in found]
+    return [words for words in given if words[0].startswith("--")]
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.name != "cronjob.yaml"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SWEEPING, ids=lambda path: path.name)
 def test_each_runs_a_sweep_that_puoc_takes(path: Path) -> None:
-    found = [words for words in commands(path) if words and words[0].startswith("--")]
+    found = commands(path)
     assert found
     command: Any = typer.main.get_command(app).commands["sweep"]  # type: ignore[attr-defined]
     for words in found:
         assert command.make_context("sweep", list(words)).params["method"] == "nnpu"
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plan of the default params.yaml. To be read, not changed."""
+    root = tmp_path_factory.mktemp("default")
+    shutil.copytree(REPOSITORY / "tuning" / "spaces", root / "tuning" / "spaces")
+    plan((REPOSITORY / "params.yaml").read_text(), root)
+    return root
+
+
+@pytest.mark.parametrize("path", [*SWEEPING, REPOSITORY / "docs" / "cluster.md"], ids=lambda path: path.name)
+def test_each_sweep_is_one_of_the_default_params(path: Path, default: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(default)
+    found = commands(path)
+    assert found
+    for words in found:
+        elsewhere = [] if "--address" in words else ["--address", "auto"]  # else GPUs are asked of this machine
+        done = CliRunner().invoke(app, ["sweep", *words, *elsewhere, "--dry-run"])
+        assert done.exit_code == 0, done.output
+        assert " missing" in done.output

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One sweep on a Slurm allocation, whose nodes share the project's folder:
-#   sbatch --gpus-per-node=4 tuning/cluster/slurm.sh --method drpu --scenario ova --space grid --gpus 8
+#   sbatch --gpus-per-node=4 tuning/cluster/slurm.sh --method nnpu --scenario one_vs_all --search tpe --budget 11h --gpus 8
 # Words behind the script are those of puoc sweep. When the time is up, submit it again: it goes on from there.
 #SBATCH --job-name=puoc-sweep
 #SBATCH --nodes=2
