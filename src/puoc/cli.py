@@ -94,7 +94,7 @@ def fetch(
             if "vectors" in of:
                 word_vectors(of["vectors"], mirror)
             elif "weights" in of:
-                weights_file(of["network"], of["weights"], mirror)
+                weights_file(of["network"], of["weights"], mirror, keep=source is not None)
         differs = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if differs:
         say(differs)

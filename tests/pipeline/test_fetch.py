@@ -11,10 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+from project import REPOSITORY
+from typer.testing import CliRunner
 
+from puoc.cli import app
 from puoc.datasets import DATASETS
 from puoc.datasets.dataset import RawFile
 from puoc.fetch import FetchError, compare_with_dvc, directory_md5, ensure, write_fetched
+from puoc.fetch.weights import weights_file
 
 CONTENT = b"seven rows of something\n" * 4000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -250,3 +254,31 @@ def test_a_pin_of_something_else_is_refused(tmp_path):
     (tmp_path / "data.dvc").write_text("outs:\n- md5: 1234.dir\n  path: data\n")
     with pytest.raises(FetchError, match="no md5 of DVC 3 for data"):
         compare_with_dvc(tmp_path / "data", tmp_path / "data.dvc")
+
+
+ENCODER = """
+encoders:
+  small:
+    encoder: imagenet
+    params: {{network: mobilenet_v2, weights: {digits}}}
+"""
+
+
+def test_weights_of_a_folder_that_is_named_once_are_found_by_later_commands(tmp_path, monkeypatch):
+    content = b"weights of a test"
+    digits = hashlib.sha256(content).hexdigest()[:16]
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "torch"))
+    monkeypatch.delenv("PUOC_MIRROR", raising=False)
+    root, stick = tmp_path / "project", tmp_path / "stick"
+    shutil.copytree(REPOSITORY / "tuning" / "spaces", root / "tuning" / "spaces")
+    monkeypatch.chdir(root)
+    Path("params.yaml").write_text((REPOSITORY / "profiles/tiny.yaml").read_text() + ENCODER.format(digits=digits))
+    assert CliRunner().invoke(app, ["plan"]).exit_code == 0
+    (stick / "weights").mkdir(parents=True)
+    (stick / "weights" / "small.pth").write_bytes(content)
+    done = CliRunner().invoke(app, ["fetch", "--from", str(stick)])
+    assert done.exit_code == 0, done.output
+    shutil.rmtree(stick)
+    assert weights_file("mobilenet_v2", digits).read_bytes() == content
+    assert files_below(root / "data") == ["digits/digits.csv.gz", "weights/small.pth"]
+    assert CliRunner().invoke(app, ["fetch"]).exit_code == 0

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from puoc.fetch.verify import FetchError, hexdigest
+from puoc.files import write_bytes
 
 #: torchvision's files with their digests' first digits, which their names end in.
 ADDRESSES = {
@@ -16,21 +17,27 @@ ADDRESSES = {
 }
 
 
-def weights_file(network: str, sha256: str, mirror: Path | None = None) -> Path:
+def weights_file(network: str, sha256: str, mirror: Path | None = None, *, keep: bool = False) -> Path:
     """The file with this digest; where torchvision offers it, it is downloaded once into torch's own cache.
 
     Parameters
     ----------
     sha256 : the first digits, at least 8.
     mirror : looked up as ``mirror/weights``; default: environment PUOC_MIRROR. ``data/weights`` comes before it.
+    keep : copy what lies in the mirror to ``data/weights``, since a later command does not know this mirror.
 
     Raises
     ------
     FetchError : no such file, or it cannot be downloaded.
+    OSError : it cannot be copied.
     """
     mirror = mirror or (Path(os.environ["PUOC_MIRROR"]) if os.environ.get("PUOC_MIRROR") else None)
     for path in _candidates(mirror):
         if _digest(path, path.stat().st_mtime_ns).startswith(sha256):
+            kept = Path("data/weights") / path.name
+            if keep and path.parent not in (kept.parent.resolve(), _torch_cache().resolve()):
+                write_bytes(kept, path.read_bytes())
+                return kept.resolve()
             return path
     address = next((url for (of, digits), url in ADDRESSES.items() if of == network and digits == sha256[:8]), None)
     advice = "put the file into data/weights, or into the folder weights of a mirror (PUOC_MIRROR)"
