@@ -447,3 +447,14 @@ def test_a_column_of_texts_that_is_not_there_is_named_with_those_that_are(way: s
     refused(
         puoc("fit", "--method", "oc_svm", *words, "--text", "nope", "--check"), f"{path}: no column 'nope'", "'said'"
     )
+
+
+@pytest.mark.parametrize("first", ["land,2019", "2018,2019"])
+def test_a_first_line_with_the_columns_that_are_wanted_is_not_asked_back(first: str, tmp_path: Path) -> None:
+    from puoc.own.tables import stream_table
+
+    path = file(tmp_path, first + "\n3,4\n5,6\n")
+    (part,) = stream_table(path, columns=["2019"])
+    assert part.numbers("2019").tolist() == [4, 6]
+    with pytest.raises(ValueError, match="--no-header"):
+        list(stream_table(path, columns=["2020"]))

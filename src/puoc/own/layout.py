@@ -70,7 +70,8 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
     separator = how.separator or _separator(path, text, first)
     rows = _parsed(text, separator)
     columns = tuple(map(plain_name, rows[0]))
-    header = how.header if how.header is not None else _header(path, rows, first)
+    named = wanted is not None and set(wanted) <= set(columns)  # no doubt where a model's columns are
+    header = how.header if how.header is not None else named or _header(path, rows, first)
     if not header:
         columns = tuple(f"column{number}" for number in range(1, len(columns) + 1))
     _check_names(path, columns, first, how, wanted)
