@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,9 @@ from puoc.fetch.vectors import word_vectors
 New = Callable[..., Project]
 Mirror = Callable[[str], Path]
 Finished = tuple[Project, Repro]
+
+# Ray reads its token once a process, whichever test comes first; its clusters and the commands of tests share one.
+os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex * 2)
 
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
 

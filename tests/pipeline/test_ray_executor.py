@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,15 +19,13 @@ from puoc.plan import make_plan
 from puoc.prepare import prepare
 from puoc.rows import read_rows
 
-TOKEN = uuid.uuid4().hex * 2  # one for all clusters of this process: Ray reads it once
 REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def own_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cluster that is started for a test, not one that the environment names, with a token of its own."""
+    """A cluster that is started for a test, not one that the environment names."""
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
     yield
     import ray
 
