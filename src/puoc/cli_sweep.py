@@ -78,7 +78,7 @@ def _run(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> None:
     from puoc.sweep.results import failed_rows, write
     from puoc.sweep.tuner import Outcome
 
-    runner, (_, missing) = _runner(), _look(asked)
+    runner, (_, missing) = _runner(), _look(asked, wanted)
     if missing or asked.parts is not None:
         doctor.refuse(doctor.local(ROOT, missing))
         found, failure = _tuned(asked, wanted, allowed, started)
@@ -137,7 +137,7 @@ def doctor(
         wanted = _wanted(workers, gpus, address)
         missing, found = 0, list[Any]()
         if method is not None:
-            found, missing = _look(ask(ROOT, Asking(method)))
+            found, missing = _look(ask(ROOT, Asking(method)), wanted)
         found = looks.local(ROOT, missing) + found
         if wanted.address is None:
             found = looks.here(wanted) + found
@@ -171,17 +171,17 @@ def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wante
     return Wanted(workers or own, int(on_gpu) if gpus is None else gpus, address)
 
 
-def _look(asked: Sweep) -> tuple[list[Finding], int]:
+def _look(asked: Sweep, wanted: Wanted) -> tuple[list[Finding], int]:
     """The forecast, and how many fits are missing."""
     from puoc.doctor import forecast
+    from puoc.forecast.costs import Forecast
     from puoc.sweep.cluster import present_here
     from puoc.sweep.missing import standing
 
     runner = _runner()
-    now = standing(runner, asked)
-    given = runner.settings["workers"]
-    workers = present_here().cpus if given == "auto" else given
-    return [forecast(runner.ledger, now.fit_ids, now.n_missing, workers)], now.n_missing
+    costs = Forecast(runner.ledger, runner.settings["device"])
+    now = standing(runner, asked, costs)
+    return [forecast(now.n_missing, now.seconds, costs, wanted.workers or present_here().cpus)], now.n_missing
 
 
 def _runner() -> Runner:
@@ -195,7 +195,7 @@ def _say_plan(asked: Sweep, wanted: Wanted) -> None:
     from puoc.sweep.missing import standing
 
     now = standing(_runner(), asked)
-    plan, (found, _) = asked.plan, _look(asked)
+    plan, (found, _) = asked.plan, _look(asked, wanted)
     cells, seeds = len(plan["cells"]), len(plan["seeds"])
     say(f"{asked.name}: {asked.method} on {plan['dataset']}, {plan['scenario']}: {cells} cells, {seeds} seeds")
     more = "first, then what the search suggests" if asked.parts is not None else "in all"

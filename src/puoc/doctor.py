@@ -6,17 +6,15 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
-from puoc.ledger import Ledger
+from puoc.forecast.costs import Forecast, duration
 from puoc.sweep.cluster import NodeReport, Present, Wanted, ask_nodes, present_here, present_in, versions_here
 
 _GIB = 2**30
 _RESERVE = _GIB  # bytes to be free beside what the sweep writes
-_LOOKED_AT = 200  # records, to tell how large a fit's files are and how long it takes
+_LOOKED_AT = 200  # records, to tell how large a fit's files are
 
 
 class Finding(NamedTuple):
@@ -138,21 +136,24 @@ def _store(root: Path) -> Finding:
     return Finding("MLflow", f"{store.uri} opens with the installed version")
 
 
-def forecast(ledger: Ledger, fit_ids: list[str], missing: int, workers: int) -> Finding:
-    """How long the missing fits will take, by those of the same sweep that are recorded."""
+def forecast(missing: int, seconds: float, costs: Forecast, workers: int) -> Finding:
+    """How long the missing fits will take, by measured costs and the ledger's own fits.
+
+    Parameters
+    ----------
+    seconds : of all of them, one after the other.
+    costs : what told so.
+    """
     if not missing:
         return Finding("forecast", "nothing is missing")
-    recorded = (ledger.get(fit_id) for fit_id in fit_ids if ledger.is_final(fit_id))
-    known = [entry.result.fit_seconds for entry in islice(recorded, _LOOKED_AT) if entry is not None]
-    seconds = [value for value in known if value is not None]
-    if not seconds:
-        return Finding("forecast", f"{missing} fits on {workers} workers; none of this sweep is recorded to judge by")
-    total = missing * median(seconds) / workers
-    hours, minutes = divmod(round(total / 60), 60)
-    words = f"{missing} fits on {workers} workers: {hours} h {minutes} min"
-    return Finding(
-        "forecast", f"{words}, if they take the {median(seconds):.2f} s that {len(seconds)} recorded ones took"
-    )
+    words = f"{missing} fits on {workers} workers"
+    if seconds:
+        words += f": about {duration(seconds / workers)}"
+        rests = "fits of this ledger" if costs.from_ledger else "seconds measured on another machine"
+        words += f", by {rests}; a busy or slower machine takes longer"
+    if costs.unknown:
+        words += f"; no cost is known of {', '.join(sorted(costs.unknown))}, a first fit will tell"
+    return Finding("forecast", words)
 
 
 def refuse(findings: list[Finding]) -> None:

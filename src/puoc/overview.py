@@ -14,7 +14,7 @@ from puoc.analysis.signed_rank import smallest_p
 from puoc.bind import Asked, bind
 from puoc.features import key
 from puoc.files import read_json
-from puoc.forecast.costs import Forecast, encoding_seconds
+from puoc.forecast.costs import Forecast, duration, encoding_seconds
 from puoc.ledger import Ledger
 from puoc.plan import CONFIGS, PLAN
 from puoc.records import Encoding, Fit, TestSet
@@ -183,11 +183,3 @@ def can_show(plan: dict[str, Any]) -> str:
     if adjusted < LEVEL:
         return said
     return f"{said}, so none can be significant ({seeds_to_reject(comparisons, LEVEL)} seeds could)"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a reader would say them."""
-    for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= (2 if unit == "days" else 1) * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 1 else "less than 1 s"

@@ -10,10 +10,10 @@ from project import REPOSITORY
 
 from puoc.bind import bind
 from puoc.deep import batch_sizes
-from puoc.forecast.costs import Forecast, encoding_seconds, measured, scored_rows
+from puoc.forecast.costs import Forecast, duration, encoding_seconds, measured, scored_rows
 from puoc.forecast.work import passes, work_of
 from puoc.ledger import Ledger
-from puoc.overview import can_show, duration
+from puoc.overview import can_show
 from puoc.params import read_params
 from puoc.plan import CONFIGS, PLAN, make_plan
 from puoc.records import Encoding, Fit, FitResult, Sample, TestSet

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from puoc.bind import bind
 from puoc.cli import app
 from puoc.files import read_json
+from puoc.forecast.costs import Forecast
 from puoc.ledger import Ledger
 from puoc.runner import Runner
 from puoc.sweep.answering import answer, value
@@ -272,6 +273,33 @@ def test_doctor_says_what_it_looked_at(root: Path) -> None:
     faulty = puoc(root, "doctor", "--workers", "100000")
     assert faulty.code == 2
     assert "FAULT CPUs: 100000 asked" in faulty.output
+
+
+def test_the_forecast_counts_fits_and_shares_them_among_the_workers_that_are_asked(root: Path) -> None:
+    from puoc.doctor import forecast
+
+    two_cells = ask(root, Asking("oc_svm", scenario="one_vs_all", space="grid"))
+    runner, costs = Runner(root, settings_of(root)), Forecast(None)
+    trials = list(bind(two_cells.plan))
+    once = {one.trial.fit.id: one.trial.fit for one in trials}
+    doubled = two_cells._replace(plan=two_cells.plan | {"cells": two_cells.plan["cells"][:1] * 2})
+    assert standing(runner, two_cells).n_missing == len(once)
+    assert standing(runner, doubled).n_missing == len(once) / 2
+    now = standing(runner, two_cells, costs)
+    tests = {fit_id: {one.trial.test for one in trials if one.trial.fit.id == fit_id} for fit_id in once}
+    assert now.seconds == pytest.approx(sum(Forecast().seconds(fit, tests[fit.id]) for fit in once.values()))
+    said = [forecast(9, 3600.0, costs, workers).says for workers in (1, 4)]
+    assert said[0].startswith("9 fits on 1 workers: about 1.0 h, by seconds measured on another machine")
+    assert said[1].startswith("9 fits on 4 workers: about 15.0 min")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_dry_run_forecasts_for_the_workers_that_are_asked(
+    root: Path, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    monkeypatch.chdir(root)
+    words = ["sweep", "--method", "pu_svm", "--dry-run", "--address", "auto", "--workers", workers]
+    assert f"forecast: 6 fits on {workers} workers: " in CliRunner().invoke(app, words).output
 
 
 def test_a_dry_run_on_a_damaged_record_names_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

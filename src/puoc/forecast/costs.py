@@ -142,3 +142,11 @@ def encoding_seconds(encoding: Encoding, dataset: str) -> float | None:
 def frozen_key(encoding: Encoding, inputs: str) -> Key:
     """Under which the table has a frozen encoder."""
     return encoding.name, str(encoding.params.get("network", "")), inputs
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a reader would say them."""
+    for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= (2 if unit == "days" else 1) * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 1 else "less than 1 s"
