@@ -152,7 +152,7 @@ def comparison_is_old(root: Path) -> bool:
 
     ``dvc repro run@TABLE`` does not write it, and ``puoc report`` may follow right away.
     """
-    from puoc.report.site import COMPARED
+    from puoc.analysis.compare import COMPARED
 
     paths = [root / "results" / "compare" / f"{name}.parquet" for name in COMPARED]
     if not all(path.is_file() for path in paths):  # also after an upgrade that compares more

@@ -20,6 +20,9 @@ from puoc.analysis.significance import SIGNIFICANCE, twin_tests
 from puoc.analysis.summary import SUMMARY, summarise
 from puoc.analysis.verdicts import VERDICTS, verdicts
 
+#: The files of ``results/compare``.
+COMPARED = ("summary", "significance", "ranks", "protocol", "evidence", "choice", "failures", "verdicts", "claims")
+
 FAILURES = {
     "origin": "text",  # tables/T or tune/M
     "entry": "text",

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from puoc.analysis.compare import COMPARED
 from puoc.analysis.frames import present, records, replace_file
 from puoc.analysis.plans import TablePlan, planned_tables
 from puoc.analysis.results import read_results
@@ -24,8 +25,6 @@ from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
 from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
 
-#: What the page reads of ``results/compare``.
-COMPARED = ("summary", "significance", "ranks", "protocol", "evidence", "choice", "failures", "verdicts", "claims")
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
 
 
