@@ -95,3 +95,33 @@ def test_a_job_that_ray_ends_for_memory_is_one_that_died(monkeypatch: pytest.Mon
     with RayExecutor(1, _do) as executor:
         outcomes = list(executor.run(["wait", "wait"]))
     assert [type(outcome) for _, outcome in outcomes] == [Died, Died]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "nowhere", "127.0.0.1:99999"])
+def test_an_address_that_does_not_answer_is_refused_at_once_with_who_named_it(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from puoc.executors.ray import RayExecutor, start
+
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    before = time.monotonic()
+    with pytest.raises(
+        ValueError, match=f"^RAY_ADDRESS: got {address}, which does not answer .*; expected auto, or HOST"
+    ):
+        RayExecutor(1, _do)
+    with pytest.raises(ValueError, match=f"^--address: got {address}, which does not answer"):
+        start(1, address=address)
+    with pytest.raises(ValueError, match=f"^--address: got auto, here {address}, which does not answer"):
+        start(1, address="auto")
+    assert time.monotonic() - before < 15
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_ray")
+@pytest.mark.parametrize("address", ["", "local"])
+def test_an_address_that_names_no_cluster_starts_one(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from puoc.executors.ray import RayExecutor
+
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with RayExecutor(1, _do) as executor:
+        assert executor.ray.cluster_resources()["CPU"] == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,11 +22,16 @@ os.environ.setdefault("RAY_USAGE_STATS_REPORT_URL", "http://127.0.0.1:9")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 _STARTS = 3
+_REACHED = 5.0  # seconds to reach a cluster's address
 _STORE = 200 * 2**20  # bytes of shared memory for Ray's objects: jobs are small, arrays are read from files
 
 
-def start(n_cpus: int, n_gpus: int = 0, address: str | None = None) -> Any:
+def start(n_cpus: int, n_gpus: int = 0, address: str | None = None, named_by: str = "--address") -> Any:
     """Ray, joined to the cluster at ``address``, else started on this machine with so many CPUs and GPUs.
+
+    Parameters
+    ----------
+    named_by : where the address can be changed, for messages.
 
     Raises
     ------
@@ -34,6 +40,8 @@ def start(n_cpus: int, n_gpus: int = 0, address: str | None = None) -> Any:
     """
     import ray
 
+    if address is not None:
+        _reach(address, named_by)
     before = signal.getsignal(signal.SIGTERM)
     for attempt in range(_STARTS):
         try:
@@ -42,13 +50,31 @@ def start(n_cpus: int, n_gpus: int = 0, address: str | None = None) -> Any:
         except Exception as error:  # what Ray raises has no type of its own; on a busy machine its start times out
             reason = " ".join(str(error).split())[:400]
             if address is not None:
-                raise ValueError(f"--address: got {address}; no Ray cluster answers there ({reason})") from error
+                raise ValueError(f"{named_by}: got {address}; no Ray cluster answers there ({reason})") from error
             if attempt == _STARTS - 1:
                 raise OSError(f"Ray does not start on this machine: {reason}") from error
             ray.shutdown()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, before)  # ray.init has put its own in its place
     return ray
+
+
+def _reach(address: str, named_by: str) -> None:
+    """Refuse what does not answer at once: ray.init would try for half a minute."""
+    place = address
+    if address == "auto":
+        from ray._private.services import get_ray_address_from_environment
+
+        place = get_ray_address_from_environment("auto", None)
+        if place in (None, "auto"):
+            return  # ray.init says at once that there is no cluster
+    host, _, port = place.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACHED).close()
+    except (OSError, ValueError, OverflowError) as error:
+        found = "" if place == address else f"here {place}, "
+        expected = "expected auto, or HOST:PORT of a Ray cluster's head node"
+        raise ValueError(f"{named_by}: got {address}, {found}which does not answer ({error}); {expected}") from error
 
 
 def jobs_client(url: str) -> Any:
@@ -96,7 +122,8 @@ class RayExecutor:
         self.ray: Any = ray
         self._started = not self.ray.is_initialized()
         if self._started:
-            start(n_workers, address=os.environ.get("RAY_ADDRESS"))
+            named = os.environ.get("RAY_ADDRESS")
+            start(n_workers, address=None if named in ("", "local") else named, named_by="RAY_ADDRESS")
         self._call = call
         self._free = [self._new() for _ in range(n_workers)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import sys
 import uuid
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ import puoc
 from puoc.provenance import versions
 
 _ANSWERS = 60.0  # seconds a node has to answer
-_REACHED = 5.0  # seconds to reach a cluster's address
 _GPU_DRIVERS = ("nvidia[0-9]*", "dxg", "kfd")  # device files: of CUDA, of CUDA in WSL, of ROCm
 
 
@@ -59,7 +57,6 @@ def connected(wanted: Wanted, workers: int) -> Iterator[Any]:
     """
     from puoc.executors.ray import start
 
-    _check_address(wanted.address)
     ray = start(workers, wanted.gpus, wanted.address)
     try:
         yield ray
@@ -143,15 +140,3 @@ def versions_here() -> dict[str, str]:
 
 def _alive(ray: Any) -> list[dict[str, Any]]:
     return [node for node in ray.nodes() if node["Alive"]]
-
-
-def _check_address(address: str | None) -> None:
-    """Refuse what does not answer at once: ray.init would try for half a minute."""
-    if address in (None, "auto"):
-        return
-    host, _, port = str(address).removeprefix("ray://").rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=_REACHED).close()
-    except (OSError, ValueError, OverflowError) as error:
-        expected = "expected auto, or HOST:PORT of a Ray cluster's head node"
-        raise ValueError(f"--address: got {address}, which does not answer ({error}); {expected}") from error
