@@ -39,6 +39,36 @@ def collapse() -> list[list[str]]:
     return lines
 
 
+def cifar10_methods() -> list[list[str]]:
+    """Every image method that was run at the published sizes, of two classes, beside the paper's number."""
+    cpu, gpu = (pd.read_parquet(EVIDENCE / f"{name}.parquet") for name in ("cifar10_methods", "cifar10"))
+    rows = pd.concat([cpu, gpu[gpu["entry"].isin(_OF_GPU)]], ignore_index=True)
+    rows["entry"] = rows["entry"].replace(_OF_GPU)
+    printed = pd.read_csv(OVA, dtype=str).set_index(["method", "column"])["printed"]
+    lines = [["positive class", "method", "seeds", "held-out AUC", "training-pool AUC", "paper", "computed on"]]
+    for pos, of_class in rows.groupby("pos", sort=True):
+        label = str(pos).strip("[]")
+        for entry, part in sorted(of_class.groupby("entry"), key=lambda one: _place(str(one[0]))):
+            paper = printed.get((entry, f"pos={label}"), "") if entry == part["method"].iloc[0] else ""
+            aucs = [_spread(part[column]) for column in ("auc", "auc_train_pool")]
+            paper += " (other extractor)" if paper and str(entry).endswith("_cnn") else ""
+            device = "CPU" if part["device"].iloc[0] == "cpu" else "GPU"
+            lines.append([label, f"`{entry}`", str(len(part)), *aucs, paper, device])
+    return lines
+
+
+#: Entries of the evidence of a GPU that stand in the table of all methods, and the names they have there.
+_OF_GPU = {"drocc": "drocc", "pu_drocc": "pu_drocc", "drpu_softplus": "drpu", "nnpu": "nnpu_sigmoid", "upu": "upu"}
+_OF_GPU |= {"nnpu_log": "nnpu_true_alpha", "naive": "naive", "pn_oracle": "pn_oracle"}
+_ORDER = ("oc_svm", "pu_svm", "oc_svm_imagenet", "pu_svm_imagenet", "csi", "pu_csi", "drocc", "pu_drocc", "oc_cnn")
+_ORDER += ("pu_cnn", "hrn", "drpu", "pan", "pan_c", "vpu", "en", "dedpul", "nnpu_dedpul", "nnpu_true_alpha")
+_ORDER += ("nnpu_sigmoid", "upu", "naive", "pn_oracle")
+
+
+def _place(entry: str) -> int:
+    return _ORDER.index(entry)
+
+
 def last_epoch() -> list[list[str]]:
     """The last epoch beside the one that a choice by test rows would print."""
     lines = [["positive class", "method", "seeds", "last epoch", "best test epoch (leaks)", "it is number", "paper"]]
