@@ -20,6 +20,6 @@ def test_a_configuration_costs_three_tenths_of_a_second_beside_its_fits() -> Non
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=1100)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["answered"] == found["configurations"] + 1  # the published one
+    assert found["answered"] == found["configurations"]  # the published one is among them
     busy = max(found["pure Ray Tune"] / PURE_ON_IDLE_CORES, 1.0)
     assert found["puoc sweep"] - found["of which fits"] <= OURS * busy, found

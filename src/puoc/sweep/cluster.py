@@ -99,13 +99,19 @@ def ask_nodes(ray: Any, ledger: Path) -> list[NodeReport]:
         task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(ledger)
         for node in nodes
     ]
-    try:
-        found: list[NodeReport] = ray.get(asked, timeout=_ANSWERS)
-    except ray.exceptions.GetTimeoutError as error:
-        raise ValueError(f"a node of the cluster did not answer within {_ANSWERS:.0f} s; see `ray status`") from error
-    except ray.exceptions.RayError as error:
-        reason = " ".join(str(error).split())[-300:]
-        raise ValueError(f"a node of the cluster cannot run puoc: {reason}") from error
+    found: list[NodeReport] = []
+    for node, answer in zip(nodes, asked, strict=True):
+        try:
+            found.append(ray.get(answer, timeout=_ANSWERS))
+        except ray.exceptions.GetTimeoutError as error:
+            raise ValueError(
+                f"a node of the cluster did not answer within {_ANSWERS:.0f} s; see `ray status`"
+            ) from error
+        except ray.exceptions.RayError as error:
+            if node["NodeID"] not in {one["NodeID"] for one in _alive(ray)}:
+                continue  # it died before Ray had noticed: others do its work
+            reason = " ".join(str(error).split())[-300:]
+            raise ValueError(f"a node of the cluster cannot run puoc: {reason}") from error
     for i, one in enumerate(found):
         if one.wrote is not None:
             path = ledger / one.wrote
