@@ -24,7 +24,9 @@ New = Callable[..., Project]
 Mirror = Callable[[str], Path]
 Finished = tuple[Project, Repro]
 
-# Ray reads its token once a process, whichever test comes first; its clusters and the commands of tests share one.
+# Ray reads both once a process, when it is imported by whichever test comes first; its clusters and the commands of
+# tests share them.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex * 2)
 
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second

@@ -19,7 +19,8 @@ R = TypeVar("R")
 # Ray's defaults report usage and generate a token that half of its own commands then refuse: say both before it loads.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_USAGE_STATS_REPORT_URL", "http://127.0.0.1:9")
-os.environ.setdefault("RAY_AUTH_MODE", "token")
+if "ray" not in sys.modules:  # it has read the mode otherwise, and what it starts would read another
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 _STARTS = 3
 _REACHED = 5.0  # seconds to reach a cluster's address
