@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.dataset import Arrays, Dataset, Inputs
+from puoc.datasets.dataset import Arrays, Dataset, Inputs, content_digest
 from puoc.datasets.texts import equal_texts
 from puoc.fetch import ensure, known_dataset
 from puoc.files import write_bytes, write_json
@@ -122,19 +121,6 @@ class Prepared:
     def take(self, rows: Rows) -> NDArray[np.float32]:
         """Rows as float32 of shape (len(rows), *shape), divided by the dataset's scale."""
         return np.asarray(self.X[rows], dtype=np.float32) / np.float32(self.meta.scale)
-
-
-def content_digest(arrays: Arrays) -> str:
-    """32 hexadecimal digits: blake2b over type, shape and little-endian bytes of X, y and split."""
-    digest = blake2b(digest_size=16)
-    for part in arrays:
-        if part is None:
-            digest.update(b"none;")
-            continue
-        plain = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<"))
-        digest.update(f"{plain.dtype.str}{plain.shape};".encode())
-        digest.update(plain.tobytes())
-    return digest.hexdigest()
 
 
 def duplicate_groups(X: NDArray[Any]) -> NDArray[np.int64]:

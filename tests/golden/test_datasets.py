@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from puoc.datasets import DATASETS
-from puoc.datasets.dataset import Arrays
-from puoc.prepare import Prepared, class_counts, content_digest, duplicate_groups, prepare
+from puoc.datasets.dataset import Arrays, content_digest
+from puoc.prepare import Prepared, class_counts, duplicate_groups, prepare
 
 
 @pytest.mark.parametrize(("name", "n", "n_first"), [("mnist5k", 5000, 500), ("digits", 1797, 178)])

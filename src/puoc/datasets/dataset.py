@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -33,6 +34,19 @@ class Arrays(NamedTuple):
     split: NDArray[np.uint8] | None = None  # (n,) 0 train, 1 test; None where the source has no standard split
 
 
+def content_digest(arrays: Arrays) -> str:
+    """32 hexadecimal digits: blake2b over type, shape and little-endian bytes of X, y and split."""
+    digest = blake2b(digest_size=16)
+    for part in arrays:
+        if part is None:
+            digest.update(b"none;")
+            continue
+        plain = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<"))
+        digest.update(f"{plain.dtype.str}{plain.shape};".encode())
+        digest.update(plain.tobytes())
+    return digest.hexdigest()
+
+
 class Dataset(ABC):
     """Base of all datasets: declarations and ``load``. One file with one subclass adds a dataset."""
 
@@ -41,7 +55,7 @@ class Dataset(ABC):
     shape: ClassVar[tuple[int, ...]]  # of one row
     classes: ClassVar[tuple[str, ...]]  # names; the class number is the position
     counts: ClassVar[Mapping[str, tuple[int, ...]]]  # rows per class: {"all": ...} or {"train": ..., "test": ...}
-    digest: ClassVar[str]  # puoc.prepare.content_digest of the arrays
+    digest: ClassVar[str]  # content_digest of the arrays
     scale: ClassVar[float]  # divisor that maps stored values to [0, 1]; 1 for texts
     files: ClassVar[tuple[RawFile, ...]]
     licence: ClassVar[str]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from puoc.datasets.dataset import Arrays, Dataset
+from puoc.datasets.dataset import Dataset, content_digest
 
 T = TypeVar("T")
 
@@ -52,17 +51,4 @@ class OfTheFiles(Generic[T]):
 def _facts(owner: type[Dataset], folder: Path, state: tuple[tuple[Path, int, int], ...]) -> Facts:
     arrays = owner.load(folder)
     counts = tuple(np.bincount(arrays.y, minlength=len(owner.classes)).tolist())
-    return Facts({"all": counts}, _content_digest(arrays))
-
-
-def _content_digest(arrays: Arrays) -> str:
-    """As ``puoc.prepare`` takes it, which refuses arrays of another; datasets cannot import what is above them."""
-    digest = blake2b(digest_size=16)
-    for part in arrays:
-        if part is None:
-            digest.update(b"none;")
-            continue
-        plain = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<"))
-        digest.update(f"{plain.dtype.str}{plain.shape};".encode())
-        digest.update(plain.tobytes())
-    return digest.hexdigest()
+    return Facts({"all": counts}, content_digest(arrays))
