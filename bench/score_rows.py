@@ -2,7 +2,7 @@
 
 A linear PU-SVM on ten columns, one of them with categories and one with missing values; a CSV file in, a CSV file out.
 
-    python bench/score_rows.py --rows 10000000 --folder /tmp/score_rows
+    python bench/score_rows.py --rows 10000000 --folder score_rows
 """
 
 from __future__ import annotations
