@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from puoc import encoders, methods, modelfile, priors
+from puoc import beforehand, encoders, methods, modelfile, priors
 from puoc.draws import count_of
 from puoc.encoders import Encodes
 from puoc.estimator import Array, Encoder, Estimator, PUSample
@@ -52,8 +52,8 @@ def check(pair: Pair, asked: Settings, wanted: Wanted) -> None:
 
     Raises
     ------
-    ValueError : the method or the estimator of the prior does not take these rows, unlabelled rows are needed and not
-        there, or too few positives are withheld.
+    ValueError : the method or the estimator of the prior does not take these rows or so few of them, unlabelled rows
+        are needed and not there, or too few positives are withheld.
     """
     seen = _check_inputs(asked, pair.preparing.inputs)
     if pair.unlabelled is None and (METHODS[asked.method].kind != "oc" or wanted.by_alpha):
@@ -63,6 +63,9 @@ def check(pair: Pair, asked: Settings, wanted: Wanted) -> None:
         raise ValueError(f"--prior: {asked.prior.name} takes {taken} rows, and these are {seen} rows; give a number")
     if wanted.false_alarms is not None:
         _rank(wanted.false_alarms, 0 if pair.held is None else len(pair.held))
+    encoder = asked.encoder if isinstance(asked.encoder, Part) else _plain_encoder(asked, pair)
+    n_u = 0 if pair.unlabelled is None else len(pair.unlabelled)
+    beforehand.check_rows(asked, encoder, pair.preparing.shape, len(pair.positives), n_u)
 
 
 def _rank(rate: float, withheld: int) -> int:

@@ -1,0 +1,107 @@
+"""What would refuse rows once fitting has begun, asked before anything is trained: numbers of rows, and their shape.
+
+A class prior may take minutes to estimate, and an encoder to fit, before the method sees a row. The rules themselves
+stand where they are needed; a test compares each of them with what is said here.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from puoc import encoders, methods, priors
+from puoc.fit_settings import Part, Settings
+
+Shape = tuple[int, ...]
+
+
+def check_rows(asked: Settings, encoder: str | Part | None, shape: Shape, n_p: int, n_u: int) -> None:
+    """Refuse rows that the encoder, the estimator of the class prior or the method would refuse later.
+
+    Parameters
+    ----------
+    encoder : what of ``asked.encoder`` these rows need; None where the method sees them as they are.
+    shape : of one row, before the encoder.
+    n_p, n_u : labelled positives and unlabelled rows that are learned from.
+
+    Raises
+    ------
+    ValueError : what was got, what was expected and which option changes it.
+    """
+    seen = _seen(encoder, shape)
+    if isinstance(asked.prior, Part) and n_u:
+        _check_prior(asked.prior, seen, n_p, n_u)
+    made = methods.make(asked.method, asked.params)
+    one_class = made.kind == "oc"
+    _check_method(made, seen, n_p, 0 if one_class else n_u)
+
+
+def _seen(encoder: str | Part | None, shape: Shape) -> Shape:
+    """The shape of an encoded row."""
+    from puoc.encoders.frozen import Frozen
+
+    if not isinstance(encoder, Part):
+        return shape if encoder is None else (prod(shape),)
+    made: Any = encoders.make(encoder.name, encoder.params)
+    if isinstance(made, Frozen):
+        return tuple(made.encode(np.zeros((1, *shape), dtype=np.float32)).shape[1:])
+    _check_shape(made, shape, "--encoder")
+    return (int(made.dimension),)
+
+
+def _check_prior(part: Part, seen: Shape, n_p: int, n_u: int) -> None:
+    from puoc.priors.crossfit import CrossFit
+
+    made: Any = priors.make(part.name, part.params)
+    advice = f"Give more rows, a number by --prior, or an entry with fewer folds by --settings ({part.source})"
+    if isinstance(made, CrossFit):
+        _check_folds(f"--prior: {part.name}", made.folds, n_p, n_u, advice)
+        _check_shape(made.p_vs_u(), seen, "--prior")
+    elif n_p + n_u < made.folds:
+        raise ValueError(
+            f"--prior: {part.name} cuts {n_p} labelled and {n_u} unlabelled rows into {made.folds} folds; expected "
+            f"{made.folds} rows at least. {advice}"
+        )
+
+
+def _check_folds(what: str, folds: int, n_p: int, n_u: int, advice: str) -> None:
+    if min(n_p, n_u) < folds:
+        raise ValueError(
+            f"{what} cuts {n_p} labelled and {n_u} unlabelled rows into {folds} folds; expected {folds} of each at "
+            f"least. {advice}"
+        )
+
+
+def _check_method(made: Any, seen: Shape, n_p: int, n_u: int) -> None:
+    from puoc.deep import Deep
+    from puoc.methods.en import EN
+    from puoc.methods.svm import _ROWS_MAX, PUSVM
+    from puoc.priors.crossfit import CrossFit
+
+    name: str = made.name
+    if isinstance(made, CrossFit):
+        _check_folds(f"--method: {name}", made.folds, n_p, n_u, "Give more rows, or fewer by --params folds=N")
+        _check_shape(made.p_vs_u(), seen, "--method")
+    if isinstance(made, EN) and n_p < 2:
+        raise ValueError(f"--method: {name} holds out labelled positives: got {n_p}, at least 2 expected")
+    if isinstance(made, Deep):
+        _check_shape(made, seen, "--method")
+        made.sizes(n_p, n_u)
+    if isinstance(made, PUSVM) and made.solver == "exact" and made.kernel == "rbf" and n_p + n_u > _ROWS_MAX:
+        raise ValueError(
+            f"--method: {name} with kernel rbf takes {_ROWS_MAX} rows of P and U together at most, got "
+            f"{n_p + n_u}; use --params kernel=linear --params gamma=null, or fewer rows"
+        )
+
+
+def _check_shape(made: Any, shape: Shape, option: str) -> None:
+    """Refuse a shape for which there is no such network. It is built and forgotten."""
+    import torch
+
+    try:
+        with torch.device("meta"):  # no memory, and no random numbers
+            made.build(shape)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from error

@@ -1,0 +1,141 @@
+"""What a fit to own data would refuse in its middle is refused before it begins, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from own_files import customers, puoc, refused
+
+from puoc import beforehand, encoders, methods, priors
+from puoc.estimator import PUSample
+from puoc.fit_settings import Part, Settings, packaged_methods, settings
+from puoc.registry import ENCODERS, METHODS, PRIORS
+
+SHORT = {"epochs": 1, "warmup_epochs": 0, "ascent_steps": 1, "batch_size": 4, "batch_size_u": 4}
+PACKAGED = dict(packaged_methods())
+#: Numbers of rows on both sides of every border: one to hold out, folds of each, folds together.
+NUMBERS = [(1, 1), (1, 9), (2, 2), (2, 3), (3, 2), (9, 2), (3, 3)]
+
+
+def short(params: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    return params | {name: value for name, value in (SHORT | changed).items() if name in params}
+
+
+def asked(method: str, params: dict[str, Any], prior: float | Part | None = None) -> Settings:
+    return Settings(method=method, params=params, source="test", prior=prior)
+
+
+def refuses(call: Any, *words: Any) -> bool:
+    try:
+        call(*words)
+    except ValueError:
+        return True
+    return False
+
+
+def rows(n: int, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(n).random((n, *shape), dtype=np.float32)
+
+
+def packaged_prior(name: str) -> Part:
+    found = settings("pu_svm", prior=name).prior
+    assert isinstance(found, Part)
+    return found.model_copy(update={"params": short(found.params)})
+
+
+@pytest.mark.parametrize("name", ["tice", "dedpul_alpha", "bbe"])
+@pytest.mark.parametrize("shape", [(3,), (1, 6, 8)])
+def test_rows_are_too_few_for_an_estimator_beforehand_as_they_are_later(name: str, shape: tuple[int, ...]) -> None:
+    part = packaged_prior(name)
+    estimator = priors.make(name, part.params)
+    outcomes = []
+    for n_p, n_u in NUMBERS:
+        sample = PUSample(rows(n_p, shape), rows(n_u, shape), None, 0)
+        later = refuses(estimator.estimate, sample)
+        beforehand_too = refuses(beforehand._check_prior, part, shape, n_p, n_u)
+        assert beforehand_too == later, (n_p, n_u)
+        outcomes.append(later)
+    assert any(outcomes)
+    assert not all(outcomes) or shape == (1, 6, 8)
+
+
+SHAPES: list[tuple[int, ...]] = [(1,), (3,), (1, 12, 12), (2, 12, 12), (1, 6, 8)]
+TAKEN = [
+    (name, shape)
+    for name, params in PACKAGED.items()
+    for shape in SHAPES
+    if ("vector" if len(shape) == 1 else "image") in methods.inputs_of(name, params)
+]
+
+
+@pytest.mark.parametrize(("name", "shape"), TAKEN)
+def test_rows_do_not_fit_a_method_beforehand_as_they_do_not_later(name: str, shape: tuple[int, ...]) -> None:
+    cls, params = METHODS[name], short(PACKAGED[name])
+    alpha = 0.5 if cls.kind != "oc" and getattr(cls, "needs_alpha", True) else None
+    for n_p, n_u in NUMBERS if shape == (3,) else [(4, 5)]:
+        X_u = None if cls.kind == "oc" else rows(n_u, shape)
+        made = methods.make(name, params)
+        later = refuses(lambda made=made, X_u=X_u, n_p=n_p: made.fit(rows(n_p, shape), X_u, alpha=alpha, seed=0))
+        told = asked(name, params, alpha)
+        assert refuses(beforehand.check_rows, told, None, shape, n_p, n_u) == later, (n_p, n_u)
+
+
+def test_methods_that_refuse_by_a_hyperparameter_do_so_beforehand() -> None:
+    kernel = asked("pu_svm", {"solver": "exact", "kernel": "rbf", "risk": "unbiased", "lam": 0.1, "gamma": 1.0}, 0.5)
+    beforehand.check_rows(kernel, None, (1,), 3000, 5000)
+    with pytest.raises(ValueError, match="8000 rows of P and U together at most, got 8001"):
+        beforehand.check_rows(kernel, None, (1,), 3000, 5001)
+    made = methods.make(kernel.method, kernel.params)
+    with pytest.raises(ValueError, match="at most 8000 rows"):
+        made.fit(rows(3000, (1,)), rows(5001, (1,)), alpha=0.5)
+    skips = asked("vpu", PACKAGED["vpu"] | {"unequal": "skip", "batch_size": 64})
+    for n_u in (5, 3):
+        made = methods.make("vpu", short(skips.params, batch_size=64))
+        later = refuses(lambda made=made, n_u=n_u: made.fit(rows(5, (2,)), rows(n_u, (2,))))
+        assert refuses(beforehand.check_rows, skips, None, (2,), 5, n_u) == later == (n_u == 3)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 8), (1, 4, 4)])
+def test_pictures_are_too_small_for_the_autoencoder_beforehand_as_they_are_later(shape: tuple[int, ...]) -> None:
+    params = {"lr": 1e-3, "lr_decay": 1.0, "epochs": 1, "batch_size": 4, "batching": "p", "dimension": 2, "dropout": 0}
+    made = encoders.make("autoencoder", params)
+    later = refuses(made.fit_lanes, [PUSample(rows(3, shape), None, None, 0)])
+    part = Part(name="autoencoder", params=params, source="test")
+    told = asked("oc_svm", PACKAGED["oc_svm"])
+    assert refuses(beforehand.check_rows, told, part, shape, 3, 0) == later == (shape == (1, 3, 8))
+
+
+def test_every_estimator_and_encoder_is_one_of_those_compared_here() -> None:
+    of_priors = {name for name, cls in PRIORS.items() if cls.__module__.startswith("puoc.")}
+    assert of_priors == {"tice", "dedpul_alpha", "bbe"}
+    fitted = {name for name, cls in ENCODERS.items() if not cls.frozen and cls.__module__.startswith("puoc.")}
+    assert fitted == {"autoencoder"}
+    cut = {name for name, cls in (METHODS | PRIORS).items() if "folds" in {field.name for field in fields(cls)}}
+    assert cut == {"dedpul", *of_priors}
+
+
+FEW = {
+    "TIcE": (["pu_svm"], 2, 2, ["--prior: tice cuts 2 labelled and 2 unlabelled rows into 5 folds; expected 5 rows"]),
+    "folds of U": (["pu_svm", "--prior", "bbe"], 9, 2, ["bbe cuts 9 labelled and 2 unlabelled", "expected 3 of each"]),
+    "folds of P": (["nnpu", "--prior", "dedpul_alpha"], 2, 9, ["dedpul_alpha cuts 2 labelled", "--settings"]),
+    "for a threshold": (["oc_svm", "--by-alpha"], 2, 2, ["--prior: tice cuts 2 labelled"]),
+    "a method's folds": (["dedpul"], 2, 9, ["--method: dedpul cuts 2 labelled", "--params folds=N"]),
+    "to hold out": (["en"], 1, 9, ["--method: en holds out labelled positives: got 1, at least 2 expected"]),
+}
+
+
+@pytest.mark.parametrize(("words", "n_p", "n_u", "expected"), FEW.values(), ids=FEW.keys())
+def test_a_check_says_of_too_few_rows_what_a_fit_says(
+    words: list[str], n_p: int, n_u: int, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    customers(n_p, 1, 1.5).to_csv("p.csv", index=False)
+    customers(n_u, 2).to_csv("u.csv", index=False)
+    given = ["--method", *words, "--positives", "p.csv", "--unlabelled", "u.csv"]
+    checked = refused(puoc("fit", *given, "--check"), *expected)
+    assert checked == refused(puoc("fit", *given, "--out", "m"), *expected)
+    assert not Path("m").exists()
