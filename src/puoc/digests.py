@@ -13,10 +13,11 @@ from hashlib import blake2b
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
-#: Modules of puoc whose code can change what a method learns. Others are contracts, records and plumbing.
+#: Modules of puoc whose code can change what a method learns, with all below them. Others are contracts, records and
+#: plumbing. Of texts an encoder reads the bytes and the file of vectors itself, so these two count as well.
 _LEARNING = frozenset(
     ("methods", "priors", "encoders", "solvers", "estimator", "deep", "lanes", "risks", "nets", "trunks", "augment")
-)
+) | {"components", "datasets.texts", "fetch.vectors"}
 #: Modules of puoc that decide which rows a sample holds. Which samples a scenario asks for is in the questions.
 _DRAWING = frozenset(("draws", "prepare", "datasets"))
 _SCORING = frozenset(("scoring",))
@@ -44,10 +45,16 @@ def _reached(starts: set[str], among: frozenset[str]) -> set[str]:
     reached, queue = set(starts), list(starts)
     while queue:
         for module in _imports(queue.pop()):
-            if module not in reached and module.split(".")[1] in among:
+            if module not in reached and _is_below(module, among):
                 reached.add(module)
                 queue.append(module)
     return reached
+
+
+def _is_below(module: str, among: frozenset[str]) -> bool:
+    """Whether a module of puoc is one of these, or in a package that is."""
+    parts = module.split(".")[1:]
+    return any(".".join(parts[:n]) in among for n in range(1, len(parts) + 1))
 
 
 @cache

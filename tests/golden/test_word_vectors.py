@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
 from collections.abc import Callable
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from puoc import digests
 from puoc.datasets import DATASETS
 from puoc.datasets.texts import to_rows, to_texts
 from puoc.encoders import make, normalise
 from puoc.encoders.word_vectors import MeanWordVector, OfWords, WordSequence
 from puoc.encoders.words import ORDERS, Step, Words
 from puoc.estimator import Array
-from puoc.fetch import FetchError
+from puoc.fetch import FetchError, vectors
 from puoc.fetch.vectors import read_vectors, word_vectors
 from puoc.methods.lstm import check_sequences
 
@@ -135,7 +137,7 @@ def test_a_file_is_found_by_its_checksum_wherever_it_lies_and_read_once(
     assert list(found.row_of) == WORDS
     np.testing.assert_array_equal(found.matrix, VECTORS)
     assert isinstance(found.matrix, np.memmap)
-    kept = own_cache / "puoc" / "vectors" / digest
+    (kept,) = (own_cache / "puoc" / "vectors").glob(f"{digest}-*")
     assert {file.name for file in kept.iterdir()} == {"words.json", "vectors.npy"}
     path.unlink()
     assert word_vectors(digest) is found
@@ -149,7 +151,27 @@ def test_what_a_killed_reading_left_is_no_vectors_and_is_removed(digits: str, ow
     half.mkdir(parents=True)
     (half / "words.json").write_text('["good"]')
     assert list(word_vectors(digits).row_of) == WORDS
-    assert [path.name for path in half.parent.iterdir() if path.is_dir()] == [digest]
+    assert [path.name[:65] for path in half.parent.iterdir() if path.is_dir()] == [f"{digest}-"]
+
+
+def test_what_other_code_has_read_is_not_taken(digits: str, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest, root = sha256(FORMS["GloVe"]).hexdigest(), own_cache / "puoc" / "vectors"
+    for name in (digest, f"{digest}-{'0' * 16}"):  # of a version that did not name its code, and of one that did
+        (root / name).mkdir(parents=True)
+        (root / name / "words.json").write_text('["good"]')
+        np.save(root / name / "vectors.npy", VECTORS[:1] + 1)
+    assert list(word_vectors(digits).row_of) == WORDS
+    now = {path.name for path in root.iterdir() if path.is_dir()}
+    tree = ast.parse(Path(vectors.__file__).read_bytes())
+    (number,) = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value == 20]
+    number.value = 21  # bits of the longest line: code that may read another thing
+    monkeypatch.setattr(digests, "_tree", lambda module: tree)
+    digests._text.cache_clear()
+    try:
+        assert list(word_vectors(digits).row_of) == WORDS
+    finally:
+        digests._text.cache_clear()
+    assert len({path.name for path in root.iterdir() if path.is_dir()} - now) == 1
 
 
 def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path, own_cache: Path, digits: str) -> None:

@@ -1,7 +1,8 @@
 """Word vectors: files known by the first digits of their sha256, as word2vec, GloVe and fastText publish them.
 
 A file is read once and kept, with its words apart, below the user's cache (``XDG_CACHE_HOME``), so that every worker
-maps the same numbers from the disk.
+maps the same numbers from the disk. What is kept is named by the file and by the code that reads it: after a change of
+this module a file is read anew.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
+from puoc.digests import code_digest
 from puoc.fetch.verify import FetchError, hexdigest
 
 FOLDERS = ("vectors", "glove")  # of data/ and of a mirror
@@ -54,7 +56,7 @@ def word_vectors(sha256: str, mirror: Path | None = None) -> WordVectors:
     FetchError : no such file, or it holds no word vectors.
     """
     root = _cache()
-    kept = sorted(folder for folder in root.glob(f"{sha256}*") if folder.is_dir())
+    kept = sorted(folder for folder in root.glob(f"{sha256}*-{_reader()}") if folder.is_dir())
     return _opened(kept[0] if kept else _read_once(_vectors_file(sha256, mirror), root))
 
 
@@ -85,7 +87,7 @@ def _candidates(mirror: Path | None) -> Iterator[Path]:
 def _read_once(path: Path, root: Path) -> Path:
     """The folder with what the file holds; made by the first process that asks for it."""
     digest = hexdigest(path, "sha256")
-    folder = root / digest
+    folder = root / f"{digest}-{_reader()}"
     try:
         root.mkdir(parents=True, exist_ok=True)
         with FileLock(root / f".{digest}.lock"):
@@ -156,6 +158,11 @@ def _is_line(line: bytes, d: int) -> bool:
         return d > 0 and len([float(field) for field in fields[1:]]) == d
     except ValueError:
         return False
+
+
+def _reader() -> str:
+    """Names the code that reads a file, and so the form in which it is kept."""
+    return code_digest(__name__)
 
 
 def _cache() -> Path:
