@@ -125,7 +125,7 @@ def _store(root: Path) -> Finding:
 
     store = Store(root)
     if store.database is not None and not store.database.exists():
-        return Finding("MLflow", f"no store at {store.uri} yet")
+        return Finding("MLflow", f"no store at {store.name} yet")
     try:
         with store.lock(5):
             store.open()
@@ -133,7 +133,7 @@ def _store(root: Path) -> Finding:
         return Finding("MLflow", str(busy))
     except TrackingError as error:
         return Finding("MLflow", str(error), is_fault=True)
-    return Finding("MLflow", f"{store.uri} opens with the installed version")
+    return Finding("MLflow", f"{store.name} opens with the installed version")
 
 
 def forecast(missing: int, seconds: float, costs: Forecast, workers: int) -> Finding:

@@ -547,8 +547,9 @@ def test_a_server_is_used_where_the_environment_names_one(tmp_path: Path, monkey
         server.wait(timeout=30)
 
 
-def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
+def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
         assert server.poll() is None, "the server has ended"
         try:
             with urllib.request.urlopen(url, timeout=1):

@@ -71,7 +71,7 @@ class Tracker:
         """
         done = self._flush(WAIT_CLOSE)
         if self.failure is not None:
-            safe = f"The results are safe; `puoc track` writes the rest into {self._store.uri}"
+            safe = f"The results are safe; `puoc track` writes the rest into {self._store.name}"
             raise TrackingError(f"tracking stopped: {self.failure}. {safe}")
         return done
 
@@ -133,7 +133,7 @@ def _counted(writer: Writer, rows: list[Row]) -> dict[str, int]:
         if seen is None or seen.tags.get("status") != trial.row["status"]:
             got = "no run" if seen is None else f"a run with status {seen.tags.get('status')}"
             raise TrackingError(
-                f"experiment {key[0]}, trial {key[1]}: {got} in {writer.store.uri}, one with status "
+                f"experiment {key[0]}, trial {key[1]}: {got} in {writer.store.name}, one with status "
                 f"{trial.row['status']} expected; run `puoc track` again"
             )
     return dict(sorted(Counter(experiment for experiment, _ in wanted).items()))

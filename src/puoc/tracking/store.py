@@ -13,11 +13,13 @@ import sqlite3
 import sys
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
+
+from puoc.tracking.database import is_database, reached, without_password
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -76,6 +78,7 @@ class Store:
     def __init__(self, root: Path | str):
         self.root = Path(root).resolve()
         self.uri = tracking_uri(self.root)
+        self.name = without_password(self.uri)  # for messages
         self.database = _sqlite_file(self.uri)
         self.artifacts = self.root / "mlruns" / "artifacts"
         self.is_server = self.uri.startswith(("http://", "https://"))
@@ -92,7 +95,7 @@ class Store:
         try:
             held.acquire(timeout=seconds)
         except Timeout as error:
-            raise Busy(f"another process has been writing to {self.uri} for {seconds:g} s") from error
+            raise Busy(f"another process has been writing to {self.name} for {seconds:g} s") from error
         try:
             yield
         finally:
@@ -123,10 +126,11 @@ class Store:
         )  # tells by traceback what it raises anyway
         made = self._begin_making()
         try:
-            client = MlflowClient(self._uri_of_file(), registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
-            found = list(pages(lambda token: client.search_experiments(max_results=PAGE, page_token=token)))
+            with reached(self.uri) if is_database(self.uri) else nullcontext():
+                client = MlflowClient(self._uri_of_file(), registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
+                found = list(pages(lambda token: client.search_experiments(max_results=PAGE, page_token=token)))
             self._use_wal()
-        except (MlflowException, SQLAlchemyError, sqlite3.Error) as error:
+        except (MlflowException, SQLAlchemyError, sqlite3.Error, ImportError) as error:
             raise self._refusal(error) from error
         finally:
             self._note_file()
@@ -246,23 +250,27 @@ class Store:
             if OURS in experiment.tags and Path(place).resolve() != self.artifacts:
                 gone = "" if Path(place).exists() else ", which does not exist"
                 raise TrackingError(
-                    f"{self.uri} keeps its files in {place}{gone}, {self.artifacts} expected: the project was moved or "
-                    f"copied. {self._remedy()}"
+                    f"{self.name} keeps its files in {place}{gone}, {self.artifacts} expected: the project was "
+                    f"moved or copied. {self._remedy()}"
                 )
 
     def _refusal(self, error: Exception) -> TrackingError:
         found = [f"{self.database}{suffix}" for suffix in _PARTS if self.database is not None]
         there = ", ".join(path.name for path in map(Path, found) if path.exists())
         stands = f" ({there} in {self._folder})" if there else ""
-        return TrackingError(f"{self.uri} cannot be used: {first_line(error)}{stands}. {self._remedy()}")
+        return TrackingError(f"{self.name} cannot be used: {first_line(error)}{stands}. {self._remedy(error)}")
 
-    def _remedy(self) -> str:
+    def _remedy(self, error: Exception | None = None) -> str:
+        from mlflow.exceptions import MlflowException
+
+        if isinstance(error, ImportError):
+            return "Install the driver of its database: make install EXTRAS=dev,postgresql has that of PostgreSQL."
         if self._is_own:
             advice = "delete mlruns/mlflow.db* and run `puoc track` again (end `make ui` first)"
             return f"Nothing in mlruns/ is original: {advice}."
-        if self.is_server:
+        if self.is_server or (is_database(self.uri) and not isinstance(error, MlflowException)):
             return "See that the server runs, or name another store by MLFLOW_TRACKING_URI."
-        return f"Back it up and run `mlflow db upgrade {self.uri}`, or name another store by MLFLOW_TRACKING_URI."
+        return f"Back it up and run `mlflow db upgrade {self.name}`, or name another store by MLFLOW_TRACKING_URI."
 
 
 def first_line(error: Exception) -> str:
