@@ -219,6 +219,8 @@ def status() -> None:
     if stands.not_run:
         say(f"not run: {', '.join(stands.not_run)}")
     say(f"{len(stands.failed)} failed rows, {len(stands.missing)} missing rows")
+    if stands.stale:
+        say(f"{stands.stale} rows of results/ were scored by other code than this; dvc repro scores them again")
     if stands.missing or stands.not_run:
         say("dvc repro computes what is missing")
     if stands.unrecorded:

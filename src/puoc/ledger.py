@@ -6,6 +6,7 @@ Files, all below ``<root>/<first two digits of the fit's id>/``::
     <fit>.failed-<n>.json    the record of the n-th attempt, which failed
     <fit>.retry-<n>          a person's leave for one attempt more
     <fit>+<trial>.json       a test set asked for later
+    <fit>+<trial>.<scoring>.json    one scored again, by the code with this digest
     <fit>.<hash>.safetensors / .npy    models and scores, named by their content, referred to by the records
     <fit>.claim              who is computing this fit just now
 
@@ -42,7 +43,21 @@ class Entry(NamedTuple):
     """What the ledger holds of one fit."""
 
     result: FitResult
-    trials: dict[str, TrialResult]
+    trials: dict[str, TrialResult]  # as first scored, by id
+    again: dict[tuple[str, str], TrialResult]  # by id and digest of the scoring code, which has changed since
+
+    def scored(self, trial_id: str, scoring: str | None = None) -> TrialResult | None:
+        """What scoring a trial gave by the code with this digest, by default by the first; None where it did not."""
+        first = self.trials.get(trial_id)
+        if scoring is None or (first is not None and first.scoring_digest == scoring):
+            return first
+        return self.again.get((trial_id, scoring))
+
+    def auc_val_pu(self, trial: TrialResult | None) -> float | None:
+        """AUC of the withheld rows, by the code that scored a trial."""
+        if trial is None or trial.auc_val_pu is None:
+            return self.result.auc_val_pu
+        return trial.auc_val_pu
 
 
 class Scored(NamedTuple):
@@ -72,23 +87,31 @@ class Ledger:
                 return None
             path = self._path(fit_id, f".failed-{attempt}.json")
         entry = _read(path, parse_entry)
-        for trial in self._added(fit_id):
-            entry.trials.setdefault(trial.trial_id, trial)
+        for name, trial in self._added(fit_id):
+            if "." in name:
+                entry.again[trial.trial_id, trial.scoring_digest] = trial
+            else:
+                entry.trials.setdefault(trial.trial_id, trial)
         return entry
 
     def is_final(self, fit_id: str) -> bool:
         """True where the fit is done or not applicable: it is never computed again."""
         return self._path(fit_id, ".json").exists()
 
-    def has(self, fit_id: str, trial_id: str) -> bool:
-        """True where this trial needs no computation: scored, or not applicable."""
+    def has(self, fit_id: str, trial_id: str, scoring: str | None = None) -> bool:
+        """True where this trial needs no computation: scored by the code with this digest, or not applicable."""
         if not self.is_final(fit_id):
             return False
         entry = _read(self._path(fit_id, ".json"), parse_entry)
-        if entry.result.status == "skipped" or trial_id in entry.trials:
+        if entry.result.status == "skipped":
             return True
+        first, later = entry.trials.get(trial_id), self._path(fit_id, f"+{trial_id}.json")
         # by its name: a folder is not looked through for each of the many fits that a sweep asks
-        return self._path(fit_id, f"+{trial_id}.json").exists()
+        if first is None and later.exists():
+            first = _read(later, parse_trial)
+        if first is None or scoring in (None, first.scoring_digest):
+            return first is not None
+        return self._path(fit_id, f"+{trial_id}.{scoring}.json").exists()
 
     def attempts(self, fit_id: str) -> int:
         """How many attempts were made and recorded."""
@@ -151,13 +174,14 @@ class Ledger:
         return self._create(self._path(fit_id, ".json"), _record(result.model_copy(update=changes), kept))
 
     def add_trial(self, scored: Scored) -> bool:
-        """Record one more test set of a fit that has its record; True if this record stands."""
-        fit_id, trial_id = scored.result.fit_id, scored.result.trial_id
+        """Record one more test set of a fit that has its record, or one again; True if this record stands."""
+        fit_id, trial_id, scoring = scored.result.fit_id, scored.result.trial_id, scored.result.scoring_digest
         if not self.is_final(fit_id):
             raise ValueError(f"trial {trial_id}: the ledger has no record of its fit {fit_id}; put the fit first")
-        if self.has(fit_id, trial_id):
+        if self.has(fit_id, trial_id, scoring):
             return False
-        return self._create(self._path(fit_id, f"+{trial_id}.json"), self._keep_scores(scored).canonical())
+        again = f".{scoring}" if self.has(fit_id, trial_id) else ""
+        return self._create(self._path(fit_id, f"+{trial_id}{again}.json"), self._keep_scores(scored).canonical())
 
     def claim(self, fit_id: str) -> Claim | None:
         """Claim the computation of a fit, or None while somebody else holds it."""
@@ -192,10 +216,11 @@ class Ledger:
             number += 1
         return number
 
-    def _added(self, fit_id: str) -> Iterator[TrialResult]:
+    def _added(self, fit_id: str) -> Iterator[tuple[str, TrialResult]]:
+        """Names without their ending, and what the files hold."""
         for item in os.scandir(self._folder(fit_id)):
             if item.name.startswith(f"{fit_id}+"):
-                yield _read(Path(item.path), parse_trial)
+                yield item.name.removesuffix(".json"), _read(Path(item.path), parse_trial)
 
     def _keep_scores(self, scored: Scored) -> TrialResult:
         buffer = BytesIO()
@@ -235,7 +260,7 @@ def parse_entry(content: bytes) -> Entry:
     with _as_damage():
         value = json.loads(content)
         trials = {key: TrialResult.model_validate(trial) for key, trial in value["trials"].items()}
-        return Entry(FitResult.model_validate(value["result"]), trials)
+        return Entry(FitResult.model_validate(value["result"]), trials, {})
 
 
 def parse_trial(content: bytes) -> TrialResult:

@@ -169,13 +169,14 @@ class Standing(NamedTuple):
     failed: list[Row]
     missing: list[Row]  # asked, and answered by neither the ledger nor the results
     unrecorded: int  # answered in the results alone: the ledger that had the record is gone
+    stale: int  # scored by other code than the plan's: the next run scores them again
     not_run: list[str]  # tables and sweeps without any results
 
 
 def standing(root: Path) -> Standing:
     """Compare every question of the plan with the ledger and the results."""
-    ledger, found = Ledger(root / "ledger"), Standing([], [], 0, [])
-    unrecorded = 0
+    ledger, found = Ledger(root / "ledger"), Standing([], [], 0, 0, [])
+    unrecorded = stale = 0
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]
     for of, name in planned:
@@ -188,8 +189,14 @@ def standing(root: Path) -> Standing:
             result = results.get(one["trial_id"], one)
             if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):
                 found.failed.append(one if one["status"] == "failed" else result)  # a later test set's
+            elif one["status"] == "missing" and _is_stale(result, one["scoring_digest"]):
+                stale += 1
             elif one["status"] == "missing" and result["status"] != "missing":
                 unrecorded += 1
             elif one["status"] == "missing":
                 found.missing.append(one)
-    return found._replace(unrecorded=unrecorded)
+    return found._replace(unrecorded=unrecorded, stale=stale)
+
+
+def _is_stale(result: Row, scoring: str) -> bool:
+    return bool(result["status"] == "ok" and result["scoring_digest"] != scoring)

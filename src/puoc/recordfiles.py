@@ -16,7 +16,8 @@ from puoc.records import Fit, FitResult, Trial, TrialResult
 
 NAME = re.compile(
     r"(?P<fit>[0-9a-f]{24})(?:(?P<final>\.json)|\.failed-(?P<failed>[1-9]\d*)\.json|(?P<retry>\.retry-[1-9]\d*)"
-    r"|\+(?P<trial>[0-9a-f]{24})\.json|(?P<content>\.[0-9a-f]{16}\.(?:npy|safetensors))|(?P<claim>\.claim))"
+    r"|\+(?P<trial>[0-9a-f]{24})(?:\.(?P<scoring>[0-9a-f]{16}))?\.json"
+    r"|(?P<content>\.[0-9a-f]{16}\.(?:npy|safetensors))|(?P<claim>\.claim))"
 )
 TEMPORARY = re.compile(r"\.(?P<fit>[0-9a-f]{24})[.+].+")
 
@@ -67,8 +68,10 @@ def check_record(name: str, content: bytes, fit: Fit | None = None) -> RecordFil
         if fit is None:
             raise ValueError(f"the record of fit {fit_id}, which this trial belongs to, is missing or damaged")
         _check_trial(found["trial"], trial, fit)
+        if found["scoring"] not in (None, trial.scoring_digest):
+            raise ValueError(f"it was scored by code {trial.scoring_digest}; expected that in its name")
         return _own_files(RecordFile(fit_id, kind, None, (trial,)))
-    result, trials = parse_entry(content)
+    result, trials, _ = parse_entry(content)
     if result.fit.id != fit_id:
         raise ValueError(f"it holds the fit {result.fit.id}; expected the one in its name")
     if (result.status == "failed") != (kind == "failed"):

@@ -222,6 +222,7 @@ class TrialResult(Record):
     test: TestSet
     auc: float = Field(ge=0, le=1)  # held-out test rows
     auc_train_pool: float | None = None  # the same model as seven of the released scripts score it: training rows
+    auc_val_pu: float | None = None  # of withheld rows, where the fit was scored after its record; else there
     n_pos: int
     n_neg: int
     scoring_digest: str

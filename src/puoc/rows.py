@@ -120,7 +120,7 @@ def row(plan: dict[str, Any], asked: Asked, entry: Entry | None) -> Row:
         "draw_digest": plan["draw_digest"],
         "scoring_digest": plan["scoring_digest"],
     }
-    return found if entry is None else found | _answered(trial.id, entry)
+    return found if entry is None else found | _answered(trial.id, entry, plan["scoring_digest"])
 
 
 def _in_words(encoder: str | Encoding | None) -> str | None:
@@ -132,8 +132,9 @@ def _in_words(encoder: str | Encoding | None) -> str | None:
     return encoder.name if encoder.ae_data == "labelled_positives" else f"{encoder.name} of {encoder.ae_data}"
 
 
-def _answered(trial_id: str, entry: Entry) -> Row:
-    result, scored = entry.result, entry.trials.get(trial_id)
+def _answered(trial_id: str, entry: Entry, scoring: str) -> Row:
+    """What a record says of a trial. A score by other code than the plan's is none: it is made again."""
+    result, scored = entry.result, entry.scored(trial_id, scoring)
     found: Row = {
         "status": result.status if scored or result.status != "ok" else "missing",
         "prior_alpha": result.alpha,
@@ -143,7 +144,6 @@ def _answered(trial_id: str, entry: Entry) -> Row:
             for key in (
                 "reason",
                 "attempts",
-                "auc_val_pu",
                 "alpha_hat",
                 "fit_seconds",
                 "peak_memory",
@@ -154,6 +154,7 @@ def _answered(trial_id: str, entry: Entry) -> Row:
         },
     }
     if scored:
+        found["auc_val_pu"] = entry.auc_val_pu(scored)
         found |= {key: getattr(scored, key) for key in ("auc", "auc_train_pool", "scoring_digest")}
     return found
 

@@ -82,6 +82,7 @@ class Runner:
         OSError : the ledger cannot be written.
         """
         wanted: dict[str, Fit] = {}
+        scoring: str = plan["scoring_digest"]
         tests: dict[str, dict[str, TestSet]] = defaultdict(dict)
         for one in asked:
             fit = one.trial.fit
@@ -90,7 +91,7 @@ class Runner:
                 continue
             wanted[fit.id] = fit
             tests[fit.id][one.trial.id] = one.trial.test
-        missing = {fit_id: fit for fit_id, fit in wanted.items() if self.is_missing(fit_id, tests[fit_id])}
+        missing = {fit_id: fit for fit_id, fit in wanted.items() if self.is_missing(fit_id, tests[fit_id], scoring)}
         counts: Counter[str] = Counter(ok=0, failed=0, known=0)
         if not missing:
             return counts
@@ -113,9 +114,9 @@ class Runner:
                     self.on_done([done.fit_id])
         return counts
 
-    def is_missing(self, fit_id: str, trial_ids: Iterable[str]) -> bool:
-        """Whether a fit, or its score on one of these test sets, is to be computed by this run."""
-        if all(self.ledger.has(fit_id, trial_id) for trial_id in trial_ids):
+    def is_missing(self, fit_id: str, trial_ids: Iterable[str], scoring: str) -> bool:
+        """Whether a fit, or its score on one of these test sets by the code ``scoring``, is to be computed now."""
+        if all(self.ledger.has(fit_id, trial_id, scoring) for trial_id in trial_ids):
             return False
         return self.ledger.is_final(fit_id) or self._is_due(fit_id)
 

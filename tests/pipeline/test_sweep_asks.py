@@ -164,7 +164,7 @@ def test_a_study_knows_every_configuration_of_the_same_question_and_no_other(roo
     assert len(found) == 3
     for one in found:
         asked = list(bind(sweep.of(one.params)))
-        assert one.val == value(asked, Ledger(root / "ledger"))
+        assert one.val == value(asked, Ledger(root / "ledger"), sweep.plan["scoring_digest"])
 
 
 def test_a_configuration_that_lacks_a_seed_is_not_known(root: Path) -> None:

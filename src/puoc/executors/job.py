@@ -80,7 +80,8 @@ def compute(job: Job) -> list[Done]:
 def _is_answered(job: Job, i: int, ledger: Ledger) -> bool:
     """True where another process recorded everything between the question and the claim."""
     fit = job.fits[i]
-    return ledger.is_final(fit.id) and all(ledger.has(fit.id, Trial(fit=fit, test=test).id) for test in job.tests[i])
+    asked = [Trial(fit=fit, test=test).id for test in job.tests[i]]
+    return ledger.is_final(fit.id) and all(ledger.has(fit.id, trial_id, job.scoring_digest) for trial_id in asked)
 
 
 def _failed_elsewhere(job: Job, i: int, ledger: Ledger) -> Done | None:
@@ -117,9 +118,10 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
     draws = [scenarios.draw(data, fit.sample, fit.seed) for fit in fits]
     known = ledger.get(fits[0].id) if len(fits) == 1 else None
     if known is not None and known.result.status == "ok":
-        for one in _score(job, lanes[0], data, draws[0], _known(job, known.result, data, draws[0], ledger)):
-            if one.result.trial_id not in known.trials:
-                ledger.add_trial(one)
+        scorer = _known(job, known.result, data, draws[0], ledger)
+        val = _validate(fits[0], data, draws[0], scorer)
+        for one in _score(job, lanes[0], data, draws[0], scorer):
+            ledger.add_trial(one._replace(result=one.result.model_copy(update={"auc_val_pu": val})))
         return
     started = time.perf_counter()
     places = Places(ledger, job.prepared.parent / "features")

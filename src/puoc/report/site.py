@@ -21,6 +21,7 @@ from puoc.report.format import counted, number, p_value, signed, spread
 from puoc.report.plane import plane_figure
 from puoc.report.published import paper_view
 from puoc.report.ranks import power_heads, power_views, rank_view
+from puoc.report.scoring import stale_notes
 from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
 from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
@@ -62,7 +63,10 @@ def build_site(root: Path) -> Path:
         for plan in planned_tables(root)
     ]
     planes = {t.plan.table: plane_figure(root, t.plan, t.rows) for t in tables if t.rows is not None}
-    page = _environment().get_template("page.html.j2").render(_context(tables, compared, planes))
+    context = _context(tables, compared, planes)
+    for section, table in zip(context["tables"], tables, strict=True):
+        section["notes"] = [*section["notes"], *stale_notes(root, table.plan.table, table.rows)]
+    page = _environment().get_template("page.html.j2").render(context)
     index = root / "reports" / "index.html"
     _write_plotly(index.parent / "plotly.min.js")
     replace_file(index, page.encode())

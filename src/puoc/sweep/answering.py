@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from puoc.bind import Asked, bind
-from puoc.ledger import Ledger
+from puoc.ledger import Entry, Ledger
 from puoc.runner import Runner
 
 
@@ -32,15 +32,23 @@ def answer(root: Path, settings: dict[str, Any], session: str, plan: dict[str, A
     runner = Runner(root, settings | {"executor": "inline", "workers": 1})
     runner.session = session
     counts = runner.run(plan, asked)
-    return Answer(value(asked, runner.ledger), counts["ok"], counts["known"], failures(asked, runner.ledger))
+    val = value(asked, runner.ledger, plan["scoring_digest"])
+    return Answer(val, counts["ok"], counts["known"], failures(asked, runner.ledger))
 
 
-def value(asked: list[Asked], ledger: Ledger) -> float:
-    """Mean validation value of a configuration's fits; NaN where one has none."""
-    entries = [ledger.get(fit_id) for fit_id in dict.fromkeys(one.trial.fit.id for one in asked)]
-    found = [entry.result.auc_val_pu for entry in entries if entry is not None and entry.result.status == "ok"]
+def value(asked: list[Asked], ledger: Ledger, scoring: str) -> float:
+    """Mean validation value of a configuration's fits, by this scoring code; NaN where one has none."""
+    trials = {one.trial.fit.id: one.trial.id for one in asked}
+    found = [_value(ledger.get(fit_id), trial_id, scoring) for fit_id, trial_id in trials.items()]
     values = [value for value in found if value is not None]
-    return fmean(values) if values and len(values) == len(entries) else nan
+    return fmean(values) if values and len(values) == len(trials) else nan
+
+
+def _value(entry: Entry | None, trial_id: str, scoring: str) -> float | None:
+    if entry is None or entry.result.status != "ok":
+        return None
+    scored = entry.scored(trial_id, scoring)
+    return None if scored is None else entry.auc_val_pu(scored)
 
 
 def failures(asked: list[Asked], ledger: Ledger) -> int:

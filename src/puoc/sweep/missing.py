@@ -51,8 +51,8 @@ def standing(runner: Runner, sweep: Sweep, forecast: Forecast | None = None) -> 
     for config_id, trials in groupby(bind(sweep.plan), lambda one: str(one.config["config_id"])):
         asked = list(trials)
         fit_ids |= dict.fromkeys(one.trial.fit.id for one in asked)
-        state = _state(runner, asked)
-        tests = _missing(runner, asked)
+        state = _state(runner, asked, sweep.plan["scoring_digest"])
+        tests = _missing(runner, asked, sweep.plan["scoring_digest"])
         missing |= set(tests)
         if forecast is not None:
             fits = (one.trial.fit for one in asked if one.trial.fit.id in tests)
@@ -63,11 +63,11 @@ def standing(runner: Runner, sweep: Sweep, forecast: Forecast | None = None) -> 
     return found._replace(fit_ids=list(fit_ids), n_missing=len(missing), seconds=seconds, example=example)
 
 
-def _missing(runner: Runner, asked: Iterable[Asked]) -> dict[str, set[TestSet]]:
+def _missing(runner: Runner, asked: Iterable[Asked], scoring: str) -> dict[str, set[TestSet]]:
     """Test sets that a configuration's fits are to be scored on, by fit."""
     found: dict[str, set[TestSet]] = {}
     for one in asked:
-        if one.skip is None and runner.is_missing(one.trial.fit.id, [one.trial.id]):
+        if one.skip is None and runner.is_missing(one.trial.fit.id, [one.trial.id], scoring):
             found.setdefault(one.trial.fit.id, set()).add(one.trial.test)
     return found
 
@@ -85,14 +85,14 @@ def _seconds(
     return total
 
 
-def _state(runner: Runner, asked: Iterable[Asked]) -> Counter[str]:
+def _state(runner: Runner, asked: Iterable[Asked], scoring: str) -> Counter[str]:
     """How many trials of a configuration are done, failed or missing. What does not apply is done."""
     counts: Counter[str] = Counter()
     for one in asked:
         fit_id, trial_id = one.trial.fit.id, one.trial.id
-        if one.skip is not None or runner.ledger.has(fit_id, trial_id):
+        if one.skip is not None or runner.ledger.has(fit_id, trial_id, scoring):
             counts["done"] += 1
-        elif runner.is_missing(fit_id, [trial_id]):
+        elif runner.is_missing(fit_id, [trial_id], scoring):
             counts["missing"] += 1
         else:
             counts["failed"] += 1

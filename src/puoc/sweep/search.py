@@ -72,10 +72,12 @@ def known(sweep: Sweep, ledger: Ledger) -> list[Known]:
     """
     wanted = {_apart(one.trial.fit.canonical())[1] for one in bind(sweep.of(sweep.configs[0]["params"]))}
     values: dict[str, dict[str, float]] = defaultdict(dict)
-    for record in _records_of(sweep.method, ledger):
-        params, rest = _apart(record["fit"])
-        if rest in wanted and record.get("status") == "ok" and record.get("auc_val_pu") is not None:
-            values[params][rest] = record["auc_val_pu"]
+    for fit_id, record in _records_of(sweep.method, ledger):
+        params, rest = _apart(record["result"]["fit"])
+        if rest in wanted and record["result"].get("status") == "ok":
+            val = _value(fit_id, record, ledger, sweep.plan["scoring_digest"])
+            if val is not None:
+                values[params][rest] = val
     whole = {params: fmean(found.values()) for params, found in values.items() if len(found) == len(wanted)}
     return [Known(json.loads(params), val) for params, val in sorted(whole.items())]
 
@@ -98,15 +100,25 @@ def replay(storage: BaseStorage, parts: list[Part], found: list[Known], name: st
     return n
 
 
-def _records_of(method: str, ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """Final records of a method as JSON; others are told by their text alone, which is ten times as fast."""
+def _value(fit_id: str, record: dict[str, Any], ledger: Ledger, scoring: str) -> float | None:
+    """AUC of the withheld rows by this scoring code: of the record, or of what was scored again."""
+    if any(trial["scoring_digest"] == scoring for trial in record["trials"].values()):
+        found: float | None = record["result"].get("auc_val_pu")
+        return found
+    entry = ledger.get(fit_id)
+    later = [] if entry is None else [*entry.trials.values(), *entry.again.values()]
+    return next((trial.auc_val_pu for trial in later if trial.scoring_digest == scoring), None)
+
+
+def _records_of(method: str, ledger: Ledger) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Final records of a method as JSON by fit; others are told by their text alone, which is ten times as fast."""
     mark = f'"method": "{method}"'.encode()
     for folder in sorted(ledger.root.glob("[0-9a-f][0-9a-f]")):
         for path in sorted(folder.glob("*.json")):
             if "+" not in path.name and ".failed-" not in path.name and mark in (content := path.read_bytes()):
-                record = json.loads(content)["result"]
-                if record["fit"]["method"] == method:
-                    yield record
+                record = json.loads(content)
+                if record["result"]["fit"]["method"] == method:
+                    yield path.stem, record
 
 
 def _apart(fit: dict[str, Any]) -> tuple[str, str]:

@@ -27,12 +27,15 @@ def recorded(entry: Entry | None) -> dict[str, str]:
     return {"ledger": "present", "data_digest": result.fit.sample.data_digest, **git}
 
 
-def write_files(folder: Path, trial_id: str, entry: Entry | None, ledger: Ledger) -> bool:
-    """The artifacts of a trial: the fit's record and the scores behind its AUC. False where there is neither."""
+def write_files(folder: Path, trial_id: str, scoring: str | None, entry: Entry | None, ledger: Ledger) -> bool:
+    """The artifacts of a trial: the fit's record and the scores behind its AUC by the code ``scoring``.
+
+    False where there is neither.
+    """
     if entry is None:
         return False
     (folder / "fit.json").write_text(json.dumps(entry.result.canonical(), indent=1, sort_keys=True))
-    scored = entry.trials.get(trial_id)
+    scored = entry.scored(trial_id, scoring)
     scores = ledger.scores(scored) if scored is not None else None
     if scores is not None:
         np.save(folder / "scores.npy", scores, allow_pickle=False)

@@ -177,7 +177,7 @@ class Writer:
             self.store.client.update_run(seen.run_id, status="RUNNING")  # until it is whole again
         self._write(seen, want, extra | self._model(seen, row, entry, ledger, models), entry)
         with tempfile.TemporaryDirectory(prefix="puoc-run-") as folder:
-            if write_files(Path(folder), row["trial_id"], entry, ledger):
+            if write_files(Path(folder), row["trial_id"], row["scoring_digest"], entry, ledger):
                 self.store.client.log_artifacts(seen.run_id, folder)
         self._finish(seen, want)
 

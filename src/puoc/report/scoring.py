@@ -1,0 +1,20 @@
+"""Results that were scored by other code than the plan asks for: shown, and said to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from puoc.files import read_json
+
+
+def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple[str, str]]:
+    """A note under a table whose rows were scored before the scoring code changed; none for others."""
+    asked = read_json(root / "work" / "plan" / "tables" / f"{table}.json").get("scoring_digest")
+    if rows is None or asked is None or "scoring_digest" not in rows:
+        return []
+    stale = int(((rows["status"] == "ok") & (rows["scoring_digest"] != asked)).sum())
+    if not stale:
+        return []
+    return [("scoring", f"{stale} trials were scored by other code than the present; dvc repro scores them again")]

@@ -1,0 +1,191 @@
+"""Scoring code that changes: its scores are made again, of the same models, and are said to be old until then."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from planned import Data, Planned
+from project import REPOSITORY
+from typer.testing import CliRunner
+
+from puoc import archive
+from puoc.bind import bind
+from puoc.cli import app
+from puoc.ledger import Ledger
+from puoc.pipeline import answer, questions, result_path, standing
+from puoc.rows import Row, read_rows
+from puoc.scoring import auc
+from puoc.sweep.answering import value
+from puoc.sweep.asking import Asking, ask
+from puoc.sweep.search import known
+
+PARAMS = """
+compute: {workers: 1, lane_map: loop, models: all, device: cpu}
+tables:
+  first:
+    scenario: named_shift
+    dataset: digits
+    pos: [3]
+    shifts: [{neg: 1}, {neg: 1, neg_test: 8}]
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 2
+    configs: published
+    methods: [oc_svm, pu_svm]
+tune:
+  pu_svm:
+    scenario: fixed_classes
+    dataset: digits
+    pos: 3
+    neg: 8
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 2
+    space: tiny
+    search: grid
+    holdout: 0.2
+methods:
+  oc_svm: {params: {kernel: linear, nu: 0.5}}
+  pu_svm: {prior: true, params: {solver: exact, kernel: linear, risk: non_negative, lam: 0.01}}
+"""
+PLANNED = Planned(PARAMS, "digits")
+OTHER = "0123456789abcdef"
+
+
+@pytest.fixture
+def root(tmp_path: Path, prepared_data: Data, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
+    monkeypatch.chdir(PLANNED.at(tmp_path, prepared_data))
+    return tmp_path
+
+
+def change(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scoring that has its sides the wrong way round, and the plan that knows of it."""
+    monkeypatch.setattr("puoc.executors.job.auc", lambda positive, negative, what: auc(negative, positive, what))
+    monkeypatch.setattr("puoc.plan.scoring_digest", lambda: OTHER)
+    PLANNED.plan(root)
+
+
+def rows(root: Path, part: str = "tables", name: str = "first") -> list[Row]:
+    return read_rows(result_path(root, part, name))  # type: ignore[arg-type]
+
+
+def reversed_(row: Row, columns: tuple[str, ...]) -> dict[str, object]:
+    return {name: pytest.approx(1 - row[name]) for name in columns}
+
+
+def models(root: Path) -> set[Path]:
+    return set((root / "ledger").rglob("*.safetensors"))
+
+
+@pytest.mark.parametrize("kept", ["all", "none"])
+def test_a_table_is_scored_again_and_no_fit_is_another(root: Path, monkeypatch, kept: str) -> None:
+    PLANNED.plan(root, ("models: all", f"models: {kept}"))
+    assert answer(root, "tables", "first")["ok"] == 4  # two methods, two seeds; both columns share them
+    before, known_models = rows(root), models(root)
+    assert not standing(root).stale
+    change(root, monkeypatch)
+    PLANNED.plan(root, ("models: all", f"models: {kept}"))
+    assert standing(root)._replace(not_run=[])[2:4] == (0, 8)
+    assert answer(root, "tables", "first")["ok"] == 4
+    after = rows(root)
+    assert models(root) == known_models
+    for old, new in zip(before, after, strict=True):
+        aucs = ("auc", "auc_train_pool")
+        assert new == old | reversed_(old, aucs) | {"scoring_digest": OTHER}
+    assert not standing(root).stale
+    assert answer(root, "tables", "first").total() == 0
+
+    # the code as it was before: its scores are still there
+    monkeypatch.undo()
+    monkeypatch.chdir(root)
+    PLANNED.plan(root)
+    assert answer(root, "tables", "first").total() == 0
+    assert rows(root) == before
+
+
+def test_a_sweep_is_scored_again_and_chooses_by_what_it_sees_now(root: Path, monkeypatch) -> None:
+    assert answer(root, "tune", "pu_svm")["ok"] == 6  # lam published and two more, two seeds
+    before = rows(root, "tune", "pu_svm")
+    change(root, monkeypatch)
+    sweep, ledger = ask(root, Asking("pu_svm", search="tpe")), Ledger(root / "ledger")
+    assert known(sweep, ledger) == []
+    assert answer(root, "tune", "pu_svm")["ok"] == 6
+    for old, new in zip(before, rows(root, "tune", "pu_svm"), strict=True):
+        assert old["auc_val_pu"] is not None
+        assert new == old | reversed_(old, ("auc_val_pu",)) | {"scoring_digest": OTHER}
+    found = known(sweep, ledger)
+    assert len(found) == 3
+    for one in found:
+        of_config = [row for row in rows(root, "tune", "pu_svm") if row["fit_id"] in fits_of(sweep, one.params)]
+        assert one.val == pytest.approx(sum(row["auc_val_pu"] for row in of_config) / 2)
+        assert one.val == value(list(bind(sweep.of(one.params))), ledger, OTHER)
+
+
+def fits_of(sweep, params) -> set[str]:
+    return {one.trial.fit.id for one in bind(sweep.of(params))}
+
+
+def test_a_test_set_asked_for_after_the_change_has_its_own_validation(root: Path, monkeypatch) -> None:
+    answer(root, "tune", "pu_svm")
+    change(root, monkeypatch)
+    _, asked = questions(root, "tune", "pu_svm")
+    other = [one._replace(trial=one.trial.model_copy(update={"test": one.trial.test.model_copy(update={"neg": (1,)})}))
+             for one in asked]  # fmt: skip
+    from puoc.files import read_json
+    from puoc.runner import Runner
+
+    plan, _ = questions(root, "tune", "pu_svm")
+    runner = Runner(root, read_json(root / "work" / "plan" / "compute.json"))
+    assert runner.run(plan, other)["ok"] == 6
+    for one in other:
+        entry = runner.ledger.get(one.trial.fit.id)
+        assert entry is not None
+        later = entry.scored(one.trial.id, OTHER)
+        assert entry.result.auc_val_pu is not None
+        assert entry.auc_val_pu(later) == pytest.approx(1 - entry.result.auc_val_pu)
+        assert entry.scored(one.trial.id) == later  # the first there is
+
+
+def test_a_ledger_with_scores_made_again_is_sound_and_travels_whole(root: Path, monkeypatch, tmp_path: Path) -> None:
+    answer(root, "tables", "first")
+    change(root, monkeypatch)
+    answer(root, "tables", "first")
+    ledger = Ledger(root / "ledger")
+    assert archive.verify(ledger) == []
+    archive.export(ledger, tmp_path / "all.parquet")
+    other = Ledger(tmp_path / "imported")
+    assert archive.import_(other, tmp_path / "all.parquet") == (4 + 8, 0)
+    for one in questions(root, "tables", "first")[1]:
+        fit_id, trial_id = one.trial.fit.id, one.trial.id
+        assert other.get(fit_id) == ledger.get(fit_id)
+        assert other.has(fit_id, trial_id, OTHER)
+        assert not other.has(fit_id, trial_id, OTHER[::-1])
+    again = next(ledger.root.rglob(f"*.{OTHER}.json"))
+    again.rename(again.with_name(again.name.replace(OTHER, OTHER[::-1])))
+    assert "it was scored by code 0123456789abcdef; expected that in its name" in archive.verify(ledger)[0]
+
+
+def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -> None:
+    answer(root, "tables", "first")
+    runner = CliRunner()
+
+    def page() -> str:
+        done = runner.invoke(app, ["report", "--no-track"])
+        assert done.exit_code == 0, done.output
+        return (root / "reports" / "index.html").read_text()
+
+    note = "8 trials were scored by other code than the present; dvc repro scores them again"
+    assert note not in page()
+    assert "other code" not in runner.invoke(app, ["status"]).output
+    change(root, monkeypatch)
+    assert note in page()
+    said = " ".join(runner.invoke(app, ["status"]).output.split())
+    assert "8 rows of results/ were scored by other code than this; dvc repro scores them again" in said
+    answer(root, "tables", "first")
+    assert note not in page()
+    assert "other code" not in runner.invoke(app, ["status"]).output
