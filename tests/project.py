@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +47,7 @@ class File(NamedTuple):
 @dataclass
 class Project:
     root: Path
+    settings: dict[str, str] = field(default_factory=dict)  # of the environment, beside those below
 
     @property
     def env(self) -> dict[str, str]:
@@ -58,6 +59,7 @@ class Project:
             "DVC_NO_ANALYTICS": "1",
             "DVC_SITE_CACHE_DIR": str(self.root / ".dvc" / "tmp" / "site"),
             "MLFLOW_DISABLE_TELEMETRY": "true",
+            **self.settings,
         }
 
     # commands

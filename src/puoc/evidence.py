@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
 from puoc.analysis.reliability_alpha import share_of_negatives
-from puoc.analysis.reliability_gain import gain
+from puoc.analysis.reliability_gain import gain, placements
 from puoc.analysis.reliability_shift import incoming
 from puoc.assess_input import Checked, checked
 from puoc.crossed import Crossed, crossed, learning_curve, order_p
 from puoc.estimator import Array
 from puoc.families import FAMILIES, Family
 from puoc.records import Record
+
+Rows = Literal["u", "v"]
 
 LEVEL: Final = 0.95
 
@@ -23,10 +25,21 @@ _BY: Final[tuple[Family, Family]] = ("PU", "OC")  # whose scores alpha and shift
 class Alpha(Record):
     """Share of positives in U."""
 
-    low: float  # under an assumption: the best quarter of P scores above all negatives
+    low: float  # under an assumption: the best quarter of P scores above 98 in 100 negatives
     high: float  # none needed but that P is a random sample of the positives
     p_no_negatives: float
     p_order: float  # that the first and the last half of P, as they stand in the file, score alike
+
+
+class Gained(Record):
+    """A family on withheld rows."""
+
+    family: str
+    auc: float  # withheld P against withheld U, or against V; at most 1 - alpha / 2
+    gain: float  # of that AUC over PU-OC's, with its interval and standard error
+    low: float
+    high: float
+    error: float
 
 
 class Incoming(Record):
@@ -38,18 +51,10 @@ class Incoming(Record):
     ratio: float  # share of negatives in V over that in U, if there is nothing new
     ratio_low: float
     alpha_changed: bool
+    alpha_low: float  # share of positives in V, as ``Alpha``
+    alpha_high: float
+    gained: tuple[Gained, ...]  # by family, in their order, against V in place of U
     ratio_high: float | None = None  # absent: not bounded
-
-
-class Gained(Record):
-    """A family on withheld rows."""
-
-    family: str
-    auc_p_u: float  # withheld P against withheld U; at most 1 - alpha / 2
-    gain: float  # of that AUC over PU-OC's, with its interval and standard error
-    low: float
-    high: float
-    error: float
 
 
 class Evidence(Record):
@@ -85,21 +90,28 @@ def evidence_of(of: Checked, found: Crossed, curve: tuple[tuple[int, float], ...
         notes=of.notes,
         alpha=_alpha(found),
         incoming=_incoming(found, of),
-        gained=tuple(_gained(family, found) for family in FAMILIES),
+        gained=tuple(_gained(family, found, "u") for family in FAMILIES),
         curve=curve,
     )
 
 
 def _alpha(found: Crossed) -> Alpha:
-    """By the scores of PU and of OC, each at half the error; of the ends under the assumption the wider one."""
+    low, high, p = _positives(found, "u")
+    return Alpha(low=low, high=high, p_no_negatives=p, p_order=order_p(found))
+
+
+def _positives(found: Crossed, among: Rows) -> tuple[float, float, float]:
+    """Interval of the share of positives, and the p-value that there are no others.
+
+    By the scores of PU and of OC, each at half the error; of the ends under the assumption the wider one.
+    """
     by = [
-        share_of_negatives([(half.p[family], half.u[family]) for half in found.halves], (1 + LEVEL) / 2)
+        share_of_negatives([(half.p[family], getattr(half, among)[family]) for half in found.halves], (1 + LEVEL) / 2)
         for family in _BY
     ]
     low, high = max(one.low for one in by), max(one.high for one in by)
-    p = min(1.0, 2 * min(one.p for one in by))
-    ends = {"low": round(1 - max(low, high), 4), "high": round(1 - low, 4)}  # of the grid, without float dust
-    return Alpha(**ends, p_no_negatives=p, p_order=order_p(found))
+    # of the grid, without float dust
+    return round(1 - max(low, high), 4), round(1 - low, 4), min(1.0, 2 * min(one.p for one in by))
 
 
 def _incoming(found: Crossed, of: Checked) -> Incoming | None:
@@ -111,6 +123,7 @@ def _incoming(found: Crossed, of: Checked) -> Incoming | None:
         splits.append((p, u, v))
     result = incoming(splits, LEVEL)
     new = result.p_new <= 1 - LEVEL
+    low, high, _ = _positives(found, "v")
     return Incoming(
         n=len(of.X_v),
         p_new=result.p_new,
@@ -119,9 +132,14 @@ def _incoming(found: Crossed, of: Checked) -> Incoming | None:
         ratio_low=result.ratio_low,
         ratio_high=None if np.isinf(result.ratio_high) else result.ratio_high,
         alpha_changed=not new and not result.ratio_low <= 1 <= result.ratio_high,
+        alpha_low=low,
+        alpha_high=high,
+        gained=tuple(_gained(family, found, "v") for family in FAMILIES),
     )
 
 
-def _gained(family: Family, found: Crossed) -> Gained:
-    own = gain([((half.p["PU-OC"], half.u["PU-OC"]), (half.p[family], half.u[family])) for half in found.halves])
-    return Gained(family=family, auc_p_u=found.auc(family), gain=own.gain, low=own.low, high=own.high, error=own.error)
+def _gained(family: Family, found: Crossed, among: Rows) -> Gained:
+    scores = [(half.p, getattr(half, among)) for half in found.halves]
+    own = gain([((p["PU-OC"], other["PU-OC"]), (p[family], other[family])) for p, other in scores], same_u=among == "v")
+    auc = float(np.mean([placements(p[family], other[family])[0].mean() for p, other in scores]))
+    return Gained(family=family, auc=auc, gain=own.gain, low=own.low, high=own.high, error=own.error)

@@ -55,14 +55,15 @@ def test_calibrated_evidence_holds_its_level_and_the_papers_does_not(bench: Modu
 
 @pytest.mark.slow
 def test_what_is_there_is_found(bench: ModuleType) -> None:
-    truth = next(one for one in bench.settings(power=True) if (one.n_u, one.alpha) == (500, 0.5))
-    rows = bench.part("gaussian", truth, 0, draws=40)
+    truths = [one for one in bench.settings(power=True) if (one.n_u, one.alpha) == (500, 0.5)]
+    assert [len(one.incoming) for one in truths] == [0, 1, 1, 1]
+    rows = pd.concat([bench.part("gaussian", truth, 0, draws=40) for truth in truths])
     shift = rows[(rows["scorer"] == "both scorers") & (rows["procedure"] == "mixture, both halves")]
     found = dict(zip(shift["new"], shift["alarms"], strict=True))
     assert found[1.0] >= 36
     assert found[0.25] < found[1.0]
     bound = rows[(rows["scorer"] == "least_squares") & (rows["procedure"] == "bound above 0, both halves")]
-    assert bound["alarms"].tolist() == [40]
+    assert bound["alarms"].tolist() == [40] * 4
 
 
 def _check(rows: pd.DataFrame) -> None:

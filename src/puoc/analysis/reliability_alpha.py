@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-PURE: Final = 0.25  # the upper bound assumes that this share of P, the highest scored, is above all negatives
+PURE: Final = 0.25  # the upper bound assumes that above the highest scored quarter of P
+LEAK: Final = 0.02  # there is at most this share of the negatives
 LEAST: Final = 10  # scores of P and of U
 
 _SHARES: Final = np.concatenate([np.arange(0, 0.05, 0.005), np.arange(0.05, 0.995, 0.01)])  # candidates of beta
@@ -143,8 +144,8 @@ def _limit(n: int, m: int, share: float, error: float) -> float:
 def _upper(f_p: Array, f_u: Array, error: float) -> float:
     """Largest candidate that the rows of U above the best quarter of P still allow.
 
-    The mass W of the positives above the k-th best of n is Beta(k, n - k + 1), and of m rows of U as many as a binomial
-    with (1 - beta) W are there. This tail is the mean over quantiles of W.
+    The mass W of the positives above the k-th best of n is Beta(k, n - k + 1), and of m rows of U at most as many as a
+    binomial with (1 - beta) W + beta LEAK are there. This tail is the mean over quantiles of W.
     """
     from scipy.special import bdtrc, betaincinv
 
@@ -160,7 +161,7 @@ def _upper(f_p: Array, f_u: Array, error: float) -> float:
     allowed, refused = -1, len(shares)
     while refused - allowed > 1:
         middle = (allowed + refused) // 2
-        if bdtrc(above - 1, m, (1 - shares[middle]) * mass).mean() >= error:
+        if bdtrc(above - 1, m, (1 - shares[middle]) * mass + shares[middle] * LEAK).mean() >= error:
             allowed = middle
         else:
             refused = middle

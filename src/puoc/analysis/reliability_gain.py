@@ -26,27 +26,39 @@ class Gain(NamedTuple):
     error: float  # standard error
 
 
-def gain(splits: list[tuple[tuple[Array, Array], tuple[Array, Array]]], level: float = 0.95) -> Gain:
+def gain(
+    splits: list[tuple[tuple[Array, Array], tuple[Array, Array]]], level: float = 0.95, *, same_u: bool = False
+) -> Gain:
     """Gain of the second scorer over the first (DeLong et al., 1988, for correlated AUCs).
 
     Parameters
     ----------
     splits : for each split of the rows, scores of P (n,) and U (m,) by the first scorer, then by the second.
         Several are put together as in ``share_of_negatives``; the gain is their mean.
+    same_u : the rows of U are the same in each split, so their part of the error does not shrink by the splits.
     """
     from scipy.special import ndtri
 
     place, factor = order_of(len(splits))
     width, found = ndtri(1 - (1 - level) / 2 / factor), []
+    differences: list[tuple[Array, Array]] = []
     for (one_p, one_u), (other_p, other_u) in splits:
         one, other = placements(one_p, one_u), placements(other_p, other_u)
         by_p, by_u = other[0] - one[0], other[1] - one[1]
+        differences.append((by_p, by_u))
         spread = np.sqrt(by_p.var(ddof=1) / len(by_p) + by_u.var(ddof=1) / len(by_u))
         found.append((float(by_p.mean()), float(width * spread)))
     low = sorted((mean - reach for mean, reach in found), reverse=True)[place]
     high = sorted(mean + reach for mean, reach in found)[place]
-    error = float(np.sqrt(np.mean([reach**2 for _, reach in found]) / len(found)) / width)
-    return Gain(float(np.mean([mean for mean, _ in found])), min(low, high), max(low, high), error)
+    of_p, of_u = ([rows[side] for rows in differences] for side in (0, 1))
+    squares = _of_mean(of_p) + (_of_mean([np.mean(of_u, axis=0)]) if same_u else _of_mean(of_u))
+    mean = float(np.mean([mean for mean, _ in found]))
+    return Gain(mean, min(low, high), max(low, high), float(np.sqrt(squares)))
+
+
+def _of_mean(samples: list[Array]) -> float:
+    """Squared standard error of the mean of the means of independent samples."""
+    return float(sum(sample.var(ddof=1) / len(sample) for sample in samples)) / len(samples) ** 2
 
 
 def placements(f_p: Array, f_u: Array) -> tuple[Array, Array]:

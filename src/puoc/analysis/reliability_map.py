@@ -65,9 +65,7 @@ def region(table: pd.DataFrame, alpha: tuple[float, float], n_u: int, shift: Shi
     alpha : lower and upper end.
     n_u : unlabelled rows; of the sizes that the map has at an alpha the nearest by ratio.
     """
-    borders = [(low + high) / 2 for low, high in pairwise(ALPHAS)]
-    first, last = (int(np.searchsorted(borders, end, side="left")) for end in alpha)
-    inside = ALPHAS[first : last + 1]
+    inside = alphas_within(*alpha)
     rows = table[(table["shift"] == shift) & table["alpha"].isin(inside)]
     rows = rows.assign(away=np.log(rows["n_u"] / max(n_u, 1)).abs()).sort_values("away", kind="stable")
     rows = rows.drop_duplicates("alpha").sort_values("alpha")
@@ -82,6 +80,13 @@ def region(table: pd.DataFrame, alpha: tuple[float, float], n_u: int, shift: Shi
         int(rows["n"].sum()),
         f"alpha {_ends(inside)}, |U| {_ends(sizes)}, {'new negatives' if shift == 'new' else 'no new negatives'}",
     )
+
+
+def alphas_within(low: float, high: float) -> tuple[float, ...]:
+    """The map's alphas within an interval, at least the nearest."""
+    borders = [(one + other) / 2 for one, other in pairwise(ALPHAS)]
+    first, last = (int(np.searchsorted(borders, end, side="left")) for end in (low, high))
+    return ALPHAS[first : last + 1]
 
 
 def _spread(table: pd.DataFrame, rows: pd.DataFrame, family: str) -> pd.Series[float]:
