@@ -13,6 +13,7 @@ import numpy as np
 
 from puoc import encoders, methods, priors
 from puoc.fit_settings import Part, Settings
+from puoc.registry import ENCODERS
 
 Shape = tuple[int, ...]
 
@@ -47,8 +48,15 @@ def _seen(encoder: str | Part | None, shape: Shape) -> Shape:
     made: Any = encoders.make(encoder.name, encoder.params)
     if isinstance(made, Frozen):
         return tuple(made.encode(np.zeros((1, *shape), dtype=np.float32)).shape[1:])
+    if learns_from_u(encoder):
+        return (min(int(made.dimension), prod(shape)),)
     _check_shape(made, shape, "--encoder")
     return (int(made.dimension),)
+
+
+def learns_from_u(encoder: str | Part | None) -> bool:
+    """Whether an encoder is fitted to P and U, so that every method that sees it needs unlabelled rows."""
+    return isinstance(encoder, Part) and hasattr(ENCODERS[encoder.name], "learns_from")
 
 
 def _check_prior(part: Part, seen: Shape, n_p: int, n_u: int) -> None:

@@ -47,6 +47,8 @@ def bind(plan: dict[str, Any], configs: dict[str, Any] | None = None) -> Iterato
 def _trial(plan: dict[str, Any], row: dict[str, Any], config: dict[str, Any], cell: Cell, seed: int) -> Trial:
     sample, test = cell.at(seed, plan["dataset"], plan["data_digest"], holdout=plan.get("holdout", 0.0))
     one_class = row["kind"] == "oc" and not plan.get("holdout")
+    if isinstance(row["encoder"], dict) and row["encoder"].get("ae_data") == "training_rows":
+        one_class = False  # its encoder learns from U
     fit = Fit(
         method=row["method"],
         params=_hyperparameters(config, sample.pos),

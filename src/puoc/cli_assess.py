@@ -52,6 +52,11 @@ def assess(
 
         assert pair.X_u is not None, "a file of unlabelled rows was given"
         found = assess_rows(pair.X_p, pair.X_u, None if later is None else later.X, seed=seed)
+        from puoc.fit_command import command
+
+        recommended = found.recommended
+        line = command(recommended.method, recommended.params, positives, unlabelled, how, seed)
+        found = found.model_copy(update={"recommended": recommended.model_copy(update={"command": line})})
     notes = [*pair.notes, *pair.positives.notes, *(pair.unlabelled.notes if pair.unlabelled else ())]
     notes += later.notes if later is not None else ()
     files = {
@@ -83,6 +88,8 @@ def _tell(found: Assessment) -> None:
     given = ", ".join(f"{name}={value}" for name, value in found.recommended.params.items())
     on = f"{found.recommended.components} principal components of standardised columns"
     say(f"recommended: {found.recommended.method} ({given}), on the first {on}; {found.recommended.remark}")
+    if found.recommended.command:
+        say(f"to fit it: {found.recommended.command}")
     unsure = f"; until then {found.advice}" if found.answer == "cannot tell" else ""
     say(f"answer: {found.answer}{unsure}")
 

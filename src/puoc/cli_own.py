@@ -35,7 +35,9 @@ def fit(
     params: Annotated[list[str] | None, typer.Option(help="A hyperparameter, name=value; may be repeated.")] = None,
     settings: Annotated[Path | None, typer.Option(help="A params file or profile to take entries from.")] = None,
     prior: Annotated[str | None, typer.Option(help="Share of positives in U, or an estimator. [tice]")] = None,
-    encoder: Annotated[str | None, typer.Option(help="flatten, autoencoder, or an entry of the settings file.")] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="flatten, components, autoencoder, or an entry of --settings.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.")] = 0,
     by_alpha: Annotated[bool, typer.Option("--by-alpha", help="Threshold: call a share alpha of U positive.")] = False,
     false_alarms: Annotated[
@@ -98,6 +100,7 @@ def fit(
         asked = read_settings(
             method, given=params or (), prior=prior, encoder=encoder, file=settings, needs_prior=by_alpha
         )
+        from puoc.beforehand import learns_from_u
         from puoc.registry import METHODS
 
         pair = read_pair(
@@ -106,7 +109,7 @@ def fit(
             how,
             data=data,
             test=test,
-            from_positives=METHODS[asked.method].kind == "oc",
+            from_positives=METHODS[asked.method].kind == "oc" and not learns_from_u(asked.encoder),
             withhold=0.0 if false_alarms is None else _WITHHELD if withhold is None else withhold,
             seed=seed,
         )

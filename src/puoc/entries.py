@@ -32,6 +32,9 @@ class Entries(Sections):
                 self._fault(key, f"{name} is the name of an encoder without hyperparameters; expected another name")
             spec = self._section(value, EncoderSpec, key)
             named = spec and self._named(key, "encoder", spec.encoder or name, ENCODERS)
+            if spec and named and "ae_data" in spec.model_fields_set and hasattr(ENCODERS[named], "learns_from"):
+                expected = "no such key: it is fitted to P and U"
+                self._fault((*key, "ae_data"), f"got {spec.ae_data} for {named}; expected {expected}")
             if spec and named and (params := self._normal(key, normalise, named, spec.params)) is not None:
                 found[name] = spec.model_copy(update={"encoder": named, "params": params})
         return found

@@ -56,8 +56,10 @@ def check(pair: Pair, asked: Settings, wanted: Wanted) -> None:
         are needed and not there, or too few positives are withheld.
     """
     seen = _check_inputs(asked, pair.preparing.inputs)
-    if pair.unlabelled is None and (METHODS[asked.method].kind != "oc" or wanted.by_alpha):
-        raise ValueError(f"{asked.method}: unlabelled rows are needed; give them by --unlabelled FILE")
+    encoded = beforehand.learns_from_u(asked.encoder)
+    if pair.unlabelled is None and (METHODS[asked.method].kind != "oc" or wanted.by_alpha or encoded):
+        why = f" for --encoder {asked.encoder.name}" if encoded and isinstance(asked.encoder, Part) else ""
+        raise ValueError(f"{asked.method}: unlabelled rows are needed{why}; give them by --unlabelled FILE")
     if isinstance(asked.prior, Part) and seen not in PRIORS[asked.prior.name].inputs:
         taken = " or ".join(sorted(PRIORS[asked.prior.name].inputs))
         raise ValueError(f"--prior: {asked.prior.name} takes {taken} rows, and these are {seen} rows; give a number")
@@ -116,7 +118,7 @@ def fit(
     cls = METHODS[asked.method]
     check(pair, asked, wanted)
     X_p, X_u = _scaled(pair, pair.positives), None if pair.unlabelled is None else _scaled(pair, pair.unlabelled)
-    encoder, fitted_encoder = _encoder(asked, pair, X_p, seed)
+    encoder, fitted_encoder = _encoder(asked, pair, X_p, X_u, seed)
     seen_p, seen_u = encoder.encode(X_p), None if X_u is None else encoder.encode(X_u)
     alpha, said = _alpha(asked, seen_p, seen_u, seed)
     estimator = methods.make(asked.method, asked.params)
@@ -147,10 +149,11 @@ def _scaled(pair: Pair, rows: Rows) -> Array:
     return found
 
 
-def _encoder(asked: Settings, pair: Pair, X_p: Array, seed: int) -> tuple[Encodes, Encoder | None]:
+def _encoder(asked: Settings, pair: Pair, X_p: Array, X_u: Array | None, seed: int) -> tuple[Encodes, Encoder | None]:
     if isinstance(asked.encoder, Part):
         made = encoders.make(asked.encoder.name, asked.encoder.params)
-        fitted = made.fit_lanes([PUSample(X_p, None, None, seed)])[0]
+        sees_u = beforehand.learns_from_u(asked.encoder)
+        fitted = made.fit_lanes([PUSample(X_p, X_u if sees_u else None, None, seed)])[0]
         return fitted, fitted
     return encoders.plain(_plain_encoder(asked, pair)), None
 

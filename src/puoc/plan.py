@@ -141,7 +141,7 @@ def _encoder(params: Params, encoder: str | None, dataset: str) -> str | Encodin
     spec = params.encoders[encoder]
     name = str(spec.encoder)
     digest = code_digest(ENCODERS[name].__module__)
-    ae_data = None if _is_frozen(spec) else spec.ae_data
+    ae_data = None if _is_frozen(spec) else getattr(ENCODERS[name], "learns_from", spec.ae_data)
     return Encoding(name=name, params=spec.params, ae_data=ae_data, code_digest=digest)
 
 

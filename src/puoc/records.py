@@ -81,9 +81,9 @@ class Encoding(Record):
 
     name: str
     params: dict[str, Any]
-    #: what it is learned from; ``all_positives``, every training row of the positive classes, no user could have.
-    #: Absent for a frozen one
-    ae_data: Literal["labelled_positives", "all_positives"] | None = None
+    #: what it is learned from; ``all_positives``, every training row of the positive classes, no user could have;
+    #: ``training_rows`` are P and U. Absent for a frozen one
+    ae_data: Literal["labelled_positives", "all_positives", "training_rows"] | None = None
     code_digest: str
 
 
@@ -144,7 +144,7 @@ class Fit(Record):
         return Fit(
             method=asked.name,
             params=asked.params,
-            sample=self.sample.labelled_only(),
+            sample=self.sample if asked.ae_data == "training_rows" else self.sample.labelled_only(),
             seed=self.seed,
             labels="all_positives" if asked.ae_data == "all_positives" else "pu",
             code_digest=asked.code_digest,

@@ -109,11 +109,22 @@ def test_pictures_are_too_small_for_the_autoencoder_beforehand_as_they_are_later
     assert refuses(beforehand.check_rows, told, part, shape, 3, 0) == later == (shape == (1, 3, 8))
 
 
+@pytest.mark.parametrize("shape", [(1,), (3,), (1, 4, 4)])
+def test_the_shape_of_encoded_rows_is_known_beforehand(shape: tuple[int, ...]) -> None:
+    X = rows(9, shape)
+    part = Part(name="components", params={"dimension": 4, "cut": 6.0}, source="test")
+    (made,) = encoders.make(part.name, part.params).fit_lanes([PUSample(X[:4], X[4:], None, 0)])
+    assert beforehand._seen(part, shape) == made.encode(X).shape[1:]
+    assert beforehand._seen("flatten", shape) == encoders.plain("flatten").encode(X).shape[1:]
+    hrn = asked("hrn", PACKAGED["hrn"])
+    assert refuses(beforehand.check_rows, hrn, part, shape, 4, 5) == (shape == (1,))
+
+
 def test_every_estimator_and_encoder_is_one_of_those_compared_here() -> None:
     of_priors = {name for name, cls in PRIORS.items() if cls.__module__.startswith("puoc.")}
     assert of_priors == {"tice", "dedpul_alpha", "bbe"}
     fitted = {name for name, cls in ENCODERS.items() if not cls.frozen and cls.__module__.startswith("puoc.")}
-    assert fitted == {"autoencoder"}
+    assert fitted == {"autoencoder", "components"}
     cut = {name for name, cls in (METHODS | PRIORS).items() if "folds" in {field.name for field in fields(cls)}}
     assert cut == {"dedpul", *of_priors}
 
