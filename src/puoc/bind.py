@@ -46,7 +46,7 @@ def bind(plan: dict[str, Any], configs: dict[str, Any] | None = None) -> Iterato
 
 def _trial(plan: dict[str, Any], row: dict[str, Any], config: dict[str, Any], cell: Cell, seed: int) -> Trial:
     sample, test = cell.at(seed, plan["dataset"], plan["data_digest"], holdout=plan.get("holdout", 0.0))
-    one_class = row["kind"] == "oc" and not plan.get("holdout")
+    one_class = row["kind"] == "oc" and not sample.holdout  # what is withheld of U belongs to the sample
     if isinstance(row["encoder"], dict) and row["encoder"].get("ae_data") == "training_rows":
         one_class = False  # its encoder learns from U
     fit = Fit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -43,8 +43,18 @@ class Cell(Record):
     neg: Classes | Choice  # of the negatives in U
     neg_test: Classes | Choice | None = None  # of the negatives at test; absent: as in U, no shift
     n_pos_lab: int = Field(gt=0)
-    n_pos_unl: int = Field(gt=0)
+    n_pos_unl: int = Field(ge=0)
     n_neg_unl: int = Field(ge=0)  # 0: U is all positive, alpha = 1
+    #: own data: nobody knows the classes of U, so ``neg`` is that of unlabelled rows and ``n_neg_unl`` counts all;
+    #: without ``neg_test`` there are no labelled test rows
+    unknown_u: Literal[True] | None = None
+    holdout: float | None = Field(None, gt=0, lt=1)  # share withheld of P and U in a table; a sweep says it itself
+
+    @model_validator(mode="after")
+    def _has_positives(self) -> Self:
+        if not self.n_pos_unl and not self.unknown_u:
+            raise ValueError(f"{self.scenario}, cell {self.name}: n_pos_unl is 0, at least 1 expected")
+        return self
 
     @model_validator(mode="after")
     def _disjoint(self) -> Self:
@@ -54,9 +64,9 @@ class Cell(Record):
         return self
 
     @property
-    def alpha(self) -> float:
-        """Share of positives in U, p(y=1 | s=0), of the whole counts."""
-        return self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
+    def alpha(self) -> float | None:
+        """Share of positives in U, p(y=1 | s=0), of the whole counts; None where nobody knows it."""
+        return None if self.unknown_u else self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
 
     def at(self, seed: int, dataset: str, data_digest: str, holdout: float = 0.0) -> tuple[Sample, TestSet]:
         """The sample and the test set of one repetition. What is chosen depends on nothing but these and the cell."""
@@ -64,9 +74,12 @@ class Cell(Record):
             part.at(seed, dataset) if isinstance(part, Choice) else tuple(sorted(part))
             for part in (self.pos, self.neg, self.neg_test or self.neg)
         )
-        counts = {"n_pos_lab": self.n_pos_lab, "n_pos_unl": self.n_pos_unl, "n_neg_unl": self.n_neg_unl}
-        sample = Sample(dataset=dataset, data_digest=data_digest, pos=pos, neg=neg, holdout=holdout, **counts)
-        return sample, TestSet(pos=pos, neg=neg_test)
+        counts: dict[str, Any] = {
+            key: getattr(self, key) for key in ("n_pos_lab", "n_pos_unl", "n_neg_unl", "unknown_u")
+        }
+        held = holdout or self.holdout or 0.0
+        sample = Sample(dataset=dataset, data_digest=data_digest, pos=pos, neg=neg, holdout=held, **counts)
+        return sample, TestSet(pos=pos, neg=() if self.unknown_u and self.neg_test is None else neg_test)
 
 
 class Demand(NamedTuple):
@@ -84,10 +97,12 @@ def required(cell: Cell) -> list[Demand]:
     demands = [
         ("labelled positives", "train", cell.pos, cell.n_pos_lab),
         ("labelled and unlabelled positives", "train", cell.pos, cell.n_pos_lab + cell.n_pos_unl),
-        ("unlabelled negatives", "train", cell.neg, cell.n_neg_unl),
+        ("unlabelled rows" if cell.unknown_u else "unlabelled negatives", "train", cell.neg, cell.n_neg_unl),
         ("test positives", "test", cell.pos, 1),
         ("test negatives", "test", cell.neg_test or cell.neg, 1),
     ]
+    if cell.unknown_u and cell.neg_test is None:
+        demands = demands[:3]
     return [Demand(what, part, pool(classes), _size(classes), n) for what, part, classes, n in demands]
 
 
@@ -104,7 +119,8 @@ def check_counts(
     Parameters
     ----------
     counts : rows per class, ``{"all": ...}`` or ``{"train": ..., "test": ...}``, as ``Dataset.counts``.
-    holdout : withholds part of what is drawn, so it needs no rows more, but must leave at least one on each side.
+    holdout : withholds part of what is drawn, so it needs no rows more, but must leave at least one on each side;
+        0: the cell's own.
     where : what the message begins with; default: the scenario and the cell.
 
     Raises
@@ -122,6 +138,7 @@ def check_counts(
         if n > available:
             choice = "" if k == len(pool) else f" for the smallest choice of {k} from classes {list(pool)}"
             raise ValueError(f"{where}: {n} {what} wanted, {available} available in {dataset}/{part}{choice}")
+    holdout = holdout or cell.holdout or 0.0
     in_u = (cell.n_pos_unl, cell.n_neg_unl)
     withheld = {"P": (count_of(holdout, cell.n_pos_lab), cell.n_pos_lab)}
     withheld["U"] = (sum(count_of(holdout, n) for n in in_u), sum(in_u))

@@ -46,9 +46,13 @@ def paths_refused() -> Iterator[None]:
 
 
 def planned(root: Path) -> None:
-    """Raise ValueError where nothing was planned: before ``puoc plan``, or in a folder that is no project."""
+    """Know the own data of the plan; ValueError where nothing was planned: before ``puoc plan``, or in no project."""
     if not (root / "work" / "plan" / "compute.json").exists():
         raise ValueError(f"no work/plan in {root.resolve()}; run puoc plan in the folder of params.yaml")
+    if any((root / "work" / "plan" / "own").glob("*.json")):
+        from puoc.datasets.own import register_planned
+
+        register_planned(root)
 
 
 def _fail(message: str, code: int = ASKED_WRONGLY) -> NoReturn:

@@ -223,6 +223,8 @@ class Ledger:
                 yield item.name.removesuffix(".json"), _read(Path(item.path), parse_trial)
 
     def _keep_scores(self, scored: Scored) -> TrialResult:
+        if not len(scored.scores):
+            return scored.result
         buffer = BytesIO()
         np.save(buffer, scored.scores, allow_pickle=False)
         name = self._keep(scored.result.fit_id, buffer.getvalue(), "npy")

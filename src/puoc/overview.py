@@ -177,6 +177,10 @@ def can_show(plan: dict[str, Any]) -> str:
     comparisons, seeds = pairs * len(plan["cells"]), len(plan["seeds"])
     if not comparisons or "holdout" in plan:
         return ""
+    if not plan.get("own", {}).get("tested", True):
+        return "no labelled test rows: the label-free criterion alone, and no test of significance"
+    if (shares := plan.get("shared_rows")) and min(shares["P"], shares["U"]) == 1:
+        return "every seed learns from the same rows: no test of significance (n_pos_lab or n_unl would draw some)"
     least = smallest_p(seeds)
     adjusted = min(1.0, least * comparisons)
     said = f"{seeds} seeds and {comparisons} comparisons: p of {least:.2g} at best, {adjusted:.2g} after Holm"

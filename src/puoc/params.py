@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from puoc.datasets import DATASETS
+from puoc.datasets.own import own_data
 from puoc.entries import Entries
 from puoc.faults import kind, listed, nearest
+from puoc.own_section import OwnSection
 from puoc.scenarios import SCENARIOS, Cell, check_counts
 from puoc.spaces import enumerate_grid, read_space
 from puoc.specs import ComputeSpec, EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
@@ -60,7 +62,7 @@ def read_params(path: Path, root: Path | None = None, tune: dict[str, Any] | Non
     return _Reader(file, path.parent if root is None else root).read()
 
 
-class _Reader(Entries):
+class _Reader(Entries, OwnSection):
     def __init__(self, file: YamlFile, root: Path):
         super().__init__(file)
         self.root = root
@@ -77,6 +79,7 @@ class _Reader(Entries):
             self._fault(("tune",), "the section is missing or empty; expected tune: {} where nothing is swept")
         raw = data.get("compute")
         compute = self._section({} if raw is None else raw, ComputeSpec, ("compute",)) or ComputeSpec()
+        self._datasets(self._mapping(data, "datasets"), self.root)
         self.encoders = self._encoders(self._mapping(data, "encoders"))
         self.priors = self._priors(self._mapping(data, "priors"))
         self.entries = self._mapping(data, "methods", required=True)
@@ -111,7 +114,10 @@ class _Reader(Entries):
         if len(set(spec.methods)) < len(spec.methods):
             self._fault((*key, "methods"), f"got a method twice in {listed(spec.methods)}; expected each once")
         self._check_alpha(key, spec.methods, cells, methods)
-        if spec.published:
+        self._check_own_table(key, spec.dataset, cells, spec.published)
+        places: dict[KeyPath, str] = {("methods", index): entry for index, entry in enumerate(spec.methods)}
+        self._check_own(key, spec.dataset, places, methods, self.encoders, self.priors)
+        if spec.published and own_data(spec.dataset) is None:
             self._check_published((*key, "published"), spec.published, [cell.name for cell in cells], spec.dataset)
         if spec.configs == "selected" and not self.file.data.get("tune"):
             self._fault((*key, "configs"), "got selected but nothing is tuned; expected published, or a section tune")
@@ -155,6 +161,7 @@ class _Reader(Entries):
             return None
         spec, cells = parts
         self._check_alpha(key, (name,), cells, methods)
+        self._check_own(key, spec.dataset, {(): name}, methods, self.encoders, self.priors)
         return Tune(spec, cells, self._configs(key, spec, methods[name]))
 
     def _sees_withheld(self, entry: MethodSpec) -> bool:
@@ -187,6 +194,8 @@ class _Reader(Entries):
         for part, value, table in (("scenario", scenario, SCENARIOS), ("dataset", dataset, DATASETS)):
             if value is None:
                 self._fault((*key, part), f"the key is missing; expected one of {listed(sorted(table))}")
+            elif part == "dataset" and value in self.unread:
+                continue  # its own fault is told
             elif not isinstance(value, str) or value not in table:
                 self._fault(
                     (*key, part),
@@ -211,7 +220,7 @@ class _Reader(Entries):
             return None
         cls = DATASETS[dataset]
         try:
-            cells = scene.cells(len(cls.classes))
+            cells = scene.cells_of(cls)
             for cell in cells:
                 check_counts(
                     cell,
@@ -226,7 +235,7 @@ class _Reader(Entries):
         return spec, cells
 
 
-_SECTIONS = ("compute", "tables", "tune", "encoders", "priors", "methods")
+_SECTIONS = ("compute", "datasets", "tables", "tune", "encoders", "priors", "methods")
 
 
 __all__ = ["AskedWrongly", "Params", "read_params"]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from puoc.cells import pool
 from puoc.datasets import DATASETS
+from puoc.datasets.own import PLANNED, own_data
 from puoc.digests import code_digest, draw_digest, scoring_digest
 from puoc.encoders import PLAIN, inputs_of
 from puoc.files import write_bytes, write_json
@@ -57,6 +58,9 @@ def make_plan(params: Params) -> Plan:
     files[PLAN / "weights.json"] = {name: spec.params for name, spec in params.encoders.items() if _is_frozen(spec)}
     asked = {t.spec.dataset for t in params.tables.values()} | {t.spec.dataset for t in params.tune.values()}
     files[PLAN / "data.json"] = {name: _plan_data(name) for name in sorted(asked)}
+    for name in sorted(asked):
+        if (own := own_data(name)) is not None:
+            files[PLANNED / f"{name}.json"] = own.declared.canonical()
     return Plan(files)
 
 
@@ -112,7 +116,16 @@ def _question(spec: TableSpec | TuneSpec, cells: list[Any]) -> dict[str, Any]:
         "scoring_digest": scoring_digest(),
         "seeds": list(spec.seeds),
         "cells": [cell.canonical() for cell in cells],
+        **_plan_own(spec.dataset),
     }
+
+
+def _plan_own(dataset: str) -> dict[str, Any]:
+    """What a table of own data says of them; nothing for another dataset."""
+    own = own_data(dataset)
+    if own is None:
+        return {}
+    return {"own": {"tested": own.tested(), "marks": own.declared.marks, "notes": own.declared.notes}}
 
 
 def _plan_entry(params: Params, entry: str, dataset: str) -> dict[str, Any]:
@@ -199,5 +212,6 @@ def _advice(taken: frozenset[str], inputs: str) -> str:
 
 
 def _plan_data(name: str) -> dict[str, Any]:
-    dataset = DATASETS[name]
-    return {"digest": dataset.digest, "files": {file.path: file.sha256 for file in dataset.files}}
+    dataset, own = DATASETS[name], own_data(name)
+    files = own.declared.files if own else {file.path: file.sha256 for file in dataset.files}
+    return {"digest": dataset.digest, "files": files}

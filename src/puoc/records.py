@@ -56,6 +56,7 @@ class Sample(Record):
     neg: Classes | None = None  # classes of the negatives in U, sorted
     n_pos_unl: int | None = Field(None, ge=0)
     n_neg_unl: int | None = Field(None, ge=0)
+    unknown_u: Literal[True] | None = None  # own data: nobody knows the classes of U; all its rows are in n_neg_unl
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -66,8 +67,8 @@ class Sample(Record):
 
     @property
     def alpha(self) -> float | None:
-        """Share of positives in U, p(y=1 | s=0); absent where there is no U."""
-        if self.n_pos_unl is None or self.n_neg_unl is None or self.n_pos_unl + self.n_neg_unl == 0:
+        """Share of positives in U, p(y=1 | s=0); absent where there is no U, or nobody knows it."""
+        if self.n_pos_unl is None or self.n_neg_unl is None or self.n_pos_unl + self.n_neg_unl == 0 or self.unknown_u:
             return None
         return self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
 
@@ -126,6 +127,13 @@ class Fit(Record):
     code_digest: str
     draw_digest: str
 
+    @model_validator(mode="after")
+    def _told_what_is_known(self) -> Self:
+        told = self.labels == "oracle" or (self.prior is not None and self.prior.kind == "true")
+        if self.sample.unknown_u and told:
+            raise ValueError(f"{self.sample.dataset}: nobody knows the classes of U, so no fit can be told them")
+        return self
+
     @property
     def lane_key(self) -> str:
         """Fits with equal keys have equal shapes and hyperparameters and can be trained as lanes of one batch."""
@@ -177,7 +185,7 @@ class Fit(Record):
 
 
 class TestSet(Record):
-    """Which test rows a fit is scored on: every test row of these classes."""
+    """Which test rows a fit is scored on: every test row of these classes. No ``neg``: own data without a test file."""
 
     __test__ = False  # no test case, whatever pytest makes of the name
 
@@ -220,7 +228,7 @@ class TrialResult(Record):
     trial_id: str
     fit_id: str
     test: TestSet
-    auc: float = Field(ge=0, le=1)  # held-out test rows
+    auc: float | None = Field(None, ge=0, le=1)  # held-out test rows; absent where own data have none with labels
     auc_train_pool: float | None = None  # the same model as seven of the released scripts score it: training rows
     auc_val_pu: float | None = None  # of withheld rows, where the fit was scored after its record; else there
     n_pos: int

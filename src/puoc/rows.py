@@ -42,6 +42,7 @@ COLUMNS = {
     "n_pos_lab": "int64",
     "n_pos_unl": "int64",
     "n_neg_unl": "int64",
+    "n_unl": "int64",  # unlabelled rows where nobody knows their classes; the two before it are absent then
     "alpha": "double",
     "prior_alpha": "double",
     "alpha_hat": "double",
@@ -64,6 +65,7 @@ COLUMNS = {
     "code_digest": "string",
     "draw_digest": "string",
     "scoring_digest": "string",
+    "marks": "string",  # what a reader of the numbers must know: overlap of test and training that was allowed
 }
 
 #: A sweep's validation rows lack what test labels decided, so that choosing cannot see it.
@@ -119,7 +121,11 @@ def row(plan: dict[str, Any], asked: Asked, entry: Entry | None) -> Row:
         "prior_fit_id": prior.id if (prior := fit.prior_fit()) else None,
         "draw_digest": plan["draw_digest"],
         "scoring_digest": plan["scoring_digest"],
+        "marks": "; ".join(plan.get("own", {}).get("marks", ())) or None,
     }
+    if sample.unknown_u:
+        found |= {"neg": None, "n_pos_unl": None, "n_neg_unl": None, "n_unl": sample.n_neg_unl}
+        found["neg_test"] = found["neg_test"] if trial.test.neg else None
     return found if entry is None else found | _answered(trial.id, entry, plan["scoring_digest"])
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from puoc.bind import Asked
 from puoc.datasets import DATASETS
+from puoc.datasets.own import register_planned
 from puoc.estimator import Compute
 from puoc.executors.encode import encode
 from puoc.executors.inline import InlineExecutor
@@ -66,6 +67,7 @@ class Runner:
         on_done: Callable[[Sequence[str]], None] = lambda _: None,
         on_progress: Callable[[Progress], None] = lambda _: None,
     ):
+        register_planned(root)  # an actor of another process knows no own data yet
         self.root, self.settings = root, settings
         self.ledger = Ledger(root / "ledger")
         self.on_done, self.on_progress = on_done, on_progress

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from puoc.cells import Cell, Choice, check_counts, required
+from puoc.datasets.own import OwnData
 from puoc.draws import (
     Draw,
     check_disjoint,
@@ -25,7 +26,12 @@ from puoc.draws import (
     test_rows,
     train_pool_rows,
 )
+from puoc.own_scenario import Own
 from puoc.records import Classes
+from puoc.scene import Count, Scenario
+
+if TYPE_CHECKING:
+    from puoc.datasets.dataset import Dataset
 
 __all__ = [
     "SCENARIOS",
@@ -67,19 +73,21 @@ ClassNumber = Annotated[StrictInt, Field(ge=0)]
 ClassList = Annotated[tuple[ClassNumber, ...], BeforeValidator(_as_tuple), AfterValidator(_distinct)]
 #: Classes as a set.
 ClassSet = Annotated[ClassList, AfterValidator(_sorted)]
-Count = Annotated[StrictInt, Field(gt=0)]
 Counts = Annotated[tuple[Count, ...], BeforeValidator(_as_tuple), AfterValidator(_distinct)]
 Alpha = Annotated[float, Field(gt=0, le=1)]
 Alphas = Annotated[tuple[Alpha, ...], AfterValidator(_distinct)]
 
 
-class Scenario(BaseModel):
-    """Base of the kinds of scenario: fields as in params.yaml, ``cells`` as in the table's columns."""
+class Drawn(Scenario):
+    """Scenarios that draw P and U from a dataset whose classes are known."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: ClassVar[str]
     n_pos_lab: Count
+
+    def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
+        """The columns; they depend on the number of classes alone. Raises ValueError for own data too."""
+        if issubclass(dataset, OwnData):
+            raise ValueError(f"{self.kind}: it draws U by classes, which nobody knows in {dataset.name}; expected own")
+        return self.cells(len(dataset.classes))
 
     @abstractmethod
     def cells(self, n_classes: int) -> list[Cell]:
@@ -104,7 +112,7 @@ class Scenario(BaseModel):
             raise ValueError(f"{self.kind}: classes {both} are positive and negative, they must differ")
 
 
-class FixedCounts(Scenario):
+class FixedCounts(Drawn):
     """Scenarios whose U has the same counts in every cell."""
 
     n_pos_unl: Count
@@ -217,7 +225,7 @@ class PosModes(FixedCounts):
         return [self._cell(f"k={k}", pos=Choice(of=self.of, stop=k), neg=self.neg) for k in self.k]
 
 
-class Mixtures(Scenario):
+class Mixtures(Drawn):
     """Scenarios whose U is given by its size and its share of positives; with ``neg_test`` under a shift."""
 
     pos: ClassSet
@@ -269,7 +277,7 @@ class SizeSweep(Mixtures):
 
 #: Kinds of scenario by the name used in params.yaml.
 SCENARIOS: dict[str, type[Scenario]] = {
-    kind.kind: kind for kind in (OneVsAll, NegShift, NamedShift, FixedClasses, PosModes, AlphaSweep, SizeSweep)
+    kind.kind: kind for kind in (OneVsAll, NegShift, NamedShift, FixedClasses, PosModes, AlphaSweep, SizeSweep, Own)
 }
 
 

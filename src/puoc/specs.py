@@ -80,6 +80,44 @@ class ComputeSpec(Spec):
     device: Annotated[str, AfterValidator(_known_device)] = "cpu"
 
 
+def _as_text(value: Any) -> Any:
+    """A number where a text of a file is meant: ``positive: 2``, as the file has it."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _as_texts(value: Any) -> Any:
+    return tuple(map(_as_text, value if isinstance(value, list | tuple) else [value]))
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_as_texts)]
+
+
+class DatasetSpec(Spec):
+    """A user's own data: where P, U and test rows lie, and how they are read (see ``puoc.own.How``)."""
+
+    kind: Literal["table", "images", "texts"]
+    positives: str | None = None  # files or folders below own/
+    unlabelled: str | None = None
+    data: str | None = None  # in place of both: a table with labels
+    test: str | None = None  # with labels
+    label: Text | None = None
+    positive: Text | None = None
+    text: Text | None = None
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    decimal: Literal[".", ","] | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    drop: Texts = ()
+    category: Texts = ()
+    missing: Texts = ()
+    scaling: Literal["minmax", "standard"] = "minmax"
+    pixels: StrictInt | None = Field(None, ge=8, le=1024)
+    words: StrictInt = Field(500, ge=2, le=20_000)
+    prepared_from: Literal["positives", "all"] = "all"  # what columns are scaled by, and words taken from
+    allow_overlap: bool = False  # of test and training rows; marks every table
+
+
 class EncoderSpec(Spec):
     """An encoder that is fitted."""
 

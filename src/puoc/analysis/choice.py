@@ -125,10 +125,9 @@ def _side_by_side(tuned: tuple[pd.DataFrame, pd.DataFrame], chosen: dict[str, An
     row: dict[str, Any] = {"n_configs": int(val["config_id"].nunique()), "n_comparable": len(comparable)}
     for choice, config in picked.items():
         row |= {f"{choice}_{name}": value for name, value in _of_config(val, test, config).items()}
-        if config is not None and row[f"{choice}_n"] < (counts.max() if len(counts) else 1):
-            notes.append(
-                f"{choice}: {row[f'{choice}_n']} test rows, others have {int(counts.max()) if len(counts) else 0}"
-            )
+        if config is not None and len(counts) and row[f"{choice}_n"] < counts.max():
+            notes.append(f"{choice}: {row[f'{choice}_n']} test rows, others have {int(counts.max())}")
+    notes += [] if len(counts) else ["no configuration has a test AUC"]
     row["regret"], row["regret_se"] = _difference(test, picked["oracle"], picked["selected"])
     row["gain"], row["gain_se"] = _difference(test, picked["selected"], picked["published"])
     return row | {"note": "; ".join(notes)}

@@ -29,7 +29,9 @@ EVIDENCE = {
 
 
 def evidence_table(plan: TablePlan) -> pd.DataFrame:
-    """One row a family of twin tests: all cells, and the averages over cells; none where no twin pair applies."""
+    """One row a family of twin tests: all cells, and the averages over cells; none where nothing can be tested."""
+    if not (plan.tested and plan.redraws):
+        return frame([], EVIDENCE)
     pairs = sum(not (hybrid.skip or parent.skip) for hybrid, parent in plan.twin_pairs())
     families = [("cells", pairs * len(plan.cells)), ("average", pairs if len(plan.cells) > 1 else 0)]
     return frame([_row(plan, name, size) for name, size in families if size], EVIDENCE)

@@ -14,7 +14,7 @@ from puoc.analysis.plans import TablePlan
 
 #: What a computation may differ in beside the method: column and words.
 CIRCUMSTANCES = (("device", "device"), ("torch_version", "torch version"), ("numerics", "numerics"))
-_SCORES = ("auc", "auc_train_pool")
+_SCORES = ("auc", "auc_train_pool", "auc_val_pu")
 _TEXTS = ("status", "reason", "trial_id", *(column for column, _ in CIRCUMSTANCES))
 
 Floats = NDArray[np.float64]
@@ -28,6 +28,7 @@ class Grid:
     plan: TablePlan
     auc: Floats  # NaN where no score may enter a mean: not ok, or ok without one
     auc_train_pool: Floats
+    auc_val_pu: Floats  # withheld labelled positives against withheld unlabelled rows, where a table withholds some
     texts: dict[str, Texts]  # by column
 
     @classmethod
@@ -44,13 +45,20 @@ class Grid:
         scores = {}
         for column in _SCORES:
             scores[column] = np.full(shape, np.nan)
+            if column not in rows:
+                continue
             scores[column][at] = np.where(rows["status"] == "ok", rows[column].astype(float), np.nan)
-        return cls(plan, scores["auc"], scores["auc_train_pool"], texts)
+        return cls(plan, **scores, texts=texts)
 
     @cached_property
     def place(self) -> dict[str, int]:
         """Number of each entry."""
         return {entry.entry: at for at, entry in enumerate(self.plan.entries)}
+
+    @property
+    def told(self) -> Floats:
+        """What each row is to have: an AUC, or without labelled test rows the label-free criterion."""
+        return self.auc if self.plan.tested else self.auc_val_pu
 
     def averages(self, entry: int, column: str = "auc") -> Floats:
         """AUC (S,) averaged over the cells, by seed: NaN unless the seed has every cell, so all average the same."""
@@ -61,7 +69,7 @@ class Grid:
     def outcomes(self, entry: int, cell: int | None) -> dict[str, Any]:
         """Counts by status, planned trials without a row being missing, and the reasons in words."""
         where = (entry, slice(None) if cell is None else cell)
-        status, reason, auc = self.texts["status"][where].ravel(), self.texts["reason"][where].ravel(), self.auc[where]
+        status, reason, auc = self.texts["status"][where].ravel(), self.texts["reason"][where].ravel(), self.told[where]
         ok = int((status == "ok").sum())
         counts: dict[str, Any] = {"n_ok": ok}
         if ok == status.size == int((~np.isnan(auc)).sum()):

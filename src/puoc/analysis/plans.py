@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+#: Why a table of own data has no AUC and nothing that rests on one.
+UNTESTED = "no labelled test rows"
+
 
 @dataclass(frozen=True)
 class EntryPlan:
@@ -41,6 +44,15 @@ class TablePlan:
     #: share of a seed's rows of P, U and the test that another seed has too, mean over cells; None: not planned
     shared_rows: dict[str, float] | None = None
     published: str | None = None  # the table of the paper that it stands beside
+    tested: bool = True  # False: own data without labelled test rows, of which there is no AUC
+    marks: tuple[str, ...] = ()  # of own data: what stands on every number, overlap that was allowed
+    notes: tuple[str, ...] = ()  # of own data: what was read and left out
+
+    @property
+    def redraws(self) -> bool:
+        """Whether seeds draw rows of P or of U: where both are all there are, a seed repeats the same sample."""
+        shares = self.shared_rows
+        return not shares or min(shares["P"], shares["U"]) < 1
 
     def twin_pairs(self) -> list[tuple[EntryPlan, EntryPlan]]:
         """Each PU-OC entry with each entry of the OC method it extends; oracles have no twin."""
@@ -74,6 +86,7 @@ def planned_tuning(root: Path) -> list[str]:
 
 def _table_plan(path: Path) -> TablePlan:
     asked: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    own = asked.get("own") or {}
     try:
         plan = TablePlan(
             table=str(asked["table"]),
@@ -85,6 +98,9 @@ def _table_plan(path: Path) -> TablePlan:
             seeds=tuple(int(seed) for seed in asked["seeds"]),
             published=asked.get("published"),
             shared_rows=asked.get("shared_rows"),
+            tested=bool(own.get("tested", True)),
+            marks=tuple(own.get("marks", ())),
+            notes=tuple(own.get("notes", ())),
         )
     except KeyError as error:
         raise ValueError(f"{path}: no key {error}; plan the tables again") from error

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from puoc.analysis.frames import frame
-from puoc.analysis.plans import TablePlan
+from puoc.analysis.plans import UNTESTED, TablePlan
 from puoc.analysis.results import scored
 from puoc.analysis.signed_rank import shift_with_interval
 
@@ -40,7 +40,7 @@ def _row(plan: TablePlan, entry: str, method: str, rows: pd.DataFrame | None) ->
     both = scored(rows, entry)
     both = both[both["auc_train_pool"].notna()]
     if both.empty:
-        return row | {"note": "no trial with both AUCs"}
+        return row | {"note": "no trial with both AUCs" if plan.tested else UNTESTED}
     by_seed = both.assign(gain=both["auc_train_pool"] - both["auc"]).pivot(index="seed", columns="cell", values="gain")
     whole = by_seed.reindex(columns=list(plan.cells)).dropna(axis=0, how="any")
     notes = [] if len(whole) == len(plan.seeds) else [f"{len(whole)} of {len(plan.seeds)} seeds have every cell"]

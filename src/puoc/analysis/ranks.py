@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from puoc.analysis.frames import frame
-from puoc.analysis.plans import TablePlan
+from puoc.analysis.plans import UNTESTED, TablePlan
 from puoc.analysis.signed_rank import midranks
 
 RANKS = {
@@ -123,7 +123,8 @@ def rank_table(plan: TablePlan, summary: pd.DataFrame) -> pd.DataFrame:
     names = [name for name in names if name not in lacking]
     whole = means[names].dropna(axis=0, how="any")
     head: dict[str, Any] = {"table": plan.table, "n_cells": len(whole), "n_entries": len(names)}
-    said = [f"full in half of the cells or fewer: {', '.join(lacking)}"] if lacking else []
+    said = [f"full in half of the cells or fewer: {', '.join(lacking)}"] if lacking and plan.tested else []
+    said += [] if plan.tested else [UNTESTED]
     if len(whole) < len(plan.cells) and len(names):
         said.append(f"{len(whole)} of {len(plan.cells)} cells have every entry")
     if len(names) < 2 or len(whole) < 2:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from puoc.analysis.effects import bayesian_signed_rank, rank_biserial, rank_biserial_interval
 from puoc.analysis.frames import frame
 from puoc.analysis.grid import CIRCUMSTANCES, Floats, Grid
-from puoc.analysis.plans import EntryPlan, TablePlan
+from puoc.analysis.plans import UNTESTED, EntryPlan, TablePlan
 from puoc.analysis.signed_rank import (
     holm,
     rounded_differences,
@@ -29,6 +29,9 @@ from puoc.analysis.summary import AVERAGE
 #: What is repeated, and what that does not show.
 UNIT = "seed"
 UNIT_NOTE = "seeds redraw rows of one dataset: they stand for that dataset, not for others"
+
+#: Why seeds of own data can be no replication.
+SAME_ROWS = "every seed learns from the same rows, so seeds repeat no draw"
 
 _HOLES = ("failed", "skipped", "missing")
 
@@ -115,6 +118,10 @@ def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, gr
     }
     if grid is None:
         return row | _untested("the table was not run")
+    if not plan.tested:
+        return row | _untested(UNTESTED)
+    if not plan.redraws:
+        return row | _untested(SAME_ROWS)
     at = [grid.place[entry.entry] for entry in pair]
     sides = [grid.averages(entry) if cell is None else grid.auc[entry, cell] for entry in at]
     both = ~np.isnan(sides[0]) & ~np.isnan(sides[1])

@@ -35,13 +35,15 @@ SUMMARY = {
     "rank": "float",  # 1 = best mean of the column; none for oracles and for means over fewer values than others have
     "n_train_pool": "int",
     **{f"{name}_train_pool": "float" for name in _STATISTICS},
+    "n_val_pu": "int",  # of auc_val_pu, in tables that withhold rows of P and U
+    **{f"{name}_val_pu": "float" for name in _STATISTICS},
     "n_planned": "int",
     "n_ok": "int",
     "n_failed": "int",
     "n_skipped": "int",
     "n_missing": "int",
     "reasons": "text",
-    "state": "text",  # ok, partial, failed, skipped, not run
+    "state": "text",  # ok, partial, failed, skipped, not run; untested: no labelled test rows, auc_val_pu alone
     "trial_ids": "text",  # JSON list of the trials behind the mean
 }
 
@@ -71,19 +73,21 @@ def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
 def _cell_row(row: dict[str, Any], grid: Grid, entry: int, cell: int) -> dict[str, Any]:
     held_out = grid.auc[entry, cell]
     row |= _statistics(held_out) | _statistics(grid.auc_train_pool[entry, cell], "_train_pool")
-    row |= grid.outcomes(entry, cell)
-    return row | {"state": _state(row), "trial_ids": json.dumps(grid.trials(entry, cell, ~np.isnan(held_out)))}
+    row |= _statistics(grid.auc_val_pu[entry, cell], "_val_pu") | grid.outcomes(entry, cell)
+    behind = grid.trials(entry, cell, ~np.isnan(grid.told[entry, cell]))
+    return row | {"state": _state(row, grid.plan.tested), "trial_ids": json.dumps(behind)}
 
 
 def _average_row(row: dict[str, Any], grid: Grid, entry: int) -> dict[str, Any]:
     held_out = grid.averages(entry)
     row |= _statistics(held_out) | _statistics(grid.averages(entry, "auc_train_pool"), "_train_pool")
-    row |= grid.outcomes(entry, None)
+    row |= _statistics(grid.averages(entry, "auc_val_pu"), "_val_pu") | grid.outcomes(entry, None)
     n_seeds = len(grid.plan.seeds)
-    if row["n"] < n_seeds and row["n_ok"]:
+    if grid.plan.tested and row["n"] < n_seeds and row["n_ok"]:
         holes = f"{row['n']} of {n_seeds} seeds have every cell"
         row["reasons"] = "; ".join(part for part in (holes, row["reasons"]) if part)
-    return row | {"state": _state(row), "trial_ids": json.dumps(grid.trials(entry, None, ~np.isnan(held_out)))}
+    behind = grid.trials(entry, None, ~np.isnan(grid.averages(entry, "auc" if grid.plan.tested else "auc_val_pu")))
+    return row | {"state": _state(row, grid.plan.tested), "trial_ids": json.dumps(behind)}
 
 
 def _head(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def _head(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
 
 def _unrun(row: dict[str, Any]) -> dict[str, Any]:
     nothing = np.empty(0)
-    row |= _statistics(nothing) | _statistics(nothing, "_train_pool")
+    row |= _statistics(nothing) | _statistics(nothing, "_train_pool") | _statistics(nothing, "_val_pu")
     cells = row["cell_index"] if row["is_average"] else 1
     counts = {"n_ok": 0, "n_failed": 0, "n_skipped": 0, "n_missing": row["n_planned"] * cells}
     return row | counts | {"reasons": "the table was not run", "state": "not run", "trial_ids": "[]"}
@@ -121,7 +125,9 @@ def _statistics(values: Floats, suffix: str = "") -> dict[str, Any]:
     }
 
 
-def _state(row: dict[str, Any]) -> str:
+def _state(row: dict[str, Any], tested: bool) -> str:
+    if not tested and row["n_val_pu"]:
+        return "untested"
     if row["n"]:
         return "ok" if row["n"] == row["n_planned"] else "partial"
     if row["n_failed"] or row["n_ok"]:

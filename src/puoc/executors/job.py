@@ -195,22 +195,35 @@ def _score(job: Job, i: int, data: Prepared, draw: scenarios.Draw, scorer: Score
     for test in job.tests[i]:
         rows, y = scenarios.test_rows(data, test, fit.seed)
         scenarios.check_disjoint(data, draw, rows)
-        positive, negative = (scorer(data, rows[y == side]) for side in (True, False))
-        pool, pool_y = scenarios.train_pool_rows(data, fit.sample, test, fit.seed)
-        pool_scores = scorer(data, pool)
         trial = Trial(fit=fit, test=test)
+        if not test.neg:  # own data without a test file: the fit is done, and there is nothing to score
+            result = TrialResult(
+                trial_id=trial.id, fit_id=fit.id, test=test, n_pos=0, n_neg=0, scoring_digest=job.scoring_digest
+            )
+            found.append(Scored(result, np.empty(0)))
+            continue
+        positive, negative = (scorer(data, rows[y == side]) for side in (True, False))
         result = TrialResult(
             trial_id=trial.id,
             fit_id=fit.id,
             test=test,
             auc=auc(positive, negative, "test rows"),
-            auc_train_pool=auc(pool_scores[pool_y], pool_scores[~pool_y], "training pool"),
+            auc_train_pool=_train_pool(fit, test, data, scorer),
             n_pos=len(positive),
             n_neg=len(negative),
             scoring_digest=job.scoring_digest,
         )
         found.append(Scored(result, np.concatenate([positive, negative])))
     return found
+
+
+def _train_pool(fit: Fit, test: TestSet, data: Prepared, scorer: Scorer) -> float | None:
+    """AUC on the training pool; None for own data, whose training rows have no known negatives."""
+    if fit.sample.unknown_u:
+        return None
+    pool, y = scenarios.train_pool_rows(data, fit.sample, test, fit.seed)
+    scores = scorer(data, pool)
+    return auc(scores[y], scores[~y], "training pool")
 
 
 def _validate(fit: Fit, data: Prepared, draw: scenarios.Draw, scorer: Scorer) -> float | None:

@@ -12,6 +12,7 @@ from filelock import FileLock
 
 from puoc.datasets import DATASETS
 from puoc.datasets.dataset import Dataset
+from puoc.datasets.own import own_data
 from puoc.fetch.pins import dvc_pull
 from puoc.fetch.sources import STAGING, bring
 from puoc.fetch.verify import FetchError, is_verified
@@ -46,14 +47,19 @@ def ensure(
 
     Returns
     -------
-    One entry a file: file, size (bytes), sha256, source (present, dvc, mirror, package or url).
+    One entry a file: file, size (bytes), sha256, source (present, dvc, mirror, package or url; own for own data,
+    which lie where they are and are not copied).
 
     Raises
     ------
-    ValueError : unknown dataset.
+    ValueError : unknown dataset, or own data that are not what they were when the plan was made.
     FetchError : no source has the file, a source's copy or the present file is wrong, or the folder is not writable.
     """
     declared, folder = known_dataset(name), data_root / name
+    if (own := own_data(name)) is not None:
+        own.check_unchanged()
+        files = own.declared.files.items()
+        return [{"file": path, "size": own.size(path), "sha256": digest, "source": "own"} for path, digest in files]
     missing = [raw for raw in declared.files if not is_verified(folder / raw.path, raw, replace)]
     sources = {raw.path: "present" for raw in declared.files}
     if missing:

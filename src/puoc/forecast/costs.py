@@ -116,7 +116,7 @@ class Forecast:
 
 
 def scored_rows(fit: Fit, test: TestSet) -> int:
-    """Rows that a trial scores: the test's, and the training pool's (see ``puoc.draws.train_pool_rows``)."""
+    """Rows that a trial scores: the test's, and the training pool's where there is one (``draws.train_pool_rows``)."""
     counts = DATASETS[fit.sample.dataset].counts
     if "all" in counts:
         train = [train_count(n) for n in counts["all"]]
@@ -124,6 +124,8 @@ def scored_rows(fit: Fit, test: TestSet) -> int:
     else:
         train, left = list(counts["train"]), list(counts["test"])
     tested = sum(left[number] for number in (*test.pos, *test.neg))
+    if fit.sample.unknown_u:
+        return int(tested)
     positives, negatives = (sum(train[number] for number in part) for part in (test.pos, test.neg))
     return int(tested + positives + min(positives, negatives))
 

@@ -18,6 +18,7 @@ from puoc.analysis.frames import records
 from puoc.analysis.plans import TablePlan
 from puoc.analysis.results import scored
 from puoc.datasets import DATASETS
+from puoc.datasets.own import own_data
 from puoc.ledger import Ledger
 from puoc.prepare import Prepared
 from puoc.records import TestSet
@@ -35,7 +36,8 @@ def plane_figure(root: Path, plan: TablePlan, rows: pd.DataFrame) -> dict[str, A
     """``figure`` and ``caption``; None where rows are not points of a plane or nothing came out well."""
     data = DATASETS.get(plan.dataset)
     folder = root / "work" / "prepared" / plan.dataset
-    if data is None or tuple(data.shape) != (2,) or not folder.exists():
+    # own data of two columns may lie anywhere in the plane, and the panels show the unit square
+    if data is None or own_data(plan.dataset) or tuple(data.shape) != (2,) or not folder.exists():
         return None
     chosen = [row for entry in plan.entries for cell in plan.cells for row in records(_first(rows, entry.entry, cell))]
     if not chosen:

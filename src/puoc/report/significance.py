@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from puoc.analysis.frames import present, records
+from puoc.analysis.plans import UNTESTED
 from puoc.report.format import counted, p_value
 
 #: Level at which the page calls a difference significant.
@@ -29,10 +30,17 @@ def test_views(tests: pd.DataFrame) -> list[dict[str, Any]]:
     return views
 
 
-def evidence_sentences(tests: pd.DataFrame, *, run: bool) -> list[str]:
-    """What the tests of a table show, or that its seeds cannot show anything."""
+def evidence_sentences(tests: pd.DataFrame, *, run: bool, tested: bool = True) -> list[str]:
+    """What the tests of a table show, or that its seeds cannot show anything.
+
+    Parameters
+    ----------
+    tested : whether there are labelled test rows.
+    """
     if not run:
         return ["This table was not run."]
+    if not tested:
+        return [f"There are {UNTESTED}, so there is no AUC and nothing is tested."]
     if tests.empty:
         return ["This table has no twin pair (a PU-OC method and the OC method it extends), so nothing is tested."]
     said = [_family_sentence(tests[~tests["is_average"]], "cells")]

@@ -136,7 +136,8 @@ def _section(anchor: str, table: Table, choice: pd.DataFrame, plane: dict[str, A
         "rows": views,
         "notes": empty_notes(table.summary),
         "below_chance": chance_notes(table.summary),
-        "evidence": evidence_sentences(table.tests, run=rows is not None),
+        "evidence": evidence_sentences(table.tests, run=rows is not None, tested=plan.tested),
+        "criterion": bool(table.summary["n_val_pu"].any()),
         "tests": test_views(table.tests),
         "pairs_for_interval": PAIRS_FOR_INTERVAL,
         "choice": records(choice[choice["table"] == plan.table]),
@@ -216,5 +217,7 @@ def _dataset(name: str) -> dict[str, str]:
 
 def _digest(rows: pd.DataFrame) -> str:
     """Names the results the page was made of, so that two pages can be told apart without a clock."""
-    told = [] if rows.empty else rows[["table", "entry", "cell", "seed", "status", "auc"]].to_csv(index=False)
+    columns = ["table", "entry", "cell", "seed", "status", "auc"]
+    columns += ["auc_val_pu"] if "auc_val_pu" in rows and rows["auc"].isna().any() else []
+    told = [] if rows.empty else rows[columns].to_csv(index=False)
     return blake2b(str(told).encode(), digest_size=6).hexdigest()

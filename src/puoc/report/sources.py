@@ -13,6 +13,7 @@ _SIZES = (
     ("n_pos_lab", "labelled positives"),
     ("n_pos_unl", "unlabelled positives"),
     ("n_neg_unl", "unlabelled negatives"),
+    ("n_unl", "unlabelled rows, of classes that nobody knows"),
 )
 _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alpha")
 _SHOWN = 4  # more values than this are shown as a range
@@ -75,7 +76,8 @@ def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[dict[
 
 def _trial(row: dict[str, Any]) -> dict[str, Any]:
     kept = ("seed", "status", "reason", "auc", "fit_id", "trial_id")
-    return {name: row[name] if present(row[name]) else "" for name in kept} | {"auc": number(row["auc"])}
+    numbers = {"auc": number(row["auc"]), "auc_val_pu": number(row.get("auc_val_pu"))}
+    return {name: row[name] if present(row[name]) else "" for name in kept} | numbers
 
 
 def _values(rows: pd.DataFrame, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from puoc.analysis.frames import present, records
-from puoc.analysis.plans import EntryPlan, TablePlan
+from puoc.analysis.plans import UNTESTED, EntryPlan, TablePlan
 from puoc.analysis.summary import AVERAGE
 from puoc.report.format import DASH, number, spread
 from puoc.report.significance import ALPHA
@@ -121,6 +121,9 @@ def _words(row: dict[str, Any], reasons: str) -> tuple[str, str, str]:
         return text, "" if whole else f"n = {row['n']} of {row['n_planned']}", "; ".join(filter(None, (title, reasons)))
     if row["is_average"] and row["state"] == "partial":
         return DASH, "no full seed", reasons
+    if row["state"] == "untested":
+        note = "" if row["n_val_pu"] == row["n_planned"] else f"n = {row['n_val_pu']} of {row['n_planned']}"
+        return spread(row["mean_val_pu"], row["std_val_pu"]), note, "; ".join(filter(None, (UNTESTED, reasons)))
     words = {"failed": f"failed ({row['n_failed']})", "skipped": "n/a"}
     text = words.get(row["state"], "not run")
     if row["state"] == "failed" and not row["n_failed"]:

@@ -27,7 +27,9 @@ LONGEST = 500  # characters of a parameter or tag; MLflow cuts longer ones in si
 
 _QUESTION = ("method", "dataset", "encoder", "prior", "numerics", "labels", "pos", "neg", "neg_test")
 _COUNTS = ("n_pos_lab", "n_pos_unl", "n_neg_unl", "alpha")
-_UNLABELLED = ("neg", "n_pos_unl", "n_neg_unl", "alpha")  # of the cell: an OC fit has none and serves several cells
+_OWN = ("n_unl", "marks")  # of own data alone: |U| where nobody knows its classes, and overlap that was allowed
+#: Of the cell: an OC fit has none and serves several cells.
+_UNLABELLED = ("neg", "n_pos_unl", "n_neg_unl", "n_unl", "alpha")
 _METRICS = ("auc", "auc_train_pool", "auc_val_pu", "alpha_hat", "fit_seconds", "peak_memory", "attempts")
 _TRIAL_TAGS = (
     *("fit_id", "encoder_fit_id", "prior_fit_id"),
@@ -79,6 +81,7 @@ class Member(NamedTuple):
 
     status: str
     auc: float | None
+    val: float | None = None  # label-free criterion
 
 
 def is_sweep(row: Row) -> bool:
@@ -186,7 +189,10 @@ def wanted_cell(row: Row, members: Sequence[Member]) -> Wanted:
 
 
 def cell_metrics(members: Sequence[Member]) -> dict[str, float]:
-    """Mean and standard deviation (ddof 1) of the test AUC over the trials that came out well, and the counts."""
+    """Mean and standard deviation (ddof 1) of the test AUC over the trials that came out well, and the counts.
+
+    Without any test AUC, the mean of the label-free criterion under a name of its own.
+    """
     aucs = [member.auc for member in members if member.status == "ok" and member.auc is not None]
     found = {"n": float(len(aucs))}
     for status in ("failed", "skipped"):
@@ -195,6 +201,9 @@ def cell_metrics(members: Sequence[Member]) -> dict[str, float]:
         found["mean"] = fmean(aucs)
     if len(aucs) > 1:
         found["std"] = stdev(aucs)
+    vals = [member.val for member in members if member.status == "ok" and member.val is not None]
+    if vals and not aucs:
+        found["mean_auc_val_pu"] = fmean(vals)
     return found
 
 
@@ -220,7 +229,7 @@ def _described(row: Row, places: dict[str, Place]) -> dict[str, str]:
 
 def _params(row: Row) -> dict[str, str]:
     hyper = {f"params.{re.sub(r'[^A-Za-z0-9_. /-]', '_', key)}": _text(value) for key, value in _hyper(row).items()}
-    return _texts(row, (*_QUESTION, *_COUNTS)) | hyper
+    return _texts(row, (*_QUESTION, *_COUNTS, *_OWN)) | hyper
 
 
 def _hyper(row: Row) -> dict[str, Any]:

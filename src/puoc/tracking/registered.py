@@ -69,6 +69,9 @@ def register_best(root: Path | str) -> list[Registered]:
 def _register(writer: Writer, scenario: str, dataset: str, rows: list[Row]) -> Registered:
     nothing = Registered(scenario, dataset, None, None, "no entry has come out well in all of its trials")
     means = _means(rows)
+    if not means and all(row["status"] != "ok" or row["auc"] is None for row in rows):
+        untested = any(row["status"] == "ok" for row in rows)
+        return nothing._replace(note="no labelled test rows to choose by") if untested else nothing
     if not means:
         return nothing
     (table, entry), mean = max(means.items(), key=lambda item: (item[1], item[0]))

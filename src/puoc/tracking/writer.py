@@ -53,6 +53,10 @@ class Seen:
         return self.experiment, self.tags["trial_id" if self.tags["kind"] == "trial" else "cell_id"]
 
 
+def _order(member: Member) -> tuple[str, float, float]:
+    return member.status, member.auc or 0.0, member.val or 0.0
+
+
 class Writer:
     """Knows the runs of a store and writes what differs. To be used under the store's lock."""
 
@@ -147,11 +151,13 @@ class Writer:
         for key, seen in self.runs["trial"].items():
             if key not in wanted:
                 for cell in asked.unpack_places(seen.tags):
-                    found[key[0], cell].append(Member(seen.tags.get("status", ""), seen.metrics.get("auc")))
+                    known = (seen.metrics.get(name) for name in ("auc", "auc_val_pu"))
+                    found[key[0], cell].append(Member(seen.tags.get("status", ""), *known))
         for key, trial in wanted.items():
             for cell in trial.places:
-                found[key[0], cell].append(Member(trial.row["status"], trial.row.get("auc")))
-        return {key: sorted(value, key=lambda m: (m.status, m.auc or 0.0)) for key, value in found.items()}
+                known = (trial.row.get(name) for name in ("auc", "auc_val_pu"))
+                found[key[0], cell].append(Member(trial.row["status"], *known))
+        return {key: sorted(value, key=_order) for key, value in found.items()}
 
     def _bring_cell(self, want: Wanted) -> None:
         seen = self._current(want)

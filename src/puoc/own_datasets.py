@@ -1,0 +1,123 @@
+"""An entry of the section datasets read: the files, what they share, and what later commands need to know of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from puoc.datasets.dataset import content_digest
+from puoc.datasets.own import Arranged, Declared, OwnData, arranged, fingerprint, read
+
+if TYPE_CHECKING:
+    from puoc.own import Pair
+
+PLACE: Final = "own"  # below the project's root; the stage plan depends on it, so that dvc repro sees a change
+ROLES: Final = ("positives", "unlabelled", "data", "test")
+
+
+def declare(
+    name: str,
+    given: Mapping[str, str],
+    how: Mapping[str, Any],
+    *,
+    from_positives: bool,
+    allow_overlap: bool,
+    root: Path,
+) -> Declared:
+    """Read own data and say what they are.
+
+    Parameters
+    ----------
+    given : paths by role: positives and unlabelled, or data; and test where there are labelled test rows.
+    how : fields of ``puoc.own.How``.
+    from_positives : fit the preprocessing to the labelled positives alone; else to the unlabelled rows too.
+    allow_overlap : go on although test rows are among the training rows.
+    root : the project's folder.
+
+    Raises
+    ------
+    ValueError : a path does not lie below ``own/``, a file cannot be read or in two ways, or test and training overlap.
+        The message names keys of the entry, not options of a command.
+    """
+    try:
+        paths = {role: _below(role, given[role], root) for role in ROLES if role in given}
+        pair = read(paths, how, from_positives, root)
+        made = arranged(pair)
+        marks = _marks(pair, made, allow_overlap)
+    except ValueError as error:
+        raise ValueError(as_keys(str(error))) from error
+    arrays = made.arrays
+    assert arrays.split is not None, "test rows are told apart by it"
+    sides = [np.bincount(arrays.y[arrays.split == side], minlength=len(OwnData.classes)) for side in (0, 1)]
+    return Declared(
+        name=name,
+        paths=paths,
+        how=dict(how),
+        from_positives=from_positives,
+        files={path: fingerprint(root / path) for path in paths.values()},
+        inputs=pair.preparing.inputs,
+        shape=pair.preparing.shape,
+        counts={part: tuple(map(int, side)) for part, side in zip(("train", "test"), sides, strict=True)},
+        digest=content_digest(arrays),
+        scale=pair.preparing.scale,
+        notes=_notes(pair, made, from_positives),
+        marks=marks,
+    )
+
+
+def _below(role: str, given: str, root: Path) -> str:
+    path = PurePosixPath(given)
+    if path.is_absolute() or ".." in path.parts or path.parts[:1] != (PLACE,):
+        raise ValueError(
+            f"{role}: got {given!r}; expected a path below {PLACE}/, beside params.yaml: dvc repro looks there for "
+            "changes, and git does not. A link in that place to a file elsewhere will do"
+        )
+    if not (root / path).exists():
+        raise ValueError(f"{role}: {path}: there is no such file or folder")
+    return str(path)
+
+
+def _marks(pair: Pair, made: Arranged, allowed: bool) -> tuple[str, ...]:
+    """What stands on every table; raises where test and training rows overlap and nobody allowed it."""
+    from puoc.audit import audit
+
+    found = audit(pair)
+    if found.leaks and not allowed:
+        raise ValueError(
+            f"{'; '.join(map(str, found.leaks))}. A test on rows that were trained on says little about new ones: take "
+            "them out of one file, or say allow_overlap: true, which then marks every table of these data"
+        )
+    if not found.leaks:
+        return ()
+    left = sum(n for why, n in made.left_out.items() if why.endswith("test row"))
+    what = f"{left} training rows that equal one were left out" if left else "none of these training rows was left out"
+    return (f"overlap allowed: {found.shared} of {found.of} test rows are in the training files too; {what}",)
+
+
+def _notes(pair: Pair, made: Arranged, from_positives: bool) -> tuple[str, ...]:
+    """Counts of rows by what was met, columns that are not used, and what the preprocessing was fitted to."""
+    left_out = getattr(pair.preparing, "left_out", {})
+    columns = [f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()]
+    doubts = [f"column {c.name!r}: {c.note}" for c in pair.profile if c.note and c.read_as != "left out"]
+    fitted = "the labelled positives alone" if from_positives else "labelled and unlabelled rows, for every method"
+    parts = [part for part in (pair.positives, pair.unlabelled, pair.test) if part is not None]
+    return (
+        *pair.notes,
+        *(note for part in parts for note in part.notes),
+        *columns,
+        *doubts,
+        *([] if pair.preparing.kind == "images" else [f"preprocessing fitted to {fitted}"]),
+        *(f"{n} {why} left out" for why, n in made.left_out.items()),
+    )
+
+
+_KEYS = {"--no-header": "header: false", "--header": "header: true", "--allow-overlap": "allow_overlap: true"}
+
+
+def as_keys(message: str) -> str:
+    """Words for a command's options as words for the keys of an entry: ``--drop ''`` is ``drop: ''``."""
+    return re.sub(r"--[a-z][a-z-]*", lambda found: _KEYS.get(found[0], f"{found[0][2:]}:"), message)
