@@ -117,6 +117,8 @@ def _tuned(root: Path, planned: Path) -> list[Row]:
 def select(root: Path) -> list[Path]:
     """Write ``work/configs/selected/<table>.json`` for every table that asks for selected configurations.
 
+    What each sweep comes to stands in ``sweeps/<entry>.json`` beside them, whether or not a table uses it.
+
     Raises
     ------
     ValueError : a planned sweep was not run, or its rows answer an earlier plan.
@@ -142,7 +144,10 @@ def select(root: Path) -> list[Path]:
                 configs[entry] = choice._asdict() | {"params": json.loads(choice.params)}
         write_json(folder / path.name, configs)
         written.append(folder / path.name)
-    for path in folder.glob("*.json"):
-        if path not in written:
+    of_sweeps = [folder / "sweeps" / f"{entry}.json" for entry in choices]
+    for path, choice in zip(of_sweeps, choices.values(), strict=True):
+        write_json(path, choice._asdict())
+    for path in folder.rglob("*.json"):
+        if path not in written + of_sweeps:
             path.unlink()
     return written

@@ -18,7 +18,7 @@ from tracked_project import Project
 
 from puoc.tracking import TrackingError, register_best, server_command, track
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # half a minute on a machine that has time
 OPEN = "import sys; from puoc.tracking import Store; store = Store(sys.argv[1])\nwith store.lock(60): store.open()"
 
 
@@ -75,7 +75,7 @@ def test_what_is_asked_no_more_is_put_away_and_comes_back(database: str, tmp_pat
 def test_four_workers_on_a_fresh_database_write_each_trial_once(database: str, tmp_path: Path) -> None:
     Project(tmp_path).ask("ova", "one_vs_all", entries=("oc_svm",), cells=2)
     started = [python(TRACK, str(tmp_path)) for _ in range(4)]
-    said = [process.communicate(timeout=200)[0] for process in started]
+    said = [process.communicate(timeout=600)[0] for process in started]
     assert [process.returncode for process in started] == [0] * 4, said
     assert len(runs(tmp_path)) == 4
     assert len(runs(tmp_path, "cell")) == 2
@@ -84,7 +84,7 @@ def test_four_workers_on_a_fresh_database_write_each_trial_once(database: str, t
 
 def test_four_that_share_no_folder_make_the_tables_of_one_fresh_database(database: str, tmp_path: Path) -> None:
     started = [python(OPEN, str(tmp_path / name)) for name in "abcd"]
-    said = [process.communicate(timeout=200)[0] for process in started]
+    said = [process.communicate(timeout=600)[0] for process in started]
     assert [process.returncode for process in started] == [0] * 4, said
     assert opened(tmp_path / "a").experiments() == {}
 
@@ -119,7 +119,7 @@ def serving(root: Path, port: int) -> Iterator[str]:
             server_command(root, port), cwd=root.parent, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        wait_for(f"http://127.0.0.1:{port}/health", process, 200)
+        wait_for(f"http://127.0.0.1:{port}/health", process, 400)
         yield f"http://127.0.0.1:{port}"
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -133,7 +133,7 @@ def test_four_workers_write_through_a_server_whose_database_is_fresh(
     with serving(tmp_path / "server", 5901 + os.getpid() % 90) as address:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         started = [python(TRACK, str(tmp_path / "project")) for _ in range(4)]
-        said = [process.communicate(timeout=200)[0] for process in started]
+        said = [process.communicate(timeout=600)[0] for process in started]
         assert [process.returncode for process in started] == [0] * 4, said
         assert len(runs(tmp_path / "project")) == 4
 

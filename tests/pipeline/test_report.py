@@ -376,7 +376,13 @@ def test_the_price_of_choosing_without_labels_is_on_the_page(tmp_path: Path) -> 
         (tmp_path / "results/tune" / part).mkdir(parents=True)
         pd.DataFrame(rows).to_parquet(tmp_path / "results/tune" / part / "pu_svm.parquet")
     (tmp_path / "work/plan/tune").mkdir(parents=True)
-    (tmp_path / "work/plan/tune/pu_svm.json").write_text("{}")
+    asked = {
+        "scenario": "one_vs_all",
+        "dataset": "digits",
+        "space": "tiny",
+        "entries": {"pu_svm": {"method": "pu_svm"}},
+    }
+    (tmp_path / "work/plan/tune/pu_svm.json").write_text(json.dumps(asked))
     (tmp_path / "work/configs/selected").mkdir(parents=True)
     chosen = {"pu_svm": {"params": {"lam": "a"}, "source": "published: none beat it", "config_id": "a"}}
     (tmp_path / "work/configs/selected/ova.json").write_text(json.dumps(chosen))

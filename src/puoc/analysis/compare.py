@@ -18,10 +18,14 @@ from puoc.analysis.reservations import reservations
 from puoc.analysis.results import read_results
 from puoc.analysis.significance import SIGNIFICANCE, twin_tests
 from puoc.analysis.summary import SUMMARY, summarise
+from puoc.analysis.sweeps import SURFACE, SWEEPS, sweeps
 from puoc.analysis.verdicts import VERDICTS, verdicts
 
 #: The files of ``results/compare``.
-COMPARED = ("summary", "significance", "ranks", "protocol", "evidence", "choice", "failures", "verdicts", "claims")
+COMPARED = (
+    *("summary", "significance", "ranks", "protocol", "evidence", "choice", "sweeps", "surface"),
+    *("failures", "verdicts", "claims"),
+)
 
 FAILURES = {
     "origin": "text",  # tables/T or tune/M
@@ -63,6 +67,8 @@ def compare(root: Path | str) -> None:
     _write(folder / "evidence.parquet", [evidence_table(plan) for plan in plans], EVIDENCE)
     tests = _write(folder / "significance.parquet", [twin_tests(plan, rows) for plan, rows in results], SIGNIFICANCE)
     _write(folder / "choice.parquet", [choices(root, plans)], CHOICE)
+    for name, columns, table in zip(("sweeps", "surface"), (SWEEPS, SURFACE), sweeps(root), strict=True):
+        _write(folder / f"{name}.parquet", [table], columns)
     _write(folder / "failures.parquet", [frame(failures, FAILURES)], FAILURES)
     recorded = {plan.table: rows for plan, rows in results}
     held = reservations(plans, recorded)

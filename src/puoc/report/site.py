@@ -24,6 +24,7 @@ from puoc.report.ranks import power_heads, power_views, rank_view
 from puoc.report.scoring import stale_notes
 from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
+from puoc.report.sweeps import sweep_views
 from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
 
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
@@ -112,6 +113,7 @@ def _context(
     choice = compared["choice"]
     return {
         "tables": [_section(f"t{at}", table, choice, planes.get(table.plan.table)) for at, table in enumerate(tables)],
+        "sweeps": sweep_views(compared["sweeps"], compared["surface"]),
         "tuned_apart": records(choice[choice["table"].isna()]),
         "failures": _failure_views(compared["failures"]),
         "paper": paper_view(compared["verdicts"], compared["claims"]),
