@@ -106,24 +106,11 @@ def prepare() -> None:
     """Turn raw data into arrays with a digest, below work/prepared."""
     with asked_wrongly(), storage_refused():
         planned(ROOT)
-        from puoc.fetch import ensure
-        from puoc.files import read_json, write_json
-        from puoc.pipeline import names
-        from puoc.prepare import prepare as prepare_dataset
+        from puoc.pipeline import prepare_data
 
-        prepared = ROOT / "work" / "prepared"
-        digests = {}
-        for name in read_json(ROOT / "work" / "plan" / "data.json"):
-            ensure(name, ROOT / "data", mirror=_mirror())
-            digests[name] = prepare_dataset(name, ROOT / "data", prepared)
-        asked = {(part, name) for part in ("tables", "tune") for name in names(ROOT, part)}
-        for part, name in sorted(asked):
-            dataset = read_json(ROOT / "work" / "plan" / part / f"{name}.json")["dataset"]
-            write_json(prepared / part / f"{name}.json", {"dataset": dataset, "digest": digests[dataset]})
-        for part in ("tables", "tune"):
-            for path in (prepared / part).glob("*.json"):
-                if (part, path.stem) not in asked:
-                    path.unlink()
+        digests, notes = prepare_data(ROOT, _mirror())
+    for note in notes:
+        say(note)
     say(", ".join(f"{name} {digest[:12]}" for name, digest in digests.items()))
 
 

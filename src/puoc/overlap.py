@@ -1,11 +1,12 @@
-"""How many rows two seeds of a cell have in common: repetitions that share rows are not independent."""
+"""Rows in common: of two seeds, which are then not independent, and of the two sides of a standard split."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from puoc.cells import Cell, pool
-from puoc.draws import train_count
+from puoc.draws import split_rows, train_count
+from puoc.prepare import Prepared
 
 
 def shared_rows(cell: Cell, counts: Mapping[str, Sequence[int]]) -> dict[str, float]:
@@ -39,3 +40,10 @@ def _test_share(cell: Cell, counts: Mapping[str, Sequence[int]]) -> float:
             taken = chosen * n_test / n if n else 0.0  # chance that a seed takes a given row of the class
             rows, shared = rows + taken * n, shared + taken**2 * n
     return shared / rows if rows else 0.0
+
+
+def repeats_of_test(prepared: Prepared) -> int:
+    """Training rows of a standard split whose content is a test row's too: ``split_rows`` leaves them out."""
+    if prepared.split is None:  # a drawn split keeps equal rows together
+        return 0
+    return int((prepared.split == 0).sum()) - len(split_rows(prepared, 0).train)

@@ -22,6 +22,41 @@ def names(root: Path, part: Part) -> list[str]:
     return sorted(path.stem for path in (root / "work" / "plan" / part).glob("*.json"))
 
 
+def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[str]]:
+    """Prepare every dataset of the plan, and write which content each table and sweep is of.
+
+    Returns
+    -------
+    Digests by dataset, and what a reader should know: training rows that repeat a test row, which no draw uses.
+
+    Raises
+    ------
+    ValueError : as ``puoc.fetch.ensure`` and ``puoc.prepare.prepare``.
+    """
+    from puoc.fetch import ensure
+    from puoc.overlap import repeats_of_test
+    from puoc.prepare import Prepared, prepare
+
+    folder, digests, notes = root / "work" / "prepared", dict[str, str](), list[str]()
+    for name in read_json(root / "work" / "plan" / "data.json"):
+        ensure(name, root / "data", mirror=mirror)  # also where arrays lie there already
+        digests[name] = prepare(name, root / "data", folder, mirror=mirror)
+        if repeats := repeats_of_test(Prepared.open(folder / name)):
+            notes.append(f"{name}: {repeats} training rows have the content of a test row, and no draw uses them")
+    parts: tuple[Part, ...] = ("tables", "tune")
+    asked = {
+        folder / part / f"{name}.json": read_plan(root, part, name)["dataset"]
+        for part in parts
+        for name in names(root, part)
+    }
+    for path, dataset in sorted(asked.items()):
+        write_json(path, {"dataset": dataset, "digest": digests[dataset]})
+    for path in (path for part in parts for path in (folder / part).glob("*.json")):
+        if path not in asked:
+            path.unlink()
+    return digests, notes
+
+
 def read_plan(root: Path, part: Part, name: str) -> dict[str, Any]:
     """The plan of a table or a sweep.
 

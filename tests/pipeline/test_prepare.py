@@ -7,6 +7,9 @@ import pytest
 
 from puoc.datasets import DATASETS
 from puoc.datasets.dataset import Arrays
+from puoc.draws import split_rows
+from puoc.files import write_json
+from puoc.pipeline import prepare_data
 from puoc.prepare import Prepared, prepare
 
 
@@ -104,3 +107,27 @@ def _raw(tmp_path, dataset):
     prepare("digits", tmp_path / "data", tmp_path / "prepared")
     arrays = dataset.load(tmp_path / "data" / "digits")
     return arrays.X, arrays.y
+
+
+@pytest.mark.parametrize("repeated", [0, 4])
+def test_training_rows_that_repeat_a_test_row_are_told_and_in_no_draw(repeated, tmp_path, monkeypatch):
+    """The first rows of the training side of a standard split are made equal to the first ones of its test side."""
+    plain = DATASETS["digits"]
+    X, y = _raw(tmp_path, plain)
+    split = (np.arange(1797) >= 1200).astype(np.uint8)
+    X[:repeated] = X[1200 : 1200 + repeated]
+
+    class Repeating(plain):
+        @classmethod
+        def load(cls, folder):
+            return Arrays(X, y, split)
+
+    made = Prepared.of(Arrays(X, y, split), name="repeating", inputs="vector", classes=plain.classes, scale=16.0)
+    Repeating.name, Repeating.digest, Repeating.counts = "repeating", made.digest, made.meta.counts
+    monkeypatch.setitem(DATASETS, "repeating", Repeating)
+    write_json(tmp_path / "work" / "plan" / "data.json", {"repeating": {}})
+    digests, notes = prepare_data(tmp_path, None)
+    assert digests == {"repeating": made.digest}
+    told = f"repeating: {repeated} training rows have the content of a test row, and no draw uses them"
+    assert notes == ([told] if repeated else [])
+    assert not set(range(repeated)) & set(split_rows(made, 0).train)
