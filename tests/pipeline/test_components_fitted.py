@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from own_files import customers, puoc, refused
+from markupsafe import escape
+from own_files import customers, invoke, puoc, refused
 from planned import Data, Planned
 from test_serving import is_pickle
 
@@ -182,3 +184,16 @@ def test_a_one_class_method_that_sees_components_needs_unlabelled_rows(files: Pa
     assert checked == refused(puoc(*words, "--out", "model"), "--unlabelled FILE")
     code, said = puoc(*words, "--unlabelled", "u 1.csv", "--check")
     assert code == 0, said
+
+
+@pytest.mark.slow
+def test_an_assessment_names_the_command_in_every_form_and_it_runs(files: Path) -> None:
+    words = ["assess", "--positives", "p 1.csv", "--unlabelled", "u 1.csv", "--decimal", ",", "--drop", "noise"]
+    done = invoke(*words, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["recommended"]
+    assert f"<code>{escape(found['command'])}</code>" in Path("assess.html").read_text()
+    run(found["command"])
+    meta = modelfile.read_meta(Path("model"))
+    assert (meta["method"], meta["params"]) == (found["method"], normalise(found["method"], found["params"]))
+    assert f"to fit it: {found['command']}" in puoc(*words)[1]
