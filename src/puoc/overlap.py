@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from puoc.cells import Cell, pool
-from puoc.draws import split_rows, train_count
+from puoc.draws import count_of, split_rows, train_count
 from puoc.prepare import Prepared
 
 
@@ -22,9 +22,14 @@ def shared_rows(cell: Cell, counts: Mapping[str, Sequence[int]]) -> dict[str, fl
     drawn = "all" in counts
     train = counts["all"] if drawn else counts["train"]  # a drawn split takes another training side for each seed
     n_pos, n_neg = (sum(train[number] for number in pool(classes)) for classes in (cell.pos, cell.neg))
-    in_u = [(cell.n_pos_unl, n_pos), (cell.n_neg_unl, n_neg)]
+    in_u = [(_kept(cell, cell.n_pos_unl), n_pos), (_kept(cell, cell.n_neg_unl), n_neg)]
     u = sum(n * n / available for n, available in in_u if n) / sum(n for n, _ in in_u)
-    return {"P": cell.n_pos_lab / n_pos, "U": u, "test": _test_share(cell, counts)}
+    return {"P": _kept(cell, cell.n_pos_lab) / n_pos, "U": u, "test": _test_share(cell, counts)}
+
+
+def _kept(cell: Cell, n: int) -> int:
+    """Rows that a method learns from, of n drawn."""
+    return n - count_of(cell.holdout or 0.0, n)
 
 
 def _test_share(cell: Cell, counts: Mapping[str, Sequence[int]]) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 from puoc.analysis.power import seeds_to_reject
 from puoc.analysis.signed_rank import smallest_p
 from puoc.bind import Asked, bind
+from puoc.datasets.own import PLANNED
 from puoc.features import key
 from puoc.files import read_json
 from puoc.forecast.costs import Forecast, duration, encoding_seconds
@@ -111,7 +112,16 @@ def describe(files: dict[Path, Any], root: Path) -> list[str]:
         f"the ledger has {known:,} of these {len(every):,}" + (f"; {failed:,} failed so far" if failed else ""),
     ]
     lines += _hours(by_method, forecast, settings)
+    lines += [line for path, declared in files.items() if path.parent == PLANNED for line in _own(declared)]
     return lines + [_line(question) for question in found.questions]
+
+
+def _own(declared: dict[str, Any]) -> list[str]:
+    """What was read of own data."""
+    (p, u, _), (positive, _, negative) = declared["counts"]["train"], declared["counts"]["test"]
+    tested = f"{positive + negative} labelled test rows" if positive + negative else "no labelled test rows"
+    head = f"{declared['name']}: {p} labelled positives, {u} unlabelled rows, {tested}"
+    return [head, *(f"  {note}" for note in (*declared["marks"], *declared["notes"]))]
 
 
 def _seconds(found: Count, ledger: Ledger, forecast: Forecast) -> Counter[str]:

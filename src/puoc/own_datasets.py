@@ -64,6 +64,7 @@ def declare(
         counts={part: tuple(map(int, side)) for part, side in zip(("train", "test"), sides, strict=True)},
         digest=content_digest(arrays),
         scale=pair.preparing.scale,
+        preparing=pair.preparing.model_dump(mode="json"),
         notes=_notes(pair, made, from_positives),
         marks=marks,
     )
@@ -74,8 +75,14 @@ def _below(role: str, given: str, root: Path) -> str:
     if path.is_absolute() or ".." in path.parts or path.parts[:1] != (PLACE,):
         raise ValueError(
             f"{role}: got {given!r}; expected a path below {PLACE}/, beside params.yaml: dvc repro looks there for "
-            "changes, and git does not. A link in that place to a file elsewhere will do"
+            "changes, and git does not. A link to a file elsewhere will do, one to a folder will not"
         )
+    for above in (path, *path.parents):
+        if (root / above).is_symlink() and (root / above).is_dir():
+            raise ValueError(
+                f"{role}: got {given!r}; {above} is a link to a folder, into which dvc repro does not look; expected a "
+                "folder in its place, in which files may be links"
+            )
     if not (root / path).exists():
         raise ValueError(f"{role}: {path}: there is no such file or folder")
     return str(path)

@@ -41,6 +41,7 @@ class Declared(Record):
     counts: dict[str, tuple[int, ...]]
     digest: str  # content_digest of the arrays
     scale: float
+    preparing: dict[str, Any]  # puoc.own.Preparing as JSON: how a model makes rows of a new file
     notes: tuple[str, ...] = ()  # what a reader of a table should know of the data
     marks: tuple[str, ...] = ()  # what stands on every table of the data: overlap that was allowed
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from puoc import modelfile, scenarios
 from puoc.claims import Claim, Heartbeat
+from puoc.datasets.own import PLANNED, Declared
 from puoc.estimator import Array, Compute, Encoder, Estimator
 from puoc.ledger import Ledger, Scored
 from puoc.prepare import Prepared
@@ -152,7 +153,7 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
             lane_map=estimator.lane_map_,
         )
         keep = job.keep_models or isinstance(estimator, Encoder)  # nobody could use its record without its model
-        model = modelfile.dump(estimator, _meta(fit, data, estimator), what.encoder) if keep else None
+        model = modelfile.dump(estimator, _meta(job, fit, data, estimator), what.encoder) if keep else None
         answers.append((result, scored, model))
     for result, scored, model in answers:
         ledger.put(result, scored, model)
@@ -245,8 +246,19 @@ def _open(prepared: Path, sample: Any) -> Prepared:
     return data
 
 
-def _meta(fit: Fit, data: Prepared, estimator: Estimator) -> dict[str, Any]:
+def _of_own(job: Job, fit: Fit) -> dict[str, Any]:
+    """What lets a model of own data score their owner's files, and the marks on its scores."""
+    path = job.prepared.parents[1] / PLANNED / f"{fit.sample.dataset}.json"
+    if not fit.sample.unknown_u or not path.exists():
+        return {}
+    declared = Declared.model_validate_json(path.read_bytes())
+    same = declared.digest == fit.sample.data_digest  # a plan made meanwhile may be of other files
+    return {"prepared": declared.preparing, "marks": declared.marks} if same else {}
+
+
+def _meta(job: Job, fit: Fit, data: Prepared, estimator: Estimator) -> dict[str, Any]:
     return {
+        **_of_own(job, fit),
         "method": fit.method,
         "params": fit.params,
         "encoder": fit.encoder if isinstance(fit.encoder, str) else None,  # a fitted one comes with its arrays

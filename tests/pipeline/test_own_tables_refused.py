@@ -1,0 +1,137 @@
+"""What cannot be asked of own data is refused with its place, and nothing is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from own_tables import PLAIN, TESTED, ask, tables
+
+from puoc.records import Fit, Prior, Sample
+
+SWEEP = "tune:\n  pu_told: {scenario: own, dataset: mine, seeds: 1, holdout: 0.2, space: tiny, search: grid}"
+SEES_ALL = """tune: {}
+encoders:
+  ae:
+    encoder: autoencoder
+    ae_data: all_positives
+    params: {lr: 1.0e-3, lr_decay: 1.0, epochs: 1, batch_size: 8, batching: p, dimension: 8, dropout: 0.5}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def told(methods: str) -> tuple[str, str]:
+    return "[oc_svm, pu_svm]", methods
+
+
+PLACE = "params.yaml:6: tables.table"
+REFUSED = {
+    "a true prior": (
+        TESTED, "", [told("[oc_svm, pu_told]")],
+        ["tables.table.methods[1]: got pu_told, which has prior: true; expected {fixed: NUMBER} or a key of the "
+         "section priors (methods.pu_told.prior): nobody knows the classes of the unlabelled rows of mine"],
+    ),
+    "an oracle": (
+        TESTED, "", [told("[oc_svm, oracle]")],
+        ["got oracle, which has labels: oracle; expected labels: pu (methods.oracle.labels)"],
+    ),
+    "a true prior in a sweep": (
+        TESTED, "",
+        [("tune: {}", SWEEP)],
+        ["tune.pu_told: got pu_told, which has prior: true"],
+    ),
+    "an encoder that sees all positives": (
+        TESTED, "",
+        [("tune: {}", SEES_ALL), ("encoder: flatten, params: {kernel", "encoder: ae, params: {kernel")],
+        ["got oc_svm, which has an encoder with ae_data: all_positives; expected ae_data: labelled_positives"],
+    ),
+    "no test and nothing withheld": (
+        PLAIN, "", [],
+        ["tables.table.holdout: mine has no labelled test rows, so there is no AUC; expected a share to withhold",
+         "or test rows with labels (datasets.mine.test)"],
+    ),
+    "another scenario": (
+        TESTED, "pos: [0], n_pos_lab: 5, n_pos_unl: 5, n_neg_unl: 5", [("scenario: own", "scenario: one_vs_all")],
+        ["one_vs_all: it draws U by classes, which nobody knows in mine; expected own"],
+    ),
+    "the scenario with other data": (
+        TESTED, "", [("dataset: mine", "dataset: digits")],
+        ["own: digits is not of the section datasets; expected own data"],
+    ),
+    "more rows than there are": (
+        TESTED, "n_pos_lab: 41", [], ["41 labelled positives wanted, 40 available in mine/train"],
+    ),
+    "more unlabelled rows than there are": (
+        TESTED, "n_unl: 61", [], ["61 unlabelled rows wanted, 60 available in mine/train"],
+    ),
+    "a table of the paper": (
+        TESTED, "published: ova", [], ["tables.table.published: got ova; expected no such key"],
+    ),
+    "a known name": (
+        TESTED, "", [("  mine: ", "  digits: ")], ["datasets.digits: digits is the name of a dataset that puoc has"],
+    ),
+    "a path elsewhere": (
+        TESTED.replace("own/p.csv", "../p.csv"), "", [],
+        ["datasets.mine: positives: got '../p.csv'; expected a path below own/, beside params.yaml"],
+    ),
+    "an absolute path": (
+        TESTED.replace("own/p.csv", "/p.csv"), "", [], ["positives: got '/p.csv'; expected a path below own/"],
+    ),
+    "no such file": (
+        TESTED.replace("p.csv", "q.csv"), "", [], ["positives: own/q.csv: there is no such file or folder"],
+    ),
+    "P alone": (
+        "{kind: table, positives: own/p.csv}", "", [],
+        ["datasets.mine: got positives; expected positives and unlabelled, or data with a label"],
+    ),
+    "an unknown key": (
+        TESTED.replace("label", "lable"), "", [], ["datasets.mine.lable: unknown key (did you mean 'label'?)"],
+    ),
+    "options named as keys": (
+        TESTED.replace(", label: y", ""), "", [], ["the column with the labels is not named; say label: NAME."],
+    ),
+}  # fmt: skip
+
+
+def test_a_link_to_a_folder_is_refused_since_dvc_looks_into_none(here: Path) -> None:
+    tables(here)
+    (here / "elsewhere").mkdir()
+    (here / "own" / "p.csv").rename(here / "elsewhere" / "p.csv")
+    (here / "own" / "files").symlink_to(here / "elsewhere")
+    code, said = ask(here, TESTED.replace("own/p.csv", "own/files/p.csv"))
+    assert code == 2
+    assert (
+        "positives: got 'own/files/p.csv'; own/files is a link to a folder, into which dvc repro does not look" in said
+    )
+    (here / "own" / "p.csv").symlink_to(here / "elsewhere" / "p.csv")
+    assert ask(here, TESTED)[0] == 0
+
+
+@pytest.mark.parametrize(("data", "more", "changes", "expected"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_asked_is_refused_with_its_place(
+    data: str, more: str, changes: list[tuple[str, str]], expected: list[str], here: Path
+) -> None:
+    tables(here)
+    code, said = ask(here, data, more, *changes)
+    assert code == 2, said
+    for words in expected:
+        assert words in said
+    assert "Traceback" not in said
+    assert not Path("work").exists()
+
+
+def test_no_fit_can_be_told_the_classes_of_own_unlabelled_rows() -> None:
+    sample = Sample(
+        dataset="mine", data_digest="d", pos=(0,), n_pos_lab=1, neg=(1,), n_pos_unl=0, n_neg_unl=5, unknown_u=True
+    )
+    assert sample.alpha is None
+    asked = {"method": "pu_svm", "params": {}, "sample": sample, "seed": 0, "code_digest": "c", "draw_digest": "d"}
+    assert Fit(**asked, prior=Prior(kind="fixed", value=0.3)).id
+    for given in ({"prior": Prior(kind="true")}, {"labels": "oracle"}):
+        with pytest.raises(ValueError, match="nobody knows the classes of U"):
+            Fit(**asked, **given)
