@@ -85,9 +85,17 @@ def robustness() -> Lines:
     return lines
 
 
+def left_out() -> Lines:
+    """As ``judged``, of the tasks that the map is learned on."""
+    return _regrets(pd.read_parquet(EVIDENCE / "left_out.parquet"))
+
+
 def judged() -> Lines:
     """Mean and worst AUC regret of the advice and of each constant policy."""
-    rows = pd.read_parquet(EVIDENCE / "judged.parquet")
+    return _regrets(pd.read_parquet(EVIDENCE / "judged.parquet"))
+
+
+def _regrets(rows: pd.DataFrame) -> Lines:
     lines = [["data", "cells", "abstained", *(f"{policy}: mean, worst" for policy in ("assess", *FAMILIES))]]
     for name, part in [*rows.groupby("data", sort=False), ("all", rows)]:
         best = part[FAMILIES].max(axis=1)

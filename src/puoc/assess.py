@@ -1,7 +1,7 @@
 """Can this unlabelled data be trusted: what follows from the evidence, for the choice between OC, PU-OC and PU.
 
-What a family is worth is what the robustness map expects where the data lie, corrected by what the withheld rows say,
-each by its precision. Of new negatives the rows of U say nothing; there the map stands alone.
+What a family is worth is what the robustness map expects where the data may lie, corrected by what the withheld rows of
+U and those that come in say (``puoc.expected``).
 """
 
 from __future__ import annotations
@@ -10,24 +10,20 @@ from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from puoc.analysis.reliability_map import Region, packaged, region
 from puoc.estimator import Array
-from puoc.evidence import LEVEL, Alpha, Evidence, Gained, Incoming, gather
+from puoc.evidence import LEVEL, Alpha, Evidence, Incoming, gather
+from puoc.expected import Lead, leads
 from puoc.families import FAMILIES, MOST_VALUES, Family, question
 from puoc.records import Record
 
 Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
 
-SURE: Final = 0.25  # standard deviations by which an answer leads: 3 in 5
+SURE: Final = 0.05  # standard deviations by which an answer leads the next
 
-OTHER_ROWS: Final = (
-    "puoc fit prepares rows in another way, without these components; there the method sees other values, so choose "
-    "its settings anew"
-)
+SAME_ROWS: Final = "puoc fit prepares rows in the same way by --encoder components"
 
-_LEAST_SHARE: Final = 0.02  # of negatives, by which a gain is divided
 _HOPELESS: Final = 50  # times as many rows
 
 
@@ -39,7 +35,7 @@ class Worth(Record):
     map_auc: float
     map_lead: float
     map_spread: float
-    lead: float  # with the own rows' gain
+    lead: float  # with what the own rows say
     spread: float
 
 
@@ -49,7 +45,8 @@ class Recommended(Record):
     method: str
     params: dict[str, float | int | str]
     components: int  # principal, of the standardised columns, that the method sees
-    remark: str = OTHER_ROWS
+    remark: str = SAME_ROWS
+    command: str | None = None  # of puoc fit, where files were assessed
 
 
 class Assessment(Record):
@@ -64,6 +61,7 @@ class Assessment(Record):
     worth: tuple[Worth, ...]
     region: str
     region_situations: int
+    new_expected: float  # probability of new negatives that the expectation reckons with
     base_worst: float  # share of the region's situations in which PU-OC was the worst family
     recommended: Recommended
 
@@ -84,8 +82,8 @@ def decide(evidence: Evidence, table: pd.DataFrame | None = None) -> Assessment:
     new = later is not None and later.new_negatives
     table = packaged() if table is None else table
     at = region(table, (alpha.low, alpha.high), evidence.n_u, "new" if new else "none")
-    share = max(1 - (alpha.low + alpha.high) / 2, _LEAST_SHARE)
-    worth = tuple(_worth(own, at, None if new else share) for own in evidence.gained)
+    found, chance = leads(evidence, table)
+    worth = tuple(_worth(family, at, found[family]) for family in FAMILIES)
     answer, advice = _answer(worth)
     components = min(MOST_VALUES, evidence.columns)
     method, params = question(advice, components)
@@ -99,28 +97,21 @@ def decide(evidence: Evidence, table: pd.DataFrame | None = None) -> Assessment:
         worth=worth,
         region=at.name,
         region_situations=at.n,
+        new_expected=chance,
         base_worst=at.base_worst,
         recommended=Recommended(method=method, params=params, components=components),
     )
 
 
-def _worth(own: Gained, at: Region, share: float | None) -> Worth:
-    """``share``: of negatives in U, which the gain of P against U is divided by; None where the gain says nothing."""
-    lead, spread = at.lead[own.family], at.spread[own.family]
-    if own.family == "PU-OC":
-        lead, spread = 0.0, 0.0
-    elif share is not None and own.error > 0:
-        precisions: NDArray[np.float64] = np.array([spread**-2, (share / own.error) ** 2])
-        lead = float(precisions @ [lead, own.gain / share] / precisions.sum())
-        spread = float(precisions.sum() ** -0.5)
+def _worth(family: Family, at: Region, lead: Lead) -> Worth:
     return Worth(
-        family=own.family,
-        method=question("OC" if own.family == "OC" else "PU" if own.family == "PU" else "PU-OC", MOST_VALUES)[0],
-        map_auc=at.auc[own.family],
-        map_lead=at.lead[own.family],
-        map_spread=at.spread[own.family],
-        lead=lead,
-        spread=spread,
+        family=family,
+        method=question(family, MOST_VALUES)[0],
+        map_auc=at.auc[family],
+        map_lead=at.lead[family],
+        map_spread=at.spread[family],
+        lead=lead.mean,
+        spread=lead.spread,
     )
 
 
@@ -167,7 +158,7 @@ def _more(worth: tuple[Worth, ...], evidence: Evidence, answer: Answer) -> list[
     if evidence.alpha.high >= 1:
         said.append("U may hold no negatives at all; unlabelled rows with more of them would help most")
     if answer == "cannot tell" and later is not None and later.new_negatives:
-        said.append("with new negatives the choice rests on the map; labels of some incoming rows would settle it")
+        said.append("labels of some incoming rows would settle the choice")
     elif answer == "cannot tell":
         _, lead, spread, _ = _leaders(worth)
         times = (SURE * spread / max(lead, 1e-3)) ** 2
