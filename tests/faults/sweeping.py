@@ -85,12 +85,12 @@ def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str], secon
 
 
 def claimants(project: Project) -> list[int]:
-    """Processes that compute a fit just now."""
+    """Processes that compute a fit just now. A claim outlives its owner; that of a dead one is not meant."""
     found = []
     for path in (project.root / "ledger").rglob("*.claim"):
         with suppress(OSError, ValueError, KeyError):
             found.append(int(json.loads(path.read_bytes())["pid"]))
-    return sorted(set(found))
+    return sorted(set(found) & {process.pid for process in project.processes()})
 
 
 class Kills(NamedTuple):
