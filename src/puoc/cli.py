@@ -212,6 +212,8 @@ def status() -> None:
         say("dvc repro computes what is missing")
     if stands.unrecorded:
         say(f"{stands.unrecorded} rows of results/ have no record in ledger/; dvc repro --force computes them again")
+    if stands.unplanned:
+        say(f"not planned, but in MLflow and the report: {', '.join(stands.unplanned)} (sweeps)")
     if stands.failed:
         say("the next dvc repro tries a fit once more, then it is quarantined; puoc retry lifts that")
         raise typer.Exit(FAILED_ROWS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,6 +13,7 @@ from puoc.console import FAILED_ROWS, asked_wrongly, console, planned, say, stor
 
 if TYPE_CHECKING:
     from puoc.doctor import Finding
+    from puoc.rows import Row
     from puoc.runner import Runner
     from puoc.sweep.asking import Sweep
     from puoc.sweep.budget import Budget
@@ -78,7 +80,7 @@ def _run(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> None:
     from puoc.sweep.results import failed_rows, write
     from puoc.sweep.tuner import Outcome
 
-    runner, (_, missing) = _runner(), _look(asked, wanted)
+    runner, (_, missing) = _runner(), _look(asked, wanted.workers)
     if missing or asked.parts is not None:
         doctor.refuse(doctor.local(ROOT, missing))
         found, failure = _tuned(asked, wanted, allowed, started)
@@ -114,9 +116,12 @@ def _tuned(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> tup
         if wanted.address is not None:
             doctor.refuse(doctor.cluster(ray, wanted, ROOT))
         cpus = wanted.workers or (present_in(ray).cpus if wanted.address else here)
-        on_rows = tracking.add if asked.is_planned else lambda _: None
         packing = Packing(wanted.gpus, cpus)
-        tuner = Tuner(ROOT, asked, packing, allowed, started, on_rows=on_rows, on_progress=reporter.update)
+
+        def track(rows: Sequence[Row]) -> None:
+            tracking.add([row | {"table": asked.name} for row in rows])
+
+        tuner = Tuner(ROOT, asked, packing, allowed, started, on_rows=track, on_progress=reporter.update)
         found = tuner.run()
     return found, tracking.failure
 
@@ -132,18 +137,17 @@ def doctor(
         planned(ROOT)
         from puoc import doctor as looks
         from puoc.sweep.asking import Asking, ask
-        from puoc.sweep.cluster import connected
+        from puoc.sweep.cluster import connected, present_here, present_in
 
         wanted = _wanted(workers, gpus, address)
-        missing, found = 0, list[Any]()
-        if method is not None:
-            found, missing = _look(ask(ROOT, Asking(method)), wanted)
-        found = looks.local(ROOT, missing) + found
+        asked = ask(ROOT, Asking(method)) if method is not None else None
         if wanted.address is None:
-            found = looks.here(wanted) + found
+            first, cpus = looks.here(wanted), present_here().cpus
         else:
             with connected(wanted, 1) as ray:
-                found = looks.cluster(ray, wanted, ROOT) + found
+                first, cpus = looks.cluster(ray, wanted, ROOT), present_in(ray).cpus
+        found, missing = _look(asked, wanted.workers or cpus) if asked is not None else (list[Any](), 0)
+        found = first + looks.local(ROOT, missing) + found
         for one in found:
             say(f"{'FAULT' if one.is_fault else 'ok   '} {one.what}: {one.says}")
     if any(one.is_fault for one in found):
@@ -171,17 +175,29 @@ def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wante
     return Wanted(workers or own, int(on_gpu) if gpus is None else gpus, address)
 
 
-def _look(asked: Sweep, wanted: Wanted) -> tuple[list[Finding], int]:
-    """The forecast, and how many fits are missing."""
+def _look(asked: Sweep, workers: int | None) -> tuple[list[Finding], int]:
+    """The forecast for so many workers, and how many fits are missing."""
     from puoc.doctor import forecast
     from puoc.forecast.costs import Forecast
-    from puoc.sweep.cluster import present_here
     from puoc.sweep.missing import standing
 
     runner = _runner()
     costs = Forecast(runner.ledger, runner.settings["device"])
     now = standing(runner, asked, costs)
-    return [forecast(now.n_missing, now.seconds, costs, wanted.workers or present_here().cpus)], now.n_missing
+    return [forecast(now.n_missing, now.seconds, costs, workers)], now.n_missing
+
+
+def _workers(wanted: Wanted) -> int | None:
+    """How many would compute; None where a cluster is named that does not answer."""
+    from puoc.sweep.cluster import connected, present_here, present_in
+
+    if wanted.workers or wanted.address is None:
+        return wanted.workers or present_here().cpus
+    try:
+        with connected(wanted, 1) as ray:
+            return present_in(ray).cpus
+    except ValueError:
+        return None
 
 
 def _runner() -> Runner:
@@ -195,7 +211,7 @@ def _say_plan(asked: Sweep, wanted: Wanted) -> None:
     from puoc.sweep.missing import standing
 
     now = standing(_runner(), asked)
-    plan, (found, _) = asked.plan, _look(asked, wanted)
+    plan, (found, _) = asked.plan, _look(asked, _workers(wanted))
     cells, seeds = len(plan["cells"]), len(plan["seeds"])
     say(f"{asked.name}: {asked.method} on {plan['dataset']}, {plan['scenario']}: {cells} cells, {seeds} seeds")
     more = "first, then what the search suggests" if asked.parts is not None else "in all"

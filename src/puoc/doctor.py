@@ -136,19 +136,20 @@ def _store(root: Path) -> Finding:
     return Finding("MLflow", f"{store.name} opens with the installed version")
 
 
-def forecast(missing: int, seconds: float, costs: Forecast, workers: int) -> Finding:
+def forecast(missing: int, seconds: float, costs: Forecast, workers: int | None) -> Finding:
     """How long the missing fits will take, by measured costs and the ledger's own fits.
 
     Parameters
     ----------
     seconds : of all of them, one after the other.
     costs : what told so.
+    workers : None where nobody knows how many: of a cluster that does not answer.
     """
     if not missing:
         return Finding("forecast", "nothing is missing")
-    words = f"{missing} fits on {workers} workers"
+    words = f"{missing} fits on " + (f"{workers} workers" if workers else "a cluster that does not answer")
     if seconds:
-        words += f": about {duration(seconds / workers)}"
+        words += f": about {duration(seconds / (workers or 1))}" + ("" if workers else " divided by its CPUs")
         rests = "fits of this ledger" if costs.from_ledger else "seconds measured on another machine"
         words += f", by {rests}; a busy or slower machine takes longer"
     if costs.unknown:

@@ -193,7 +193,7 @@ def comparison_is_old(root: Path) -> bool:
     if not all(path.is_file() for path in paths):  # also after an upgrade that compares more
         return True
     compared = [path.stat().st_mtime_ns for path in paths]
-    folders = ("work/plan/tables", "work/plan/tune", "results/tables", "results/tune")
+    folders = ("work/plan/tables", "work/plan/tune", "results/tables", "results/tune", "results/sweeps")
     sources = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
     return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
 
@@ -206,11 +206,14 @@ class Standing(NamedTuple):
     unrecorded: int  # answered in the results alone: the ledger that had the record is gone
     stale: int  # scored by other code than the plan's: the next run scores them again
     not_run: list[str]  # tables and sweeps without any results
+    unplanned: list[str]  # sweeps with results that no section tune plans
 
 
 def standing(root: Path) -> Standing:
     """Compare every question of the plan with the ledger and the results."""
-    ledger, found = Ledger(root / "ledger"), Standing([], [], 0, 0, [])
+    from puoc.analysis.sweeps import unplanned
+
+    ledger, found = Ledger(root / "ledger"), Standing([], [], 0, 0, [], list(unplanned(root)))
     unrecorded = stale = 0
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]

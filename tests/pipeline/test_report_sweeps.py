@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from puoc.analysis.frames import frame
-from puoc.analysis.sweeps import ROLES, SURFACE, SWEEPS, of_sweep, sweeps
+from puoc.analysis.sweeps import NOT_PLANNED, ROLES, SURFACE, SWEEPS, of_sweep, sweeps
+from puoc.cli import app
 from puoc.report.sweeps import sweep_views
 from puoc.select import choose
 
@@ -115,3 +117,25 @@ def test_a_sweep_that_was_not_run_says_so_and_one_that_was_not_chosen_of_too(tmp
     assert re.match("not chosen yet", summary["note"][0])
     assert summary["chosen_config_id"].isna().all()
     assert len(surface) == 2
+
+
+def test_a_sweep_that_is_not_planned_is_told_by_status_and_stands_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("tables", "tune"):
+        (tmp_path / "work" / "plan" / part).mkdir(parents=True)
+    named = {"method": "pu_svm", "scenario": "one_vs_all", "dataset": "digits"}
+    for folder, name in (("tune", "former"), ("sweeps", "pu_svm-one_vs_all-grid-grid")):
+        for part, rows in zip(("val", "test"), tuned([{"a": 1}, {"a": 2}], drawn(2), drawn(2)), strict=True):
+            (tmp_path / "results" / folder / part).mkdir(parents=True)
+            rows.assign(**named).to_parquet(tmp_path / "results" / folder / part / f"{name}.parquet")
+    summary, surface = sweeps(tmp_path)
+    assert summary["tune"].tolist() == ["former", "pu_svm-one_vs_all-grid-grid"]
+    assert set(summary["note"]) == {NOT_PLANNED}
+    for view in sweep_views(summary, surface):
+        assert [role["words"] for role in view["roles"]] == ["published", "best value", "best on test (reference)"]
+        assert view["grid"] is not None
+    (tmp_path / "work" / "plan" / "compute.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    told = CliRunner().invoke(app, ["status"])
+    assert "not planned, but in MLflow and the report: former, pu_svm-one_vs_all-grid-grid (sweeps)" in told.output

@@ -302,6 +302,34 @@ def test_a_dry_run_forecasts_for_the_workers_that_are_asked(
     assert f"forecast: 6 fits on {workers} workers: " in CliRunner().invoke(app, words).output
 
 
+def test_a_dry_run_for_a_cluster_that_does_not_answer_forecasts_a_cpu(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    done = CliRunner().invoke(app, ["sweep", "--method", "pu_svm", "--dry-run", "--address", "127.0.0.1:1"])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"forecast: 6 fits on a cluster that does not answer: about .+ divided by its CPUs", done.output)
+
+
+@pytest.mark.slow
+def test_a_dry_run_forecasts_for_the_cpus_of_the_cluster_that_is_named(root: Path) -> None:
+    cluster = (
+        "import ray; n = ray.init('local', num_cpus=7, include_dashboard=False); print(n['gcs_address'], flush=True)"
+    )
+    node = subprocess.Popen(
+        [sys.executable, "-c", f"{cluster}; input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert node.stdout is not None
+        address = node.stdout.readline().strip()
+        done = puoc(root, "sweep", "--method", "pu_svm", "--dry-run", "--address", address)
+        assert "forecast: 6 fits on 7 workers: " in done.output, done.output
+        done = puoc(root, "doctor", "--method", "pu_svm", "--address", address)
+        assert "forecast: 6 fits on 7 workers: " in done.output, done.output
+    finally:
+        node.communicate()
+
+
 def test_a_dry_run_on_a_damaged_record_names_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = ask(root, Asking("pu_svm"))
     answer_first(root, sweep, 1)

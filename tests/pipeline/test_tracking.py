@@ -22,6 +22,7 @@ from test_serving import is_pickle
 from tracked_project import Project, model, stored_rows
 
 from puoc import modelfile
+from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
 from puoc.tracking import Store, Tracker, TrackingError, register_best, server_command, track
 from puoc.tracking.writer import NOT_ASKED, RETIRED
 
@@ -231,6 +232,33 @@ def test_what_a_table_asks_no_more_is_put_away_and_comes_back_when_asked(project
     assert track(tmp_path) == {"one_vs_all": 4}
     assert {key: run.info.run_id for key, run in runs(tmp_path).items()} == before
     assert not [run for run in runs(tmp_path).values() if run.data.tags.get(RETIRED) == NOT_ASKED]
+
+
+def test_a_sweep_that_no_plan_has_is_tracked_as_what_it_is_and_goes_with_its_rows(
+    project: Project, tmp_path: Path
+) -> None:
+    planned = project.ask("pu_svm", "one_vs_all", entries=("pu_svm",), cells=1, tune=True)
+    asked = project.ask("pu_svm", "one_vs_all", entries=("pu_svm",), cells=2, tune=True)  # its cell among them
+    other, folder = "pu_svm-one_vs_all-wide-tpe", tmp_path / "results" / "sweeps"
+    for part in ("val", "test"):
+        (folder / part).mkdir(parents=True)
+        (tmp_path / "results" / "tune" / part / "pu_svm.parquet").rename(folder / part / f"{other}.parquet")
+    project.save("pu_svm", planned, tune=True)
+    for _ in range(2):
+        assert track(tmp_path) == {"tune/one_vs_all": 4}
+        told = {trial: run.data.tags["tables"] for (_, trial), run in runs(tmp_path).items()}
+        shared = {row["trial_id"] for row in planned}
+        assert told == {row["trial_id"]: f"pu_svm,{other}" if row["trial_id"] in shared else other for row in asked}
+    assert len(runs(tmp_path, "cell")) == 3
+    save = [row for row in asked if row["trial_id"] in shared]
+    assert save
+    for part, columns in (
+        ("val", [c for c in COLUMNS if c not in TEST_COLUMNS]),
+        ("test", (*TEST_KEYS, *TEST_COLUMNS)),
+    ):
+        write_rows(folder / part / f"{other}.parquet", save, columns)
+    assert track(tmp_path) == {"tune/one_vs_all": 2}
+    assert len(runs(tmp_path)) == 2
 
 
 def test_tracking_while_results_come_in_gives_what_track_gives(project: Project, tmp_path: Path) -> None:

@@ -59,6 +59,9 @@ SURFACE = {
 }
 
 
+NOT_PLANNED = "params.yaml does not plan it; no table uses it"
+
+
 class Value(NamedTuple):
     """A configuration by one criterion."""
 
@@ -69,13 +72,20 @@ class Value(NamedTuple):
 
 
 def sweeps(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """``SWEEPS``, a row a planned sweep, and ``SURFACE``, a row a configuration.
+    """``SWEEPS``, a row a sweep that is planned or has results, and ``SURFACE``, a row a configuration.
 
     Raises
     ------
     ValueError : a file of results lacks a column.
     """
     found, surfaces = [], []
+    for name, files in unplanned(root).items():
+        val, test = (_read(path, column) for path, column in zip(files, ("auc_val_pu", "auc"), strict=True))
+        if len(val):
+            summary, surface = of_sweep(val, test, None)
+            about = {"tune": name, **{key: val[key].iloc[0] for key in ("method", "scenario", "dataset")}}
+            found.append(_whole(about | summary | {"note": NOT_PLANNED}))
+            surfaces += [about | row for row in surface]
     for tune in planned_tuning(root):
         plan = _json(root / "work" / "plan" / "tune" / f"{tune}.json")
         paths = [root / "results" / "tune" / part / f"{tune}.parquet" for part in ("val", "test")]
@@ -92,6 +102,20 @@ def sweeps(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return frame(found, SWEEPS), frame([{name: row[name] for name in SURFACE} for row in surfaces], SURFACE)
 
 
+def unplanned(root: Path) -> dict[str, tuple[Path, Path]]:
+    """Files of validation and test rows, by name, of sweeps with results that no section tune plans.
+
+    They were asked by ``puoc sweep`` with a space or search of its own, or by a section that is gone.
+    """
+    found, planned = {}, set(planned_tuning(root))
+    for folder in (root / "results" / "tune", root / "results" / "sweeps"):
+        for path in sorted((folder / "val").glob("*.parquet")):
+            tested = folder / "test" / path.name
+            if (folder.name == "sweeps" or path.stem not in planned) and tested.is_file():
+                found[path.stem] = path, tested
+    return found
+
+
 def of_sweep(
     val: pd.DataFrame, test: pd.DataFrame, choice: dict[str, Any] | None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -99,7 +123,7 @@ def of_sweep(
 
     Parameters
     ----------
-    choice : what ``select`` chose, as it writes it; None where it was not asked yet.
+    choice : what ``select`` chose, as it writes it; None where it was not asked.
     """
     asked = int(val.groupby("config_id").size().max())
     vals, tests = _values(val, "auc_val_pu"), _values(test, "auc")

@@ -67,9 +67,9 @@ def _grid(
 ) -> dict[str, Any] | None:
     """Rows and columns of the surface. A published configuration whose values no other has stands below it alone."""
     listed = [config["config_id"] for config in configs if not config["is_published"]]
-    names = [name for name in names if len({json.dumps(values[config].get(name)) for config in listed}) > 1]
-    if not names:
+    if not listed or not names:
         return None
+    names = [name for name in names if len({json.dumps(values[config].get(name)) for config in listed}) > 1] or names
     points = listed + [config for config in values.keys() - set(listed) if _fits(config, listed, values, names)]
     points.sort(key=lambda config: [_order(values[config].get(name)) for name in names])
     split = _split([values[config] for config in points], names)

@@ -107,7 +107,7 @@ def cell_id(row: Row) -> str:
 
 
 def read_asked(root: Path) -> tuple[list[Row], frozenset[str]]:
-    """Rows of all planned tables and sweeps that have results, and the sources that have them.
+    """Rows of all planned tables and sweeps that have results, and of other sweeps, and the sources that have them.
 
     Raises
     ------
@@ -121,13 +121,25 @@ def read_asked(root: Path) -> tuple[list[Row], frozenset[str]]:
             rows += found
             sources.add(f"tables/{path.stem}")
     for path in sorted((root / "work" / "plan" / "tune").glob("*.json")):
-        found = _read(root / "results" / "tune" / "val" / f"{path.stem}.parquet")
+        found = _tuned(root / "results" / "tune", path.stem)
         if found is not None:
-            tested = _read(root / "results" / "tune" / "test" / f"{path.stem}.parquet") or []
-            aucs = {row["trial_id"]: {key: row[key] for key in ("auc", "auc_train_pool")} for row in tested}
-            rows += [row | aucs.get(row["trial_id"], {}) for row in found]
+            rows += found
             sources.add(f"tune/{path.stem}")
+    for path in sorted((root / "results" / "sweeps" / "val").glob("*.parquet")):
+        # of `puoc sweep` with a space or search of its own; no plan has a name with a hyphen
+        rows += [row | {"table": path.stem} for row in _tuned(root / "results" / "sweeps", path.stem) or []]
+        sources.add(f"tune/{path.stem}")
     return rows, frozenset(sources)
+
+
+def _tuned(folder: Path, name: str) -> list[Row] | None:
+    """Validation rows of a sweep with their test AUCs."""
+    found = _read(folder / "val" / f"{name}.parquet")
+    if found is None:
+        return None
+    tested = _read(folder / "test" / f"{name}.parquet") or []
+    aucs = {row["trial_id"]: {key: row[key] for key in ("auc", "auc_train_pool")} for row in tested}
+    return [row | aucs.get(row["trial_id"], {}) for row in found]
 
 
 def _read(path: Path) -> list[Row] | None:
