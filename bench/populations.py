@@ -105,15 +105,15 @@ def learned_on() -> Named:
 def judged_on() -> Named:
     """Data that the map has not seen; but for ``shells`` from PUOC_MIRROR, in the layouts of docs/datasets.md."""
     mirror = Path(os.environ["PUOC_MIRROR"])
-    planes, birds = _cifar10(mirror)
+    X, y = cifar10_features()
     return {
         "shells": (Shells(), 300),
         "pendigits 0 2 3 5 6 8 / 1 7 / 4 9": (_pendigits(mirror / "pendigits"), 300),
         "twitter genuine / social 1 2 / social 3, traditional": (_twitter(mirror / "cresci2017"), 200),
         "sms ham / spam / spam of prizes": (_sms(mirror), 80),
         "reviews true / invented praise / invented blame": (_reviews(mirror), 100),
-        "cifar10 plane / car ship truck / bird cat deer": (planes, 300),
-        "cifar10 bird / plane car / cat deer dog": (birds, 300),
+        "cifar10 plane / car ship truck / bird cat deer": (by_class(X, y, (0,), (1, 8, 9), (2, 3, 4)), 300),
+        "cifar10 bird / plane car / cat deer dog": (by_class(X, y, (2,), (0, 1), (3, 4, 5)), 300),
     }
 
 
@@ -155,16 +155,16 @@ def _mean_vectors(mirror: Path, texts: list[str]) -> Array:
     return found
 
 
-def _cifar10(mirror: Path) -> tuple[Pool, Pool]:
-    """Features of MobileNetV2, of the first training images of each class."""
+def cifar10_features() -> tuple[Array, Array]:
+    """Features (n, 1280) of MobileNetV2 and classes (n,), of the first training images of each class in PUOC_MIRROR."""
+    mirror = Path(os.environ["PUOC_MIRROR"])
     data = DATASETS["cifar10"]
     arrays = data.load(mirror / "cifar10")
     train = arrays.split == 0
     rows = np.concatenate([np.flatnonzero(train & (arrays.y == digit))[:_CIFAR_ROWS] for digit in range(10)])
     digest = hexdigest(next((mirror / "weights").glob("mobilenet_v2*.pth")), "sha256")[:16]
     encoder = make("imagenet", {"network": "mobilenet_v2", "weights": digest})
-    X, y = encoder.encode(arrays.X[rows].astype(np.float32) / data.scale), arrays.y[rows]
-    return by_class(X, y, (0,), (1, 8, 9), (2, 3, 4)), by_class(X, y, (2,), (0, 1), (3, 4, 5))
+    return encoder.encode(arrays.X[rows].astype(np.float32) / data.scale), arrays.y[rows]
 
 
 def measured(name: str, population: Population, n_p: int, seed: int, n_u: int, alpha: float) -> list[dict[str, Any]]:

@@ -100,6 +100,28 @@ def test_the_bounds_meet_when_most_rows_start_without_slack_variables(risk: str,
             assert objective(P, U, w, b, 0.5, 1e-3, risk) > found.objective
 
 
+@pytest.mark.parametrize(
+    ("seed", "d", "n_p", "n_u", "alpha", "lam"),
+    [
+        (8, 20, 40, 40, 0.9999, 0.1),
+        (15, 20, 500, 500, 0.9999, 0.1),
+        (34, 2, 40, 40, 0.9999, 0.1),
+        (71, 20, 40, 150, 0.999, 0.001),
+        (118, 5, 500, 150, 0.9999, 0.01),
+    ],
+)
+@pytest.mark.parametrize("risk", ["non_negative", "unbiased"])
+def test_u_without_negatives_is_solved_where_the_minimum_is_about_zero(
+    seed: int, d: int, n_p: int, n_u: int, alpha: float, lam: float, risk: str
+) -> None:
+    """As TIcE's alpha has it. The solver's usual steps get stuck there."""
+    rng = np.random.default_rng(seed)
+    P, U = rng.normal(size=(n_p, d)), rng.normal(size=(n_u, d))
+    found = solve(P, U, alpha, lam, risk)  # type: ignore[arg-type]
+    assert abs(found.objective - found.bound) <= 1e-6
+    assert found.objective <= found.objective_at_zero + 1e-9
+
+
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 0.5, 0.95])
 @pytest.mark.parametrize("risk", ["non_negative", "unbiased"])
 def test_the_objective_at_zero_is_that_of_the_best_constant(alpha: float, risk: str) -> None:

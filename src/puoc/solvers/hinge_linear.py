@@ -24,6 +24,7 @@ from puoc.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
 
 _TEMPERATURES = (0.2, 0.05)  # of the smoothed problem, coarse to fine
 _SOLVER_TOL = 1e-9
+_STEPS = (0.99, 0.9, 0.7)  # of the way to the border of the cone; near a solution of about 0 long ones can get stuck
 _GAP_TOL = 1e-8  # at which no further row is added; relative where the objective is above 1 in size
 _GAP_MAX = 1e-6  # above which the solution is refused
 
@@ -189,8 +190,12 @@ def _reduced(problem: _Problem, near: NDArray[np.bool_], guessed: Vector) -> tup
     settings = clarabel.DefaultSettings()
     settings.verbose, settings.max_threads, settings.direct_solve_method = False, 1, "qdldl"
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _SOLVER_TOL
-    found = clarabel.DefaultSolver(quadratic, goal, constraints, bounds, cones, settings).solve()
-    if found.status != clarabel.SolverStatus.Solved:
+    for fraction in _STEPS:
+        settings.max_step_fraction = fraction
+        found = clarabel.DefaultSolver(quadratic, goal, constraints, bounds, cones, settings).solve()
+        if found.status == clarabel.SolverStatus.Solved:
+            break
+    else:
         raise RuntimeError(f"pu_svm: clarabel says {found.status} on {n} rows of {d} features, Solved expected")
     x = np.asarray(found.x)
     return x[:d], float(x[d]), float(found.obj_val_dual)
