@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from puoc.bind import Asked, bind
+from puoc.bind import bind
 from puoc.files import read_json
 from puoc.forecast.costs import Forecast
 from puoc.records import Fit, TestSet
@@ -48,28 +47,30 @@ def standing(runner: Runner, sweep: Sweep, forecast: Forecast | None = None) -> 
     """
     found, fit_ids = Standing([], [], [], [], 0, 0.0, None), dict[str, None]()
     missing, counted, seconds, example = set[str](), set[str](), 0.0, None
+    scoring = sweep.plan["scoring_digest"]
     for config_id, trials in groupby(bind(sweep.plan), lambda one: str(one.config["config_id"])):
-        asked = list(trials)
-        fit_ids |= dict.fromkeys(one.trial.fit.id for one in asked)
-        state = _state(runner, asked, sweep.plan["scoring_digest"])
-        tests = _missing(runner, asked, sweep.plan["scoring_digest"])
+        fits, tests, states = dict[str, Fit](), dict[str, set[TestSet]](), set[str]()
+        for one in trials:  # a name is a hash of all that is asked, so each is made once
+            fit_id = one.trial.fit.id
+            fits.setdefault(fit_id, one.trial.fit)
+            state = "done" if one.skip is not None else _state(runner, fit_id, one.trial.id, scoring)
+            states.add(state)
+            if state == "missing":
+                tests.setdefault(fit_id, set()).add(one.trial.test)
+        fit_ids |= dict.fromkeys(fits)
         missing |= set(tests)
         if forecast is not None:
-            fits = (one.trial.fit for one in asked if one.trial.fit.id in tests)
-            seconds += _seconds(fits, tests, runner, forecast, counted)
-        (found.missing if state["missing"] else found.failed if state["failed"] else found.done).append(config_id)
-        if example is None and state["missing"]:
-            example = next(one.trial.fit for one in asked if one.skip is None)
+            seconds += _seconds((fits[fit_id] for fit_id in tests), tests, runner, forecast, counted)
+        (found.missing if tests else found.failed if "failed" in states else found.done).append(config_id)
+        example = example or next((fits[fit_id] for fit_id in tests), None)
     return found._replace(fit_ids=list(fit_ids), n_missing=len(missing), seconds=seconds, example=example)
 
 
-def _missing(runner: Runner, asked: Iterable[Asked], scoring: str) -> dict[str, set[TestSet]]:
-    """Test sets that a configuration's fits are to be scored on, by fit."""
-    found: dict[str, set[TestSet]] = {}
-    for one in asked:
-        if one.skip is None and runner.is_missing(one.trial.fit.id, [one.trial.id], scoring):
-            found.setdefault(one.trial.fit.id, set()).add(one.trial.test)
-    return found
+def _state(runner: Runner, fit_id: str, trial_id: str, scoring: str) -> str:
+    """Whether a trial that applies is done, failed or missing."""
+    if runner.ledger.has(fit_id, trial_id, scoring):
+        return "done"
+    return "missing" if runner.is_missing(fit_id, [trial_id], scoring) else "failed"
 
 
 def _seconds(
@@ -83,17 +84,3 @@ def _seconds(
             total += forecast.seconds(fit, tests.get(fit.id, ()))
             total += _seconds(fit.needs(), {}, runner, forecast, counted)
     return total
-
-
-def _state(runner: Runner, asked: Iterable[Asked], scoring: str) -> Counter[str]:
-    """How many trials of a configuration are done, failed or missing. What does not apply is done."""
-    counts: Counter[str] = Counter()
-    for one in asked:
-        fit_id, trial_id = one.trial.fit.id, one.trial.id
-        if one.skip is not None or runner.ledger.has(fit_id, trial_id, scoring):
-            counts["done"] += 1
-        elif runner.is_missing(fit_id, [trial_id], scoring):
-            counts["missing"] += 1
-        else:
-            counts["failed"] += 1
-    return counts
