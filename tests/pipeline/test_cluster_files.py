@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 import ray
 import typer
 from planned import plan
-from project import REPOSITORY
+from project import REPOSITORY, Project
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
@@ -157,6 +159,44 @@ def test_the_crontab_has_five_fields_and_a_command_a_line() -> None:
 
 def test_the_slurm_script_is_sound() -> None:
     lint("shellcheck", CLUSTER / "slurm.sh")
+
+
+#: Stands where Slurm's own would: takes the options of a step away and does the step here.
+SRUN = """#!/usr/bin/env bash
+echo "${SRUN_CPUS_PER_TASK-none} $*" >>"$SLURM_SUBMIT_DIR/steps"
+while [[ $1 == --* ]]; do shift; done
+exec "$@"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_job_of_one_node_sweeps_on_the_cpus_that_slurm_gave_it(new_project: Callable[..., Project]) -> None:
+    project = new_project()
+    for word in ("plan", "fetch", "prepare"):
+        subprocess.run([".venv/bin/puoc", word], cwd=project.root, env=project.env, check=True, capture_output=True)
+    srun = project.root / "slurm" / "srun"
+    srun.parent.mkdir()
+    srun.write_text(SRUN)
+    srun.chmod(0o755)
+    job = {"SLURM_SUBMIT_DIR": str(project.root), "SLURM_JOB_ID": str(os.getpid()), "SLURM_NNODES": "1"}
+    job |= {"SLURM_CPUS_PER_TASK": "2", "PATH": f"{srun.parent}:{os.environ['PATH']}"}
+    said = project.root / "said"
+    with said.open("w") as output:  # no pipe, which Ray's processes would keep open: it is Slurm that ends them
+        done = subprocess.run(
+            ["bash", CLUSTER / "slurm.sh", "--method", "pu_svm"],
+            cwd=project.root,
+            env=project.env | job,
+            stdout=output,
+            stderr=output,
+            check=False,
+            timeout=500,
+        )
+    assert done.returncode == 0, said.read_text()
+    assert "pu_svm: 3 configurations answered, 0 failed" in said.read_text()
+    (step,) = (project.root / "steps").read_text().splitlines()
+    assert step.startswith("2 --nodes=1 --ntasks=1 "), step
+    assert "--num-cpus=2 --block" in step
 
 
 def test_the_image_is_sound_and_installs_as_the_readme_says() -> None:

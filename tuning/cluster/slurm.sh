@@ -16,6 +16,7 @@ cd "${SLURM_SUBMIT_DIR:?not in a Slurm job}"
 # shellcheck source=/dev/null
 . .venv/bin/activate
 
+export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK" # since Slurm 22.05 srun does not take it from the job
 export OMP_NUM_THREADS=1 RAY_AUTH_MODE=token RAY_USAGE_STATS_ENABLED=0 RAY_USAGE_STATS_REPORT_URL=http://127.0.0.1:9
 RAY_AUTH_TOKEN=$(python -c 'import secrets; print(secrets.token_hex(32))')
 export RAY_AUTH_TOKEN
