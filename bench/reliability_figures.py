@@ -79,7 +79,7 @@ def picture(rows: pd.DataFrame, path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = "stat_unl"  # equal rows give an equal file
+    mpl.rcParams |= {"svg.hashsalt": "stat_unl", "svg.fonttype": "none"}  # equal rows give an equal, small file
     panels = [(compared, on) for on in ("trained", "withheld") for compared in ("P, U", "U, same", "U, new")]
     figure = Figure(figsize=(11, 6), layout="constrained")
     for axes, (compared, on) in zip(figure.subplots(2, 3, sharex=True, sharey=True).ravel(), panels, strict=True):
