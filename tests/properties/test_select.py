@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from project import REPOSITORY
 
+from puoc.analysis.sweeps import sweeps
 from puoc.params import read_params
 from puoc.pipeline import answer
 from puoc.plan import make_plan
@@ -148,6 +149,20 @@ def test_the_choice_reads_no_test_column(tuned: Path) -> None:
     shutil.rmtree(test.parent)
     select(tuned)
     assert chosen.read_bytes() == before
+
+
+def test_what_a_sweep_comes_to_is_written_without_a_table_and_goes_with_its_plan(tuned: Path) -> None:
+    (tuned / "work" / "plan" / "tables" / "one_vs_all.json").unlink()
+    assert select(tuned) == []
+    written = tuned / "work" / "configs" / "selected" / "sweeps" / "pu_svm.json"
+    choice = json.loads(written.read_text())
+    assert choice == choose(read_rows(tuned / "results" / "tune" / "val" / "pu_svm.parquet"))._asdict()
+    (summary,) = sweeps(tuned)[0].to_dict("records")
+    assert (summary["chosen_config_id"], summary["by_rank_config_id"]) == (choice["config_id"], choice["by_rank"])
+    assert (summary["n_complete"], summary["note"]) == (3, "")
+    (tuned / "work" / "plan" / "tune" / "pu_svm.json").unlink()
+    select(tuned)
+    assert not written.exists()
 
 
 def test_a_sweep_that_was_not_run_is_named(tuned: Path) -> None:
