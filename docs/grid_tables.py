@@ -1,0 +1,56 @@
+"""The table of docs/grids.md, from the rows of the profile's sweeps; imported by generate.py.
+
+python docs/grid_tables.py FOLDER    # from the results of a project that ran the profile to docs/evidence
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from puoc.analysis.sweeps import of_sweep
+from puoc.select import choose
+
+EVIDENCE = Path(__file__).parent / "evidence" / "grids.parquet"
+_KEPT = ["config_id", "params", "is_published", "kind", "cell", "seed", "status", "auc_val_pu", "auc", "fit_seconds"]
+_ROLES = {"published": "published", "by_rank": "best ranks", "best_on_test": "best on test"}
+
+
+def grid_choices() -> list[list[str]]:
+    """What each sweep would have chosen, with the criterion's error, and what that costs by test AUC."""
+    rows = pd.read_parquet(EVIDENCE)
+    head = ["sweep", "configurations", "seeds", "best value less published", "chosen", "AUC of it"]
+    lines = [[*head, *_ROLES.values(), "regret of the choice", "regret of the published"]]
+    for tune, part in rows.groupby("tune", sort=False):
+        listed = part.astype(object).where(part.notna(), None).to_dict("records")
+        found, surface = of_sweep(part, part, choose(listed)._asdict())
+        base = json.loads(found["published_params"])
+        own = {k: v for k, v in json.loads(found["chosen_params"]).items() if base.get(k) != v}
+        chosen = ", ".join(f"{name} {value}" for name, value in own.items()) or "the published"
+        tests = [_mean(found[f"{role}_test"], found[f"{role}_test_se"]) for role in ("chosen", *_ROLES)]
+        regrets = [_mean(found[f"{role}_regret"], found[f"{role}_regret_se"]) for role in ("chosen", "published")]
+        complete = f"{found['n_complete']} of {len(surface)}"
+        gain = f"{found['gain']:+.3f} ± {found['gain_se']:.3f}"
+        lines.append([f"`{tune}`", complete, str(found["n_seeds"]), gain, chosen, *tests, *regrets])
+    return lines
+
+
+def _mean(value: float, error: float) -> str:
+    return f"{value:.3f} ± {error:.3f}"
+
+
+def keep(project: Path) -> None:
+    """Bring the rows of a project's sweeps together, as they are, with what a choice and its cost need."""
+    found = []
+    for path in sorted((project / "results" / "tune" / "val").glob("*.parquet")):
+        val, test = pd.read_parquet(path), pd.read_parquet(project / "results" / "tune" / "test" / path.name)
+        both = val.merge(test[["config_id", "cell", "seed", "auc"]], on=["config_id", "cell", "seed"], validate="1:1")
+        found.append(both[_KEPT].assign(tune=path.stem))
+    pd.concat(found, ignore_index=True).to_parquet(EVIDENCE, index=False, compression="zstd")
+
+
+if __name__ == "__main__":
+    keep(Path(sys.argv[1]))
