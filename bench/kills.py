@@ -40,7 +40,9 @@ def main() -> None:
             rounds += 1
             project = clone(asking, Path(folder) / f"disturbed{rounds}")
             left = given.moments - drivers - workers
-            killed, output = kill_at_random(project, left, given.seed + rounds, "--method", "nnpu")
+            killed, output = kill_at_random(
+                project, left, given.seed + rounds, "--method", "nnpu", tell=sys.stderr.write
+            )
             drivers, workers = drivers + killed.drivers, workers + killed.workers
             if answers(project) != undisturbed:
                 raise SystemExit(f"round {rounds}: other answers than undisturbed\n{output}")

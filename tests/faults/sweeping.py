@@ -100,7 +100,9 @@ class Kills(NamedTuple):
     workers: int
 
 
-def kill_at_random(project: Project, moments: int, seed: int, *words: str) -> tuple[Kills, str]:
+def kill_at_random(
+    project: Project, moments: int, seed: int, *words: str, tell: Callable[[str], object] = lambda _: None
+) -> tuple[Kills, str]:
     """Sweep again and again, killing the driver or a worker that computes at random moments; output of the last.
 
     Every record that stands when something is killed must stand unchanged when the next thing is.
@@ -123,8 +125,11 @@ def kill_at_random(project: Project, moments: int, seed: int, *words: str) -> tu
             if is_driver:
                 break
         output = process.communicate()[0]
+        tell(f"{killed[0]} drivers and {killed[1]} workers killed, {len(records(project))} fits recorded\n")
         if process.returncode == 0:
             return Kills(*killed), output
+        if process.returncode == 3:  # a fit that was killed twice is left alone until somebody allows it
+            assert call(project, "puoc", "retry", "all").code == 0
         # on a machine that is too busy for Ray's patience it does not start, and is started again
         assert process.returncode in (-signal.SIGKILL, 3) or "Ray does not start" in output, output
 
