@@ -60,9 +60,9 @@ def cifar10_methods() -> list[list[str]]:
 #: Entries of the evidence of a GPU that stand in the table of all methods, and the names they have there.
 _OF_GPU = {"drocc": "drocc", "pu_drocc": "pu_drocc", "drpu_softplus": "drpu", "nnpu": "nnpu_sigmoid", "upu": "upu"}
 _OF_GPU |= {"nnpu_log": "nnpu_true_alpha", "naive": "naive", "pn_oracle": "pn_oracle"}
-_ORDER = ("oc_svm", "pu_svm", "pu_svm_true_alpha", "oc_svm_imagenet", "pu_svm_imagenet", "csi", "pu_csi", "drocc", "pu_drocc")
-_ORDER += ("oc_cnn", "pu_cnn", "pu_cnn_true_alpha", "hrn", "drpu", "pan", "pan_c", "vpu", "en", "dedpul", "nnpu_dedpul", "nnpu_true_alpha")
-_ORDER += ("nnpu_sigmoid", "upu", "naive", "pn_oracle")
+_ORDER = ("oc_svm", "pu_svm", "pu_svm_true_alpha", "oc_svm_imagenet", "pu_svm_imagenet", "csi", "pu_csi")
+_ORDER += ("drocc", "pu_drocc", "oc_cnn", "pu_cnn", "pu_cnn_true_alpha", "hrn", "drpu", "pan", "pan_c", "vpu", "en")
+_ORDER += ("dedpul", "nnpu_dedpul", "nnpu_true_alpha", "nnpu_sigmoid", "upu", "naive", "pn_oracle")
 
 
 def _place(entry: str) -> int:
