@@ -35,6 +35,7 @@ class Entries(Sections):
             if spec and named and "ae_data" in spec.model_fields_set and hasattr(ENCODERS[named], "learns_from"):
                 expected = "no such key: it is fitted to P and U"
                 self._fault((*key, "ae_data"), f"got {spec.ae_data} for {named}; expected {expected}")
+                spec = spec.model_copy(update={"ae_data": EncoderSpec.model_fields["ae_data"].default})  # told once
             if spec and named and (params := self._normal(key, normalise, named, spec.params)) is not None:
                 found[name] = spec.model_copy(update={"encoder": named, "params": params})
         return found

@@ -14,6 +14,8 @@ from puoc.sections import Sections
 from puoc.specs import DatasetSpec, EncoderSpec, MethodSpec, PriorSpec
 from puoc.yamlfile import KeyPath
 
+#: Folders of work/ and work/prepared that are no dataset's: what puoc writes or takes away there would meet the arrays.
+_FOLDERS = ("tables", "tune", "features", "checkpoints")
 _OTHERS = ("kind", "prepared_from", "allow_overlap")  # keys of an entry that say neither where rows are nor how to read
 
 
@@ -31,6 +33,9 @@ class OwnSection(Sections):
         key: KeyPath = ("datasets", name)
         if name in DATASETS:
             self._fault(key, f"{name} is the name of a dataset that puoc has; expected another name")
+            return None
+        if name in _FOLDERS:
+            self._fault(key, f"got {name}, the name of a folder that puoc keeps in work/; expected another name")
             return None
         spec = self._section(raw, DatasetSpec, key)
         if spec is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from own_tables import PLAIN, TESTED, ask, tables
+from own_tables import PLAIN, TESTED, ask, does, tables
 
 from puoc.records import Fit, Prior, Sample
 
@@ -110,6 +110,37 @@ def test_a_link_to_a_folder_is_refused_since_dvc_looks_into_none(here: Path) -> 
     )
     (here / "own" / "p.csv").symlink_to(here / "elsewhere" / "p.csv")
     assert ask(here, TESTED)[0] == 0
+
+
+def test_own_data_are_not_named_as_a_folder_that_stands_where_their_arrays_would(here: Path) -> None:
+    tables(here)
+    assert ask(here, TESTED)[0] == 0
+    does("prepare")
+    beside = {path.name for path in (here / "work" / "prepared").iterdir() if path.is_dir()} - {"mine"}
+    assert "tables" in beside
+    planned = sorted((here / "work" / "plan").rglob("*.json"))
+    for name in sorted(beside | {"tables", "tune", "features", "checkpoints"}):
+        code, said = ask(here, TESTED, "", ("  mine: ", f"  {name}: "), ("dataset: mine", f"dataset: {name}"))
+        assert code == 2
+        expected = f"datasets.{name}: got {name}, the name of a folder that puoc keeps in work/; expected another name"
+        assert said.count("params.yaml:") == 1
+        assert expected in said
+    assert sorted((here / "work" / "plan").rglob("*.json")) == planned
+
+
+def test_an_encoder_that_is_told_what_it_learns_from_is_one_fault(here: Path) -> None:
+    tables(here)
+    sees_all = "tune: {}\nencoders:\n  components: {ae_data: all_positives, params: {dimension: 2, cut: 6.0}}"
+    swept = sees_all.replace("tune: {}", SWEEP.replace("pu_told", "pu_svm"))
+    (here / "tuning" / "spaces").mkdir(parents=True)
+    (here / "tuning" / "spaces" / "pu_svm.yaml").write_text("tiny: {lam: [0.01, 0.1]}\n")
+    for sections in (sees_all, swept):
+        code, said = ask(
+            here, TESTED, "", ("tune: {}", sections), ("encoder: flatten\n    prior", "encoder: components\n    prior")
+        )
+        assert code == 2
+        [fault] = [line for line in said.splitlines() if "params.yaml:" in line]
+        assert "encoders.components.ae_data: got all_positives for components; expected no such key" in fault
 
 
 @pytest.mark.parametrize(("data", "more", "changes", "expected"), REFUSED.values(), ids=REFUSED.keys())
