@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_plus
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
 
 _MAKING = 0x70756F63  # number of the lock that says: making or upgrading MLflow's tables
 _CONNECTS = 10  # seconds the server has to answer
+#: In a key of the URI's query: password, sslpassword, passwd, pwd, and what holds one among other things.
+_SECRET = re.compile(r"pass|pwd|secret|token|odbc_connect", re.IGNORECASE)
 
 
 def is_database(uri: str) -> bool:
@@ -16,8 +23,30 @@ def is_database(uri: str) -> bool:
 
 
 def without_password(uri: str) -> str:
-    """The URI as it may be shown."""
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", uri)
+    """The URI as it may be shown: without a password, be it of the server or of a key, and whatever stands in it."""
+    hidden = re.sub(r"(://[^:]*):.*@", r"\1:***@", uri, flags=re.DOTALL)  # to the last @: one may be part of it
+    address, mark, query = hidden.partition("?")
+    return address + mark + "&".join(map(_without_secret, query.split("&")))
+
+
+def _without_secret(pair: str) -> str:
+    key, sign, _ = pair.partition("=")
+    return f"{key}{sign}***" if sign and _SECRET.search(unquote_plus(key)) else pair
+
+
+def _parsed(uri: str) -> URL:
+    """The URI's parts. One that is cut at an @ of the password is refused: errors would show the rest as the host."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(uri)
+        cut = url.password is not None and "@" in f"{url.host}{url.database}"
+    except ValueError:  # what stands for the port is no number
+        cut = True
+    if cut:
+        raise ArgumentError("name, password, host and port cannot be told apart; expected an @ in a password as %40")
+    return url
 
 
 @contextmanager
@@ -29,12 +58,12 @@ def reached(uri: str) -> Iterator[None]:
     Raises
     ------
     ImportError : the driver of this kind of database is not installed.
-    sqlalchemy.exc.SQLAlchemyError : the database does not answer or refuses.
+    sqlalchemy.exc.SQLAlchemyError : the URI cannot be read, or the database does not answer or refuses.
     """
-    from sqlalchemy import create_engine, make_url, text
+    from sqlalchemy import create_engine, text
     from sqlalchemy.pool import NullPool
 
-    is_postgresql = make_url(uri).get_backend_name() == "postgresql"
+    is_postgresql = _parsed(uri).get_backend_name() == "postgresql"
     more = {"connect_timeout": _CONNECTS} if is_postgresql else {}
     engine = create_engine(uri, poolclass=NullPool, connect_args=more, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:

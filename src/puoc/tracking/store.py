@@ -258,7 +258,8 @@ class Store:
         found = [f"{self.database}{suffix}" for suffix in _PARTS if self.database is not None]
         there = ", ".join(path.name for path in map(Path, found) if path.exists())
         stands = f" ({there} in {self._folder})" if there else ""
-        return TrackingError(f"{self.name} cannot be used: {first_line(error)}{stands}. {self._remedy(error)}")
+        said = first_line(error).replace(self.uri, self.name)
+        return TrackingError(f"{self.name} cannot be used: {said}{stands}. {self._remedy(error)}")
 
     def _remedy(self, error: Exception | None = None) -> str:
         from mlflow.exceptions import MlflowException
