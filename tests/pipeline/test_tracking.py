@@ -22,6 +22,7 @@ from test_serving import is_pickle
 from tracked_project import Project, model, stored_rows
 
 from puoc import modelfile
+from puoc.analysis.sweeps import unplanned
 from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
 from puoc.tracking import Store, Tracker, TrackingError, register_best, server_command, track
 from puoc.tracking.writer import NOT_ASKED, RETIRED
@@ -259,6 +260,25 @@ def test_a_sweep_that_no_plan_has_is_tracked_as_what_it_is_and_goes_with_its_row
         write_rows(folder / part / f"{other}.parquet", save, columns)
     assert track(tmp_path) == {"tune/one_vs_all": 2}
     assert len(runs(tmp_path)) == 2
+
+
+def test_every_sweep_that_the_report_shows_is_in_a_fresh_store_planned_or_not(project: Project, tmp_path: Path) -> None:
+    project.ask("pu_svm", "one_vs_all", entries=("pu_svm",), cells=1, tune=True)
+    gone = project.ask("oc_svm", "shift", entries=("oc_svm",), cells=1, tune=True)
+    other = project.ask("vpu", "one_vs_all", entries=("pu_svm",), cells=2, tune=True)
+    (tmp_path / "results" / "sweeps").mkdir()
+    for part in ("val", "test"):
+        (tmp_path / "results" / "sweeps" / part).mkdir()
+        asked = tmp_path / "results" / "tune" / part / "vpu.parquet"
+        asked.rename(tmp_path / "results" / "sweeps" / part / "pu_svm-one_vs_all-wide-tpe.parquet")
+    for name in ("oc_svm", "vpu"):
+        (tmp_path / "work" / "plan" / "tune" / f"{name}.json").unlink()
+    assert set(unplanned(tmp_path)) == {"oc_svm", "pu_svm-one_vs_all-wide-tpe"}
+    for _ in range(2):
+        assert track(tmp_path) == {"tune/one_vs_all": len(other), "tune/shift": len(gone)}
+    shown = {name for run in runs(tmp_path).values() for name in run.data.tags["tables"].split(",")}
+    assert shown == {"pu_svm", *unplanned(tmp_path)}
+    assert {r["auc"] for r in gone} == {r.data.metrics["auc"] for (e, _), r in runs(tmp_path).items() if "shift" in e}
 
 
 def test_tracking_while_results_come_in_gives_what_track_gives(project: Project, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def cell_id(row: Row) -> str:
 
 
 def read_asked(root: Path) -> tuple[list[Row], frozenset[str]]:
-    """Rows of all planned tables and sweeps that have results, and of other sweeps, and the sources that have them.
+    """Rows of planned tables that have results, and of all sweeps that have, and the sources that have them.
 
     Raises
     ------
@@ -120,23 +120,17 @@ def read_asked(root: Path) -> tuple[list[Row], frozenset[str]]:
         if found is not None:
             rows += found
             sources.add(f"tables/{path.stem}")
-    for path in sorted((root / "work" / "plan" / "tune").glob("*.json")):
-        found = _tuned(root / "results" / "tune", path.stem)
-        if found is not None:
-            rows += found
+    # also of a section tune that is gone, and of `puoc sweep` with a space or search of its own: no plan has a hyphen
+    for folder in (root / "results" / "tune", root / "results" / "sweeps"):
+        for path in sorted((folder / "val").glob("*.parquet")):
+            rows += [row | {"table": path.stem} for row in _tuned(folder, path.stem)]
             sources.add(f"tune/{path.stem}")
-    for path in sorted((root / "results" / "sweeps" / "val").glob("*.parquet")):
-        # of `puoc sweep` with a space or search of its own; no plan has a name with a hyphen
-        rows += [row | {"table": path.stem} for row in _tuned(root / "results" / "sweeps", path.stem) or []]
-        sources.add(f"tune/{path.stem}")
     return rows, frozenset(sources)
 
 
-def _tuned(folder: Path, name: str) -> list[Row] | None:
+def _tuned(folder: Path, name: str) -> list[Row]:
     """Validation rows of a sweep with their test AUCs."""
-    found = _read(folder / "val" / f"{name}.parquet")
-    if found is None:
-        return None
+    found = read_rows(folder / "val" / f"{name}.parquet")
     tested = _read(folder / "test" / f"{name}.parquet") or []
     aucs = {row["trial_id"]: {key: row[key] for key in ("auc", "auc_train_pool")} for row in tested}
     return [row | aucs.get(row["trial_id"], {}) for row in found]
