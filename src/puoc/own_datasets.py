@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from puoc.own import Pair
 
 PLACE: Final = "own"  # below the project's root; the stage plan depends on it, so that dvc repro sees a change
+_NO_LINK: Final = "into which dvc repro does not look; expected a folder in its place, in which files may be links"
 ROLES: Final = ("positives", "unlabelled", "data", "test")
 
 
@@ -49,7 +50,7 @@ def declare(
         made = arranged(pair)
         marks = _marks(pair, made, allow_overlap)
     except ValueError as error:
-        raise ValueError(as_keys(str(error))) from error
+        raise ValueError(as_keys(str(error), given.values())) from error
     arrays = made.arrays
     assert arrays.split is not None, "test rows are told apart by it"
     sides = [np.bincount(arrays.y[arrays.split == side], minlength=len(OwnData.classes)) for side in (0, 1)]
@@ -71,6 +72,8 @@ def declare(
 
 
 def _below(role: str, given: str, root: Path) -> str:
+    from puoc.own.pictures import linked_folders
+
     path = PurePosixPath(given)
     if path.is_absolute() or ".." in path.parts or path.parts[:1] != (PLACE,):
         raise ValueError(
@@ -79,12 +82,11 @@ def _below(role: str, given: str, root: Path) -> str:
         )
     for above in (path, *path.parents):
         if (root / above).is_symlink() and (root / above).is_dir():
-            raise ValueError(
-                f"{role}: got {given!r}; {above} is a link to a folder, into which dvc repro does not look; expected a "
-                "folder in its place, in which files may be links"
-            )
+            raise ValueError(f"{role}: got {given!r}; {above} is a link to a folder, {_NO_LINK}")
     if not (root / path).exists():
         raise ValueError(f"{role}: {path}: there is no such file or folder")
+    for inside in linked_folders(root / path):
+        raise ValueError(f"{role}: {inside.relative_to(root)} is a link to a folder, {_NO_LINK}")
     return str(path)
 
 
@@ -123,8 +125,18 @@ def _notes(pair: Pair, made: Arranged, from_positives: bool) -> tuple[str, ...]:
 
 
 _KEYS = {"--no-header": "header: false", "--header": "header: true", "--allow-overlap": "allow_overlap: true"}
+_QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 
 
-def as_keys(message: str) -> str:
-    """Words for a command's options as words for the keys of an entry: ``--drop ''`` is ``drop: ''``."""
-    return re.sub(r"--[a-z][a-z-]*", lambda found: _KEYS.get(found[0], f"{found[0][2:]}:"), message)
+def as_keys(message: str, paths: Iterable[str] = ()) -> str:
+    """Words for a command's options as words for the keys of an entry: ``--drop ''`` is ``drop: ''``.
+
+    What is the user's own stays: what stands in quotes, and ``paths`` with the files below them.
+    """
+    longest_first = sorted((str(PurePosixPath(path)) for path in paths), key=len, reverse=True)
+    kept = "|".join([_QUOTED, *(rf"{re.escape(path)}(?:/[^:]*)?" for path in longest_first)])
+    return re.sub(rf"(?P<kept>{kept})|(?<![^\s(])--[a-z][a-z-]*", _as_key, message)
+
+
+def _as_key(found: re.Match[str]) -> str:
+    return found[0] if found["kept"] else _KEYS.get(found[0], f"{found[0][2:]}:")

@@ -439,6 +439,22 @@ def test_files_of_different_kinds_are_refused_in_words(one: str, other: str, tmp
         read_pair(P).read(U)
 
 
+@pytest.mark.parametrize("deep", ["linked", "deep/linked"])
+def test_pictures_behind_a_link_in_a_folder_are_not_left_out_in_silence(deep: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "p" / "deep").mkdir(parents=True)
+    for folder, n in (("p", 3), ("elsewhere", 2)):
+        for i in range(n):
+            Image.new("L", (9, 9), 10 * n + i).save(tmp_path / folder / f"{i}.png")
+    (tmp_path / "p" / ".trash").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "p" / "one.png").symlink_to(tmp_path / "elsewhere" / "0.png")
+    assert len(read_pair(tmp_path / "p").positives) == 4
+    (tmp_path / "all").symlink_to(tmp_path / "p")  # a link that is named is meant
+    assert len(read_pair(tmp_path / "all").positives) == 4
+    (tmp_path / "p" / deep).symlink_to(tmp_path / "elsewhere")
+    refused(check(tmp_path / "p"), f"{tmp_path / 'p' / deep}: a link to a folder, whose pictures would be left out")
+
+
 @pytest.mark.parametrize("way", ["--data", "--test", "--positives"])
 def test_a_column_of_texts_that_is_not_there_is_named_with_those_that_are(way: str, tmp_path: Path) -> None:
     path = file(tmp_path, "said,y\na dog,1\nthe cat,0\n")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
-from own_tables import PLAIN, TESTED, ask, does, tables
+from own_tables import PLAIN, TESTED, ask, does, pictures, tables
 
 from puoc.records import Fit, Prior, Sample
 
@@ -141,6 +142,41 @@ def test_an_encoder_that_is_told_what_it_learns_from_is_one_fault(here: Path) ->
         assert code == 2
         [fault] = [line for line in said.splitlines() if "params.yaml:" in line]
         assert "encoders.components.ae_data: got all_positives for components; expected no such key" in fault
+
+
+@pytest.mark.parametrize("place", ["p/more", "test/positive/more"])
+def test_a_link_to_a_folder_in_a_folder_is_refused_wherever_it_lies(here: Path, place: str) -> None:
+    pictures(here)
+    data = "{kind: images, positives: own/p, unlabelled: own/u/, test: own/test}"
+    (here / "elsewhere").mkdir()
+    shutil.copy(here / "own" / "u" / "00.png", here / "elsewhere" / "new.png")
+    (here / "own" / place).symlink_to(here / "elsewhere")
+    code, said = ask(here, data)
+    assert code == 2
+    assert f"own/{place} is a link to a folder, into which dvc repro does not look" in said
+    assert not Path("work").exists()
+    (here / "own" / place).unlink()
+    (here / "own" / place).mkdir()
+    (here / "own" / place / "linked.png").symlink_to(here / "elsewhere" / "new.png")
+    (here / "own" / "p" / ".hidden").symlink_to(here / "elsewhere")
+    code, said = ask(here, data)
+    assert "is a link" not in said
+    assert code == (2 if place.startswith("test") else 0), said  # the picture is one of U, which a test may not have
+
+
+@pytest.mark.parametrize("option", ["--drop", "--no-header", "--allow-overlap", "--x"])
+def test_names_of_ones_own_stand_in_a_refusal_as_they_are_and_options_as_keys(here: Path, option: str) -> None:
+    (here / "own" / f"q {option}").mkdir(parents=True)
+    lines = "\n".join(f"{i},{'Ulm' if i % 2 else i}" for i in range(30))
+    for name in (f"p{option}.csv", f"p {option}.csv", f"q {option}/{option} p.csv"):
+        for column in (option, f"a {option} b", f"it's {option}"):
+            (here / "own" / name).write_text(f"size,{column}\n{lines}\n")
+            code, said = ask(here, f"{{kind: table, positives: 'own/{name}', unlabelled: 'own/{name}'}}")
+            assert code == 2
+            assert f"own/{name}, row " in said
+            assert f"column {column!r} holds 'Ulm'" in said
+            assert f"category: {column!r} to read the column as categories, or drop: {column!r}." in said
+            assert repr(f"size,{column}") in said
 
 
 @pytest.mark.parametrize(("data", "more", "changes", "expected"), REFUSED.values(), ids=REFUSED.keys())

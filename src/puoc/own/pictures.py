@@ -116,20 +116,33 @@ def list_pictures(path: Path) -> RawPictures:
 
     Raises
     ------
-    ValueError : no folder, or no picture in it.
+    ValueError : no folder, no picture in it, or a link to a folder in it.
     """
     if not path.is_dir():
         raise ValueError(f"{path}: no folder; expected one with pictures, or another --kind")
-    files = sorted(
-        file
-        for file in path.rglob("*")
-        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    )
+    for linked in linked_folders(path):
+        raise ValueError(
+            f"{linked}: a link to a folder, whose pictures would be left out; expected a folder in its place, in which "
+            "files may be links, or none"
+        )
+    files = [file for file in _inside(path) if file.is_file()]
     pictures = [file for file in files if file.suffix.lower() in _SUFFIXES]
     if not pictures:
         known = ", ".join(sorted(_SUFFIXES))
         raise ValueError(f"{path}: no picture among {len(files)} files; expected files that end in {known}")
     return RawPictures(str(path), pictures, len(files) - len(pictures))
+
+
+def linked_folders(path: Path) -> list[Path]:
+    """Links to folders below a folder, which nobody who lists it looks into; hidden ones are passed over."""
+    return [inside for inside in _inside(path) if inside.is_symlink() and inside.is_dir()]
+
+
+def _inside(path: Path) -> list[Path]:
+    """Everything below a folder that is not hidden, sorted by path."""
+    return sorted(
+        inside for inside in path.rglob("*") if not any(part.startswith(".") for part in inside.relative_to(path).parts)
+    )
 
 
 def fit_pictures(parts: Sequence[RawPictures], how: How) -> PicturePreparing:
