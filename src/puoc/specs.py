@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
@@ -80,17 +81,39 @@ class ComputeSpec(Spec):
     device: Annotated[str, AfterValidator(_known_device)] = "cpu"
 
 
-def _as_text(value: Any) -> Any:
-    """A number where a text of a file is meant: ``positive: 2``, as the file has it."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+def _as_value(value: Any) -> Any:
+    """A number or truth value where a text of a file is meant: ``positive: 2``. The readers take True as true, too."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        raise ValueError("expected a text: put it in quotes, as the file has it")
+    return str(value) if isinstance(value, int | float) else value
 
 
-def _as_texts(value: Any) -> Any:
-    return tuple(map(_as_text, value if isinstance(value, list | tuple) else [value]))
+def _as_name(value: Any) -> Any:
+    """The same for a column's name, which may be true, True or TRUE."""
+    if isinstance(value, bool):
+        raise ValueError("expected a column's name: put it in quotes, as the file has it, such as 'true' or 'True'")
+    return _as_value(value)
 
 
-Text = Annotated[str, BeforeValidator(_as_text)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_as_texts)]
+def _each(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: tuple(map(convert, value if isinstance(value, list | tuple) else [value]))
+
+
+def _as_separator(value: Any) -> Any:
+    """One character. A tab may be written as for the option of a command, too: backslash and t."""
+    found = "\t" if value == "\\t" else value
+    if not isinstance(found, str) or len(found) != 1:
+        raise ValueError("expected one character, such as ';', or '\\t' for a tab")
+    return found
+
+
+Value = Annotated[str, BeforeValidator(_as_value)]
+Values = Annotated[tuple[str, ...], BeforeValidator(_each(_as_value))]
+Name = Annotated[str, BeforeValidator(_as_name)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_each(_as_name))]
+Separator = Annotated[str, BeforeValidator(_as_separator)]
 
 
 class DatasetSpec(Spec):
@@ -101,16 +124,16 @@ class DatasetSpec(Spec):
     unlabelled: str | None = None
     data: str | None = None  # in place of both: a table with labels
     test: str | None = None  # with labels
-    label: Text | None = None
-    positive: Text | None = None
-    text: Text | None = None
-    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    label: Name | None = None
+    positive: Value | None = None
+    text: Name | None = None
+    separator: Separator | None = None
     decimal: Literal[".", ","] | None = None
-    encoding: str | None = None
+    encoding: Value | None = None
     header: bool | None = None
-    drop: Texts = ()
-    category: Texts = ()
-    missing: Texts = ()
+    drop: Names = ()
+    category: Names = ()
+    missing: Values = ()
     scaling: Literal["minmax", "standard"] = "minmax"
     pixels: StrictInt | None = Field(None, ge=8, le=1024)
     words: StrictInt = Field(500, ge=2, le=20_000)

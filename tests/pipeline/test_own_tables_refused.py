@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from own_files import puoc
 from own_tables import PLAIN, TESTED, ask, does, pictures, tables
 
 from puoc.records import Fit, Prior, Sample
@@ -162,6 +165,46 @@ def test_a_link_to_a_folder_in_a_folder_is_refused_wherever_it_lies(here: Path, 
     code, said = ask(here, data)
     assert "is a link" not in said
     assert code == (2 if place.startswith("test") else 0), said  # the picture is one of U, which a test may not have
+
+
+def test_keys_take_what_options_take(here: Path) -> None:
+    tables(here)
+    for name in "pu":
+        rows = pd.read_csv(here / "own" / f"{name}.csv").assign(city="a;b")
+        rows.assign(size=rows["size"] + 0.5).to_csv(here / "own" / f"{name}.csv", sep="\t", index=False)
+    files = ("--positives", "own/p.csv", "--unlabelled", "own/u.csv")
+    digests = set()
+    for written in (r"'\t'", r'"\t"', r"\t"):
+        code, said = ask(here, PLAIN.replace("}", f", separator: {written}}}"), "holdout: 0.25")
+        assert code == 0, said
+        digests.add(json.loads((here / "work" / "plan" / "own" / "mine.json").read_bytes())["digest"])
+    assert len(digests) == 1
+    assert puoc("fit", "--method", "pu_svm", "--prior", "0.3", *files, "--separator", r"\t", "--check")[0] == 0
+    for got in ("''", ";;", "1", "true"):
+        code, said = ask(here, PLAIN.replace("}", f", separator: {got}}}"))
+        assert code == 2
+        assert r"expected one character, such as ';', or '\t' for a tab" in said
+
+
+@pytest.mark.parametrize("yes", ["true", "True", "TRUE", "False"])
+def test_a_truth_value_is_taken_as_a_value_and_refused_as_a_name(here: Path, yes: str) -> None:
+    tables(here)
+    t = pd.read_csv(here / "own" / "t.csv")
+    t.assign(y=t["y"].map({1: yes, 0: "other"})).to_csv(here / "own" / "t.csv", index=False)
+    read = yes.lower()
+    for positive in {read, yes, f"'{read}'", f"'{yes}'"}:
+        code, said = ask(here, TESTED.replace("}", f", positive: {positive}}}"))
+        assert code == 0, said
+        assert json.loads((here / "work" / "plan" / "own" / "mine.json").read_bytes())["counts"]["test"] == [20, 0, 20]
+    code, said = ask(here, TESTED.replace("}", f", positive: {yes}, missing: [{yes}, 7]}}"))
+    assert "20 rows have no label in 'y'" in said
+    for key in ("label", "text", "drop", "category"):
+        code, said = ask(here, PLAIN.replace("}", f", {key}: {yes}}}"))
+        assert code == 2
+        expected = f"datasets.mine.{key}: got {yes.capitalize()}; expected a column's name: put it in quotes"
+        assert expected in said.replace("[", "").replace("]", "")
+    for key in ("drop", "category", "missing"):
+        assert "got [None]; expected a text: put it in quotes" in ask(here, PLAIN.replace("}", f", {key}: [null]}}"))[1]
 
 
 @pytest.mark.parametrize("option", ["--drop", "--no-header", "--allow-overlap", "--x"])

@@ -65,8 +65,9 @@ def _positive(table: RawTable, column: str, counts: dict[str, int], how: How) ->
     if len(counts) == 1:
         raise ValueError(f"{begin}; expected two values, positive and another.{table.hint}")
     if how.positive is not None:
-        if how.positive in counts:
-            return how.positive
+        asked = how.positive.lower() if how.positive.lower() in ("true", "false") else how.positive  # as cells are read
+        if asked in counts:
+            return asked
         raise ValueError(f"{begin}; {how.positive!r}, given by --positive, is not among them.{table.hint}")
     if len(counts) == 2:
         for value in counts:
