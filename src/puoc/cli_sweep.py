@@ -189,15 +189,11 @@ def _look(asked: Sweep, workers: int | None) -> tuple[list[Finding], int]:
 
 def _workers(wanted: Wanted) -> int | None:
     """How many would compute; None where a cluster is named that does not answer."""
-    from puoc.sweep.cluster import connected, present_here, present_in
+    from puoc.sweep.cluster import cpus_of, present_here
 
     if wanted.workers or wanted.address is None:
         return wanted.workers or present_here().cpus
-    try:
-        with connected(wanted, 1) as ray:
-            return present_in(ray).cpus
-    except ValueError:
-        return None
+    return cpus_of(wanted.address)
 
 
 def _runner() -> Runner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 import puoc
 from puoc.provenance import versions
 
+_JOINED = 20.0  # seconds to join a cluster
 _ANSWERS = 60.0  # seconds a node has to answer
 _GPU_DRIVERS = ("nvidia[0-9]*", "dxg", "kfd")  # device files: of CUDA, of CUDA in WSL, of ROCm
 
@@ -82,6 +84,22 @@ def present_in(ray: Any) -> Present:
     """CPUs, GPUs and living nodes of the cluster."""
     total = ray.cluster_resources()
     return Present(int(total.get("CPU", 0)), int(total.get("GPU", 0)), len(_alive(ray)))
+
+
+def cpus_of(address: str) -> int | None:
+    """CPUs of the cluster at an address; None where none says so within seconds.
+
+    Asked by another process: Ray tries for minutes to join a cluster that is ending, or that wants another token.
+    """
+    joins = "import sys; from puoc.executors.ray import start; ray = start(1, 0, sys.argv[1])"
+    script = f"{joins}; print(int(ray.cluster_resources()['CPU']))"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", script, address], capture_output=True, text=True, timeout=_JOINED, check=False
+        )
+        return int(done.stdout.split()[-1])
+    except (subprocess.TimeoutExpired, ValueError, IndexError):
+        return None
 
 
 def ask_nodes(ray: Any, ledger: Path) -> list[NodeReport]:
