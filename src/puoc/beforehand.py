@@ -6,14 +6,22 @@ stand where they are needed; a test compares each of them with what is said here
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from puoc import encoders, methods, priors
+from puoc.bind import bind
+from puoc.datasets.own import own_data
+from puoc.draws import count_of
 from puoc.fit_settings import Part, Settings
-from puoc.registry import ENCODERS
+from puoc.own_datasets import as_keys
+from puoc.plan import CONFIGS, PLAN
+from puoc.records import Encoding, Fit
+from puoc.registry import ENCODERS, PRIORS
 
 Shape = tuple[int, ...]
 
@@ -37,6 +45,48 @@ def check_rows(asked: Settings, encoder: str | Part | None, shape: Shape, n_p: i
     made = methods.make(asked.method, asked.params)
     one_class = made.kind == "oc"
     _check_method(made, seen, n_p, 0 if one_class else n_u)
+
+
+def check_own_tables(files: Mapping[Path, Any]) -> None:
+    """The same for the tables of own data that a plan asks with published configurations.
+
+    Parameters
+    ----------
+    files : of a plan, by path.
+
+    Raises
+    ------
+    ValueError : of every entry with too few rows what was got, what was expected and which key changes it.
+    """
+    faults: dict[str, None] = {}
+    for plan in (plan for path, plan in files.items() if path.parent == PLAN / "tables"):
+        own = own_data(plan["dataset"])
+        if own is None or plan["configs"] != "published":
+            continue
+        for asked in bind(plan, files[CONFIGS / "published" / f"{plan['table']}.json"]):
+            if asked.seed != plan["seeds"][0] or asked.skip is not None:
+                continue
+            try:
+                _check_fit(asked.trial.fit, own.shape)
+            except ValueError as error:
+                faults[f"tables.{plan['table']}.methods: {asked.entry}: {as_keys(str(error))}"] = None
+    if faults:
+        raise ValueError("\n".join(faults))
+
+
+def _check_fit(fit: Fit, shape: Shape) -> None:
+    kept = [n - count_of(fit.sample.holdout, n) for n in (fit.sample.n_pos_lab, fit.sample.n_neg_unl or 0)]
+    prior = fit.prior
+    if prior is not None and prior.params is not None and prior.kind in PRIORS:
+        part = Part(name=prior.kind, params=prior.params, source="params.yaml")
+        _check_prior(part, _seen(_part(prior.encoder), shape), *kept)
+    check_rows(Settings(method=fit.method, params=fit.params, source=""), _part(fit.encoder), shape, *kept)
+
+
+def _part(encoder: str | Encoding | None) -> str | Part | None:
+    if not isinstance(encoder, Encoding):
+        return encoder
+    return Part(name=encoder.name, params=encoder.params, source="params.yaml")
 
 
 def _seen(encoder: str | Part | None, shape: Shape) -> Shape:

@@ -58,10 +58,12 @@ def plan(
 ) -> None:
     """Check params.yaml and write what it asks to work/plan."""
     with asked_wrongly(), storage_refused():
+        from puoc.beforehand import check_own_tables
         from puoc.params import read_params
         from puoc.plan import make_plan
 
         made = make_plan(read_params(params, ROOT))
+        check_own_tables(made.files)
         if not check:
             made.write(ROOT)
     say(f"{params}: {_count(made.files, 'tables')} tables, {_count(made.files, 'tune')} sweeps, no fault")

@@ -124,7 +124,13 @@ def _notes(pair: Pair, made: Arranged, from_positives: bool) -> tuple[str, ...]:
     )
 
 
-_KEYS = {"--no-header": "header: false", "--header": "header: true", "--allow-overlap": "allow_overlap: true"}
+_KEYS = {
+    "--no-header": "header: false",
+    "--header": "header: true",
+    "--allow-overlap": "allow_overlap: true",
+    "--settings": "the section priors",
+    "--params": "params:",
+}
 _QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 
 
@@ -135,8 +141,9 @@ def as_keys(message: str, paths: Iterable[str] = ()) -> str:
     """
     longest_first = sorted((str(PurePosixPath(path)) for path in paths), key=len, reverse=True)
     kept = "|".join([_QUOTED, *(rf"{re.escape(path)}(?:/[^:]*)?" for path in longest_first)])
-    return re.sub(rf"(?P<kept>{kept})|(?<![^\s(])--[a-z][a-z-]*", _as_key, message)
+    return re.sub(rf"(?P<kept>{kept})|(?<![^\s(])--[a-z][a-z-]*:?", _as_key, message)
 
 
 def _as_key(found: re.Match[str]) -> str:
-    return found[0] if found["kept"] else _KEYS.get(found[0], f"{found[0][2:]}:")
+    option = found[0].removesuffix(":")
+    return found[0] if found["kept"] else _KEYS.get(option, f"{option[2:]}:")

@@ -11,6 +11,7 @@ import pytest
 from own_files import puoc
 from own_tables import PLAIN, TESTED, ask, does, pictures, tables
 
+from puoc.fit_settings import Part, settings
 from puoc.records import Fit, Prior, Sample
 
 SWEEP = "tune:\n  pu_told: {scenario: own, dataset: mine, seeds: 1, holdout: 0.2, space: tiny, search: grid}"
@@ -233,6 +234,37 @@ def test_what_cannot_be_asked_is_refused_with_its_place(
         assert words in said
     assert "Traceback" not in said
     assert not Path("work").exists()
+
+
+TICE = "tune: {}\npriors:\n  tice: {params: {scaling: minmax, k: 1, folds: 5, splits: 1, max_splits: 9, min_size: 2, "
+TICE += "iterations: 1}}\n  dedpul_alpha: {params: DEDPUL}"
+
+
+@pytest.mark.parametrize(
+    ("prior", "more", "expected"),
+    [
+        ("tice", "n_pos_lab: 1, n_unl: 3", "prior: tice cuts 1 labelled and 3 unlabelled rows into 5 folds"),
+        ("tice", "n_pos_lab: 2, n_unl: 3", None),
+        ("tice", "n_pos_lab: 4, n_unl: 4, holdout: 0.5", "prior: tice cuts 2 labelled and 2 unlabelled rows"),
+        ("dedpul_alpha", "n_pos_lab: 1", "prior: dedpul_alpha cuts 1 labelled and 60 unlabelled rows into 3 folds"),
+        ("dedpul_alpha", "n_pos_lab: 3", None),
+        ("dedpul_alpha", "n_pos_lab: 4, holdout: 0.5", "prior: dedpul_alpha cuts 2 labelled and 30 unlabelled rows"),
+    ],
+)
+def test_a_table_with_too_few_rows_is_refused_before_anything_is_planned(
+    here: Path, prior: str, more: str, expected: str | None
+) -> None:
+    tables(here)
+    packaged = settings("pu_svm", prior="dedpul_alpha").prior
+    assert isinstance(packaged, Part)
+    sections = TICE.replace("DEDPUL", json.dumps(packaged.params | {"folds": 3}))
+    code, said = ask(here, TESTED, more, ("tune: {}", sections), ("prior: {fixed: 0.4}", f"prior: {prior}"))
+    assert code == (0 if expected is None else 2), said
+    if expected is not None:
+        assert f"tables.table.methods: pu_svm: {expected}" in said
+        assert "a number by prior:, or an entry with fewer folds by the section priors (params.yaml)" in said
+        assert "--" not in said
+        assert not Path("work").exists()
 
 
 def test_no_fit_can_be_told_the_classes_of_own_unlabelled_rows() -> None:
