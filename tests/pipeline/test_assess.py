@@ -73,7 +73,8 @@ def test_the_answer_is_told_printed_as_json_and_shown_on_a_page(ask: Ask, tmp_pa
     assert "http" not in shown.replace("http-equiv", ""), "the page needs no network"
     told = ask(positives=drawn.X_p, unlabelled=drawn.X_u, incoming=drawn.X_v[0])
     assert told.exit_code == 0, told.output
-    assert f"answer: {found['answer']}"[:9] in told.output
+    last = [line for line in told.output.splitlines() if line.startswith("answer: ")]
+    assert last[0].removeprefix("answer: ").split(";")[0] in ("PU", "PU-OC", "cannot tell")
     assert "shift was not examined" not in told.output
     assert "incoming rows" in told.output
     assert "Not examined" not in (tmp_path / "page.html").read_text()
