@@ -76,13 +76,13 @@ def project(mirror: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.M
 def passes(project: Project, *words: str) -> str:
     """The output of a command that must end with 0, however long it takes."""
     process = project.start(*words)
-    output, _ = process.communicate(timeout=1500)
+    output, _ = process.communicate(timeout=2400)
     assert process.returncode == 0, output
     return output
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3000)
 def test_every_table_runs_by_its_name_and_stands_in_the_report(project: Project) -> None:
     params = yaml.safe_load((project.root / "params.yaml").read_text())
     tables = {name: f">{table['title']}</h2>" for name, table in params["tables"].items()}
