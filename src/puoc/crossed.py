@@ -31,10 +31,6 @@ class Crossed(NamedTuple):
 
     halves: list[Half]
 
-    def auc(self, family: Family) -> float:
-        """AUC of withheld P against withheld U, mean of both halves."""
-        return float(np.mean([placements(half.p[family], half.u[family])[0].mean() for half in self.halves]))
-
 
 class _Sides(NamedTuple):
     fit_p: NDArray[np.bool_]
