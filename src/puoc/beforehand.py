@@ -48,7 +48,10 @@ def check_rows(asked: Settings, encoder: str | Part | None, shape: Shape, n_p: i
 
 
 def check_own_tables(files: Mapping[Path, Any]) -> None:
-    """The same for the tables of own data that a plan asks with published configurations.
+    """The same for the tables and sweeps of own data that a plan asks.
+
+    What a table with ``configs: selected`` will fit is told by its sweep. A sweep whose space holds some configuration
+    that the rows allow is not refused: what cannot be fitted of it becomes rows with a reason.
 
     Parameters
     ----------
@@ -59,19 +62,34 @@ def check_own_tables(files: Mapping[Path, Any]) -> None:
     ValueError : of every entry with too few rows what was got, what was expected and which key changes it.
     """
     faults: dict[str, None] = {}
-    for plan in (plan for path, plan in files.items() if path.parent == PLAN / "tables"):
-        own = own_data(plan["dataset"])
-        if own is None or plan["configs"] != "published":
-            continue
-        for asked in bind(plan, files[CONFIGS / "published" / f"{plan['table']}.json"]):
-            if asked.seed != plan["seeds"][0] or asked.skip is not None:
-                continue
+    for path, plan in files.items():
+        if path.parent == PLAN / "tables" and plan["configs"] == "published":
+            refused = _refusals(plan, files[CONFIGS / "published" / path.name])
+            faults |= {f"tables.{path.stem}.methods: {entry}: {told}": None for entry, _, told in refused if told}
+        elif path.parent == PLAN / "tune":
+            refused = _refusals(plan)
+            possible = {config for _, config, told in refused} - {config for _, config, told in refused if told}
+            if refused and not possible:
+                faults[f"tune.{path.stem}: {next(told for *_, told in refused if told)}"] = None
+    if faults:
+        raise ValueError("\n".join(faults))
+
+
+def _refusals(plan: dict[str, Any], configs: dict[str, Any] | None = None) -> list[tuple[str, str, str | None]]:
+    """Of every question of a plan on own data: its entry, its configuration, and why its rows would be refused."""
+    own = own_data(plan["dataset"])
+    found: list[tuple[str, str, str | None]] = []
+    if own is None:
+        return found
+    for asked in bind(plan, configs):
+        if asked.seed == plan["seeds"][0] and asked.skip is None:
+            told = None
             try:
                 _check_fit(asked.trial.fit, own.shape)
             except ValueError as error:
-                faults[f"tables.{plan['table']}.methods: {asked.entry}: {as_keys(str(error))}"] = None
-    if faults:
-        raise ValueError("\n".join(faults))
+                told = as_keys(str(error))
+            found.append((asked.entry, asked.config.get("config_id", asked.entry), told))
+    return found
 
 
 def _check_fit(fit: Fit, shape: Shape) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from puoc import cli_assess, cli_ledger, cli_own, cli_sweep
 from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say, storage_refused
+from puoc.wording import counted
 
 # One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -66,7 +67,8 @@ def plan(
         check_own_tables(made.files)
         if not check:
             made.write(ROOT)
-    say(f"{params}: {_count(made.files, 'tables')} tables, {_count(made.files, 'tune')} sweeps, no fault")
+    tables, sweeps = counted(_count(made.files, "tables"), "table"), counted(_count(made.files, "tune"), "sweep")
+    say(f"{params}: {tables}, {sweeps}, no fault")
     with asked_wrongly(), storage_refused():
         from puoc.overview import describe
 
@@ -125,7 +127,7 @@ def pending() -> None:
 
         found = write_pending(ROOT)
     due = sum(len(value) for value in found.values())
-    say(f"{due} fits were or will be tried again" if due else "nothing to try again")
+    say(f"{counted(due, 'fit was', 'fits were')} or will be tried again" if due else "nothing to try again")
 
 
 @app.command()
@@ -142,7 +144,7 @@ def select() -> None:
         from puoc.select import select as write_selected
 
         written = write_selected(ROOT)
-    say(f"configurations selected for {len(written)} tables")
+    say(f"configurations selected for {counted(len(written), 'table')}")
 
 
 @app.command()
@@ -207,13 +209,13 @@ def status() -> None:
         say(f"failed ({row['attempts']} attempts): {place}: {row['reason']}  [{row['fit_id']}]")
     if stands.not_run:
         say(f"not run: {', '.join(stands.not_run)}")
-    say(f"{len(stands.failed)} failed rows, {len(stands.missing)} missing rows")
+    say(f"{counted(len(stands.failed), 'failed row')}, {counted(len(stands.missing), 'missing row')}")
     if stands.stale:
-        say(f"{stands.stale} rows of results/ were scored by other code than this; dvc repro scores them again")
+        say(f"{counted(stands.stale, 'row')} of results/ scored by other code than this; dvc repro scores them again")
     if stands.missing or stands.not_run:
         say("dvc repro computes what is missing")
     if stands.unrecorded:
-        say(f"{stands.unrecorded} rows of results/ have no record in ledger/; dvc repro --force computes them again")
+        say(f"{counted(stands.unrecorded, 'row')} of results/ not in ledger/; dvc repro --force computes them again")
     if stands.unplanned:
         say(f"not planned, but in MLflow and the report: {', '.join(stands.unplanned)} (sweeps)")
     if stands.failed:
@@ -237,7 +239,7 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
             raise ValueError(f"no failed fit {', '.join(strange)}; failed: {', '.join(sorted(failed)) or 'none'}")
         for fit in chosen:
             allow_retry(ledger, fit)
-    say(f"{len(chosen)} fits will be tried once more by the next dvc repro")
+    say(f"{counted(len(chosen), 'fit')} will be tried once more by the next dvc repro")
 
 
 @app.command()
@@ -246,9 +248,9 @@ def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) 
     with asked_wrongly(), storage_refused():
         from puoc.tracking import server_command
 
-        command = server_command(ROOT, port)
+        command, environment = server_command(ROOT, port)
     say(f"MLflow UI: http://127.0.0.1:{port} (Ctrl-C ends it)")
-    os.execvp(command[0], command)
+    os.execvpe(command[0], command, environment)
 
 
 def _bring_into_line() -> None:
@@ -277,7 +279,7 @@ def _answer(part: Any, name: str) -> None:
     ):
         counts = answer(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
     elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
-    say(f"{name}: {counts['ok']} fits computed, {counts['failed']} failed{elsewhere}")
+    say(f"{name}: {counted(counts['ok'], 'fit')} computed, {counts['failed']} failed{elsewhere}")
     if tracking.failure:
         say(f"MLflow lacks some of them ({tracking.failure}); puoc track brings it into line")
 

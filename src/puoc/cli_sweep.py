@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from puoc.console import FAILED_ROWS, asked_wrongly, console, planned, say, storage_refused
+from puoc.wording import counted
 
 if TYPE_CHECKING:
     from puoc.doctor import Finding
@@ -91,7 +92,7 @@ def _run(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> None:
     stopped = f", {found.stopped} stopped early" if found.stopped else ""
     left = f"; {found.stopped_by}, {found.remaining} remain" if found.stopped_by else ""
     ended = f"{found.failed} failed{stopped}, {found.known} known before{left}"
-    say(f"{asked.name}: {found.ok} configurations answered, {ended}")
+    say(f"{asked.name}: {counted(found.ok, 'configuration')} answered, {ended}")
     if failure:
         say(f"MLflow lacks some of them ({failure}); puoc track brings it into line")
     failed = failed_rows(rows)
@@ -162,7 +163,7 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
         from puoc.sweep.study import write_study
 
         path, n = write_study(ROOT, ask(ROOT, Asking(method, scenario, space, search)))
-    say(f"{n} configurations in {path}; see them with: optuna-dashboard {path}")
+    say(f"{counted(n, 'configuration')} in {path}; see them with: optuna-dashboard {path}")
 
 
 def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wanted:
@@ -208,11 +209,11 @@ def _say_plan(asked: Sweep, wanted: Wanted) -> None:
 
     now = standing(_runner(), asked)
     plan, (found, _) = asked.plan, _look(asked, _workers(wanted))
-    cells, seeds = len(plan["cells"]), len(plan["seeds"])
-    say(f"{asked.name}: {asked.method} on {plan['dataset']}, {plan['scenario']}: {cells} cells, {seeds} seeds")
+    cells, seeds = counted(len(plan["cells"]), "cell"), counted(len(plan["seeds"]), "seed")
+    say(f"{asked.name}: {asked.method} on {plan['dataset']}, {plan['scenario']}: {cells}, {seeds}")
     more = "first, then what the search suggests" if asked.parts is not None else "in all"
     state = f"{len(now.done)} known, {len(now.failed)} failed, {len(now.missing)} missing"
-    say(f"{now.n_configs} configurations {more}: {state}")
+    say(f"{counted(now.n_configs, 'configuration')} {more}: {state}")
     if asked.rungs:
         say(f"stopped early after {' or '.join(map(str, asked.rungs))} epochs where two in three are better")
     say(f"{found[0].what}: {found[0].says}")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from puoc.forecast.costs import Forecast, duration
 from puoc.sweep.cluster import NodeReport, Present, Wanted, ask_nodes, present_here, present_in, versions_here
+from puoc.wording import counted
 
 _GIB = 2**30
 _RESERVE = _GIB  # bytes to be free beside what the sweep writes
@@ -87,7 +88,7 @@ def _disk(root: Path, missing: int) -> list[Finding]:
         free = shutil.disk_usage(folder).free
         words = f"{free / _GIB:.1f} GiB free, {wanted / _GIB:.1f} GiB wanted"
         if what == "ledger's disk" and missing:
-            words += f" (1 GiB and {missing} fits of {each / 2**20:.2f} MiB)"
+            words += f" (1 GiB and {counted(missing, 'fit')} of {each / 2**20:.2f} MiB)"
         found.append(Finding(what, words, free < wanted))
     return found
 
@@ -147,7 +148,9 @@ def forecast(missing: int, seconds: float, costs: Forecast, workers: int | None)
     """
     if not missing:
         return Finding("forecast", "nothing is missing")
-    words = f"{missing} fits on " + (f"{workers} workers" if workers else "a cluster that does not answer")
+    words = f"{counted(missing, 'fit')} on " + (
+        counted(workers, "worker") if workers else "a cluster that does not answer"
+    )
     if seconds:
         words += f": about {duration(seconds / (workers or 1))}" + ("" if workers else " divided by its CPUs")
         rests = "fits of this ledger" if costs.from_ledger else "seconds measured on another machine"

@@ -20,6 +20,7 @@ from puoc.ledger import Ledger
 from puoc.plan import CONFIGS, PLAN
 from puoc.records import Encoding, Fit, TestSet
 from puoc.registry import ENCODERS, PRIORS
+from puoc.wording import counted
 
 LEVEL = 0.05
 _SHOWN = 4  # methods that take most of the time
@@ -107,8 +108,9 @@ def describe(files: dict[Path, Any], root: Path) -> list[str]:
     priors = sum(fit.method in PRIORS or fit.method not in ENCODERS for fit in found.needs.values())
     trials = sum(question.trials for question in found.questions)
     lines = [
-        f"{trials:,} trials by {len(found.fits):,} fits, which tables share {sharing:,} times; before them "
-        f"{len(found.needs) - priors:,} encoders and {priors:,} estimates of the class prior",
+        f"{counted(trials, 'trial')} by {counted(len(found.fits), 'fit')}, which tables share "
+        f"{counted(sharing, 'time')}; before them {counted(len(found.needs) - priors, 'encoder')} and "
+        f"{counted(priors, 'estimate')} of the class prior",
         f"the ledger has {known:,} of these {len(every):,}" + (f"; {failed:,} failed so far" if failed else ""),
     ]
     lines += _hours(by_method, forecast, settings)
@@ -161,10 +163,10 @@ def _hours(by_method: Counter[str], forecast: Forecast, settings: dict[str, Any]
     most = ", ".join(f"{name} {duration(seconds)}" for name, seconds in by_method.most_common(_SHOWN) if seconds)
     lines = []
     if total:
-        wall = f"about {duration(total / workers)} with {workers} workers"
+        wall = f"about {duration(total / workers)} with {counted(workers, 'worker')}"
         lines.append(f"forecast: {duration(total)} of computing, {wall} ({most})")
         own = sorted(forecast.from_ledger)
-        elsewhere = f"seconds measured on another machine for {len(forecast.from_table - set(own))} methods"
+        elsewhere = f"seconds measured on another machine for {counted(len(forecast.from_table - set(own)), 'method')}"
         rests = [f"fits of this ledger for {', '.join(own)}"] if own else []
         lines.append(f"  it rests on {', and on '.join([*rests, elsewhere])}; a busy or slower machine takes longer")
     if forecast.unknown:
@@ -176,7 +178,7 @@ def _hours(by_method: Counter[str], forecast: Forecast, settings: dict[str, Any]
 def _line(question: Question) -> str:
     shared = f" ({question.shared:,} asked above)" if question.shared else ""
     hours = f", {duration(question.seconds)}" if question.seconds else ""
-    head = f"{question.name}: {question.trials:,} trials, {len(question.fits):,} fits{shared}{hours}"
+    head = f"{question.name}: {counted(question.trials, 'trial')}, {counted(len(question.fits), 'fit')}{shared}{hours}"
     return f"{head}; {shown}" if (shown := can_show(question.plan)) else head
 
 
@@ -193,7 +195,10 @@ def can_show(plan: dict[str, Any]) -> str:
         return "every seed learns from the same rows: no test of significance (n_pos_lab or n_unl would draw some)"
     least = smallest_p(seeds)
     adjusted = min(1.0, least * comparisons)
-    said = f"{seeds} seeds and {comparisons} comparisons: p of {least:.2g} at best, {adjusted:.2g} after Holm"
+    said = (
+        f"{counted(seeds, 'seed')} and {counted(comparisons, 'comparison')}: p of {least:.2g} at best, {adjusted:.2g} "
+        "after Holm"
+    )
     if adjusted < LEVEL:
         return said
     return f"{said}, so none can be significant ({seeds_to_reject(comparisons, LEVEL)} seeds could)"

@@ -76,7 +76,7 @@ def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_o
     assert [line for line in before if line.startswith("first: 20 trials, 10 fits, ")]
     [second] = [line for line in before if line.startswith("second: 10 trials, 10 fits (5 asked above), ")]
     assert second.endswith(
-        "5 seeds and 1 comparisons: p of 0.062 at best, 0.062 after Holm, so none can be significant (6 seeds could)"
+        "5 seeds and 1 comparison: p of 0.062 at best, 0.062 after Holm, so none can be significant (6 seeds could)"
     )
     answer(root, "tables", "first")
     after = lines(root)
@@ -89,7 +89,7 @@ def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_o
 
 def test_more_seeds_show_more(root: Path) -> None:
     [second] = [line for line in lines(root, ("seeds: 5", "seeds: 6")) if line.startswith("second")]
-    assert second.endswith("6 seeds and 1 comparisons: p of 0.031 at best, 0.031 after Holm")
+    assert second.endswith("6 seeds and 1 comparison: p of 0.031 at best, 0.031 after Holm")
 
 
 def test_a_report_takes_what_exists_and_a_table_that_is_taken_out_disappears(root: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_report_takes_what_exists_and_a_table_that_is_taken_out_disappears(roo
     assert page != (both := (root / "reports" / "index.html").read_text())
     assert ">second<" in both
     (root / "params.yaml").write_text(PARAMS.replace(SECOND, ""))
-    assert "1 tables" in puoc("plan")
+    assert "1 table, " in puoc("plan")
     puoc("report", "--no-track")
     assert ">second<" not in (root / "reports" / "index.html").read_text()
     assert (root / "results" / "tables" / "second.parquet").exists()

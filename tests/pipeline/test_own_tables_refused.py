@@ -267,6 +267,43 @@ def test_a_table_with_too_few_rows_is_refused_before_anything_is_planned(
         assert not Path("work").exists()
 
 
+@pytest.mark.parametrize(
+    ("space", "n_u", "expected"),
+    [
+        ("{lam: [0.01, 0.1]}", 4, "pu_svm: prior: tice cuts 2 labelled and 2 unlabelled rows into 5 folds"),
+        ("{lam: [0.01, 0.1]}", 8, None),
+    ],
+)
+def test_a_sweep_with_too_few_rows_is_refused_before_anything_is_planned(
+    here: Path, space: str, n_u: int, expected: str | None
+) -> None:
+    tables(here)
+    (here / "tuning" / "spaces").mkdir(parents=True)
+    (here / "tuning" / "spaces" / "pu_svm.yaml").write_text(f"tiny: {space}\n")
+    packaged = settings("pu_svm", prior="dedpul_alpha").prior
+    assert isinstance(packaged, Part)
+    sweep = SWEEP.replace("pu_told", "pu_svm").replace("holdout: 0.2", f"holdout: 0.5, n_pos_lab: 4, n_unl: {n_u}")
+    sections = TICE.replace("tune: {}", sweep).replace("DEDPUL", json.dumps(packaged.params))
+    code, said = ask(here, TESTED, "", ("tune: {}", sections), ("prior: {fixed: 0.4}", "prior: tice"))
+    assert code == (0 if expected is None else 2), said
+    if expected is not None:
+        assert f"tune.{expected}" in said
+        assert "--" not in said
+        assert not Path("work").exists()
+
+
+@pytest.mark.parametrize(("folds", "code"), [([8, 9], 2), ([2, 9], 0)])
+def test_a_sweep_is_refused_where_no_configuration_is_possible(here: Path, folds: list[int], code: int) -> None:
+    tables(here)
+    (here / "tuning" / "spaces").mkdir(parents=True)
+    (here / "tuning" / "spaces" / "dedpul.yaml").write_text(f"tiny: {{folds: {folds}}}\n")
+    sweep = SWEEP.replace("pu_told", "dedpul").replace("holdout: 0.2", "holdout: 0.5, n_pos_lab: 10, n_unl: 10")
+    entry = f"  dedpul: {{params: {json.dumps(settings('dedpul').params | {'folds': folds[0]})}}}\n"
+    got, said = ask(here, TESTED, "", ("tune: {}", sweep), ("methods:\n", f"methods:\n{entry}"))
+    assert got == code, said
+    assert (code == 0) == ("tune.dedpul: method: dedpul cuts 5 labelled and 5 unlabelled" not in said)
+
+
 def test_no_fit_can_be_told_the_classes_of_own_unlabelled_rows() -> None:
     sample = Sample(
         dataset="mine", data_digest="d", pos=(0,), n_pos_lab=1, neg=(1,), n_pos_unl=0, n_neg_unl=5, unknown_u=True

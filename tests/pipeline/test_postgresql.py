@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -107,16 +107,31 @@ def test_a_database_that_cannot_be_used_is_told_at_once_in_one_sentence_and_with
         track(tmp_path)
     assert time.monotonic() - started[1] < 20, time.process_time() - started[0]
     assert str(told.value).count("\n") == 0
-    assert database.split(":")[2].split("@")[0] not in str(told.value)
+    assert password_of(database) not in str(told.value)
     assert "puoc:***@" in str(told.value)
+
+
+def password_of(uri: str) -> str:
+    return uri.split(":")[2].split("@")[0]
+
+
+def words_of_all_processes() -> str:
+    """What any user of this machine can read of running commands."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            found.append(path.read_text(errors="replace"))
+    assert any("mlflow" in words for words in found)
+    return "\n".join(found)
 
 
 @contextmanager
 def serving(root: Path, port: int) -> Iterator[str]:
     """MLflow's server on the database of the environment."""
+    command, environment = server_command(root, port)
     with (root.parent / "log").open("w") as log:
         process = subprocess.Popen(
-            server_command(root, port), cwd=root.parent, stdout=log, stderr=log, start_new_session=True
+            command, cwd=root.parent, env=environment, stdout=log, stderr=log, start_new_session=True
         )
     try:
         wait_for(f"http://127.0.0.1:{port}/health", process, 400)
@@ -131,6 +146,7 @@ def test_four_workers_write_through_a_server_whose_database_is_fresh(
 ) -> None:
     Project(tmp_path / "project").ask("ova", "one_vs_all", entries=("pu_svm",), cells=2)
     with serving(tmp_path / "server", 5901 + os.getpid() % 90) as address:
+        assert password_of(database) not in words_of_all_processes()
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         started = [python(TRACK, str(tmp_path / "project")) for _ in range(4)]
         said = [process.communicate(timeout=600)[0] for process in started]

@@ -160,7 +160,7 @@ def test_status_tells_results_whose_ledger_is_gone(root: Path, puoc: Said) -> No
     shutil.rmtree(root / "ledger")
     code, said = puoc("status")
     assert code == 0
-    assert "4 rows of results/ have no record in ledger/" in said
+    assert "4 rows of results/ not in ledger/" in said
     assert "0 failed rows, 0 missing rows" in said
 
 

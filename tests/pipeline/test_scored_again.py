@@ -185,7 +185,7 @@ def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -
     change(root, monkeypatch)
     assert note in page()
     said = " ".join(runner.invoke(app, ["status"]).output.split())
-    assert "8 rows of results/ were scored by other code than this; dvc repro scores them again" in said
+    assert "8 rows of results/ scored by other code than this; dvc repro scores them again" in said
     answer(root, "tables", "first")
     assert note not in page()
     assert "other code" not in runner.invoke(app, ["status"]).output

@@ -289,7 +289,7 @@ def test_the_forecast_counts_fits_and_shares_them_among_the_workers_that_are_ask
     tests = {fit_id: {one.trial.test for one in trials if one.trial.fit.id == fit_id} for fit_id in once}
     assert now.seconds == pytest.approx(sum(Forecast().seconds(fit, tests[fit.id]) for fit in once.values()))
     said = [forecast(9, 3600.0, costs, workers).says for workers in (1, 4)]
-    assert said[0].startswith("9 fits on 1 workers: about 1.0 h, by seconds measured on another machine")
+    assert said[0].startswith("9 fits on 1 worker: about 1.0 h, by seconds measured on another machine")
     assert said[1].startswith("9 fits on 4 workers: about 15.0 min")
 
 
@@ -299,7 +299,7 @@ def test_a_dry_run_forecasts_for_the_workers_that_are_asked(
 ) -> None:
     monkeypatch.chdir(root)
     words = ["sweep", "--method", "pu_svm", "--dry-run", "--address", "auto", "--workers", workers]
-    assert f"forecast: 6 fits on {workers} workers: " in CliRunner().invoke(app, words).output
+    assert f"forecast: 6 fits on {workers} worker" in CliRunner().invoke(app, words).output
 
 
 def test_a_dry_run_for_a_cluster_that_does_not_answer_forecasts_a_cpu(

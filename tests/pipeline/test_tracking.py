@@ -572,9 +572,9 @@ def test_a_server_is_used_where_the_environment_names_one(tmp_path: Path, monkey
     project = Project(tmp_path / "project")
     rows = project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1)
     port = 5601 + os.getpid() % 300
-    command = server_command(tmp_path / "server", port)
+    command, environment = server_command(tmp_path / "server", port)
     assert command[command.index("--host") + 1] == "127.0.0.1"
-    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    environment["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"
     with (tmp_path / "log").open("w") as log:
         server = subprocess.Popen(
             command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True

@@ -35,8 +35,3 @@ def p_value(value: Any) -> str:
     if p > 0.9995:
         return "1"
     return f"{p:.4f}" if p < 0.01 else f"{p:.3f}"
-
-
-def counted(n: int, singular: str, plural: str = "") -> str:
-    """``1 seed``, ``3 seeds``."""
-    return f"{n} {singular if n == 1 else plural or singular + 's'}"

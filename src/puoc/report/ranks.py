@@ -9,7 +9,8 @@ import pandas as pd
 from puoc.analysis.evidence import EFFECTS, WANTED
 from puoc.analysis.frames import present, records
 from puoc.report.figures import FONT
-from puoc.report.format import counted, number, p_value
+from puoc.report.format import number, p_value
+from puoc.wording import counted
 
 _LEVEL = 0.05
 _INK, _BAR = "#1f2933", "#D55E00"

@@ -8,7 +8,8 @@ import pandas as pd
 
 from puoc.analysis.frames import present, records
 from puoc.analysis.plans import UNTESTED
-from puoc.report.format import counted, p_value
+from puoc.report.format import p_value
+from puoc.wording import counted
 
 #: Level at which the page calls a difference significant.
 ALPHA = 0.05

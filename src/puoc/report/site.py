@@ -17,7 +17,7 @@ from puoc.analysis.plans import TablePlan, planned_tables
 from puoc.analysis.results import read_results
 from puoc.analysis.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.report.figures import table_figure
-from puoc.report.format import counted, number, p_value, signed, spread
+from puoc.report.format import number, p_value, signed, spread
 from puoc.report.plane import plane_figure
 from puoc.report.published import paper_view
 from puoc.report.ranks import power_heads, power_views, rank_view
@@ -26,6 +26,7 @@ from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
 from puoc.report.sweeps import sweep_views
 from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
+from puoc.wording import counted
 
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
 

@@ -106,8 +106,10 @@ def _value(fit_id: str, record: dict[str, Any], ledger: Ledger, scoring: str) ->
         found: float | None = record["result"].get("auc_val_pu")
         return found
     entry = ledger.get(fit_id)
-    later = [] if entry is None else [*entry.trials.values(), *entry.again.values()]
-    return next((trial.auc_val_pu for trial in later if trial.scoring_digest == scoring), None)
+    if entry is None:
+        return None
+    later = (*entry.trials.values(), *entry.again.values())
+    return next((entry.auc_val_pu(trial) for trial in later if trial.scoring_digest == scoring), None)
 
 
 def _records_of(method: str, ledger: Ledger) -> Iterator[tuple[str, dict[str, Any]]]:

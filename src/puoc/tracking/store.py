@@ -59,17 +59,20 @@ def tracking_uri(root: Path | str) -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path(root).resolve() / 'mlruns' / 'mlflow.db'}"
 
 
-def server_command(root: Path | str, port: int) -> list[str]:
-    """Words of the command that serves the UI on this machine alone, after the store has been made."""
+def server_command(root: Path | str, port: int) -> tuple[list[str], dict[str, str]]:
+    """Words and environment of the command that serves the UI on this machine alone, after the store has been made.
+
+    A database's URI may hold a password, and words of a command are for all users of a machine to see.
+    """
     store = Store(root)
     if store.database is not None:
         with store.lock(60):
             store.open()
     store.share_artifacts()
     warned = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), _DEPRECATED)))
-    command = ["env", f"PYTHONWARNINGS={warned}", sys.executable, "-m", "mlflow", "server"]
-    command += ["--backend-store-uri", store.uri, "--workers", "1"]
-    return [*command, "--host", "127.0.0.1", "--port", str(port), "--artifacts-destination", str(store.artifacts)]
+    command = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--artifacts-destination", str(store.artifacts)]
+    return command, os.environ | {"PYTHONWARNINGS": warned, "MLFLOW_BACKEND_STORE_URI": store.uri}
 
 
 class Store:
