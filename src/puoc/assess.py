@@ -140,6 +140,9 @@ def _reasons(worth: tuple[Worth, ...], alpha: Alpha, later: Incoming | None, ans
         said.append("shift was not examined: no incoming rows were given")
     elif later.new_negatives:
         said.append("the incoming rows are no mixture of P and U: new negatives, or positives that changed")
+    elif later.alpha_changed and (later.ratio_high is None or alpha.high >= 1):
+        least = f"at least {later.ratio_low:.2g} times the share of negatives of U"
+        said.append(f"the incoming rows have {least}; U has too few to tell whether they are of a new kind")
     elif later.alpha_changed:
         said.append(f"the incoming rows have {later.ratio:.2g} times the share of negatives of U, none of a new kind")
     else:

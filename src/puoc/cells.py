@@ -48,6 +48,7 @@ class Cell(Record):
     #: own data: nobody knows the classes of U, so ``neg`` is that of unlabelled rows and ``n_neg_unl`` counts all;
     #: without ``neg_test`` there are no labelled test rows
     unknown_u: Literal[True] | None = None
+    reading: str | None = None  # own data: see ``Sample``
     holdout: float | None = Field(None, gt=0, lt=1)  # share withheld of P and U in a table; a sweep says it itself
 
     @model_validator(mode="after")
@@ -75,7 +76,7 @@ class Cell(Record):
             for part in (self.pos, self.neg, self.neg_test or self.neg)
         )
         counts: dict[str, Any] = {
-            key: getattr(self, key) for key in ("n_pos_lab", "n_pos_unl", "n_neg_unl", "unknown_u")
+            key: getattr(self, key) for key in ("n_pos_lab", "n_pos_unl", "n_neg_unl", "unknown_u", "reading")
         }
         held = holdout or self.holdout or 0.0
         sample = Sample(dataset=dataset, data_digest=data_digest, pos=pos, neg=neg, holdout=held, **counts)

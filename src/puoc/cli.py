@@ -206,7 +206,7 @@ def status() -> None:
         stands = standing(ROOT)
     for row in stands.failed:
         place = f"{row['table']}, {row['entry']}, {row['cell']}, seed {row['seed']}"
-        say(f"failed ({row['attempts']} attempts): {place}: {row['reason']}  [{row['fit_id']}]")
+        say(f"failed ({counted(row['attempts'], 'attempt')}): {place}: {row['reason']}  [{row['fit_id']}]")
     if stands.not_run:
         say(f"not run: {', '.join(stands.not_run)}")
     say(f"{counted(len(stands.failed), 'failed row')}, {counted(len(stands.missing), 'missing row')}")

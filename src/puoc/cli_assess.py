@@ -71,7 +71,7 @@ def assess(
     if json:
         _print_json(found, files, pair, notes)
         return
-    for note in notes:
+    for note in (*notes, *pair.column_notes()):
         say(note)
     _tell(found)
     say(f"page: {html}")

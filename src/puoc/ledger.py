@@ -121,7 +121,7 @@ class Ledger:
         """False for a final record and for a fit in quarantine."""
         if self.is_final(fit_id):
             return False
-        return self._failures(fit_id) < MAX_ATTEMPTS + self._leaves(fit_id)
+        return self._failures(fit_id) < MAX_ATTEMPTS + self.leaves(fit_id)
 
     def retries(self, fit_id: str) -> int:
         """Number of the last attempt beyond the first that was made or is due; 0 for a fit that needs none.
@@ -131,6 +131,10 @@ class Ledger:
         """
         made = self.attempts(fit_id)
         return made if self.may_try(fit_id) else max(made - 1, 0)
+
+    def leaves(self, fit_id: str) -> int:
+        """How often a person allowed one attempt more."""
+        return self._count(fit_id, ".retry-{}")
 
     def ids(self) -> Iterator[str]:
         """Ids of all fits with a record."""
@@ -193,7 +197,7 @@ class Ledger:
 
     def allow_retry(self, fit_id: str) -> None:
         """Lift the quarantine of a fit for one attempt."""
-        self._create(self._path(fit_id, f".retry-{self._leaves(fit_id) + 1}"), {})
+        self._create(self._path(fit_id, f".retry-{self.leaves(fit_id) + 1}"), {})
 
     # files
 
@@ -205,9 +209,6 @@ class Ledger:
 
     def _failures(self, fit_id: str) -> int:
         return self._count(fit_id, ".failed-{}.json")
-
-    def _leaves(self, fit_id: str) -> int:
-        return self._count(fit_id, ".retry-{}")
 
     def _count(self, fit_id: str, suffix: str) -> int:
         """How many files are numbered on from 1: looked for one by one, because folders are long and numbers small."""

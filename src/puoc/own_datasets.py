@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from puoc.datasets.dataset import content_digest
-from puoc.datasets.own import Arranged, Declared, OwnData, arranged, fingerprint, read
+from puoc.datasets.own import Arranged, Declared, OwnData, arranged, distinct, fingerprint, read
 
 if TYPE_CHECKING:
     from puoc.own import Pair
 
 PLACE: Final = "own"  # below the project's root; the stage plan depends on it, so that dvc repro sees a change
 _NO_LINK: Final = "into which dvc repro does not look; expected a folder in its place, in which files may be links"
+_MANY: Final = 0.1  # share of U left out from which a reader is to know what follows from it
+_ALIKE: Final = 0.05  # share of repeats in P from which equal rows are what the data are like
 ROLES: Final = ("positives", "unlabelled", "data", "test")
 
 
@@ -107,18 +109,29 @@ def _marks(pair: Pair, made: Arranged, allowed: bool) -> tuple[str, ...]:
     return (f"overlap allowed: {found.shared} of {found.of} test rows are in the training files too; {what}",)
 
 
+def _lost(pair: Pair, made: Arranged) -> tuple[str, ...]:
+    """A word on rows that are alike by nature, so that equal rows of P and U are no repeats."""
+    left = sum(n for why, n in made.left_out.items() if why.endswith("labelled positive"))
+    if pair.unlabelled is None or left < _MANY * len(pair.unlabelled):
+        return ()
+    if len(distinct(pair.X_p)) > (1 - _ALIKE) * len(pair.X_p):
+        return ()
+    return (
+        f"{left} of {len(pair.unlabelled)} unlabelled rows were left out since they equal a labelled positive, though "
+        "rows repeat among the positives too: U now lacks positives, and estimates of alpha and the label-free "
+        "criterion are biased. Columns that vary more would help; puoc fit keeps such rows",
+    )
+
+
 def _notes(pair: Pair, made: Arranged, from_positives: bool) -> tuple[str, ...]:
     """Counts of rows by what was met, columns that are not used, and what the preprocessing was fitted to."""
-    left_out = getattr(pair.preparing, "left_out", {})
-    columns = [f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()]
-    doubts = [f"column {c.name!r}: {c.note}" for c in pair.profile if c.note and c.read_as != "left out"]
     fitted = "the labelled positives alone" if from_positives else "labelled and unlabelled rows, for every method"
     parts = [part for part in (pair.positives, pair.unlabelled, pair.test) if part is not None]
     return (
+        *_lost(pair, made),
         *pair.notes,
         *(note for part in parts for note in part.notes),
-        *columns,
-        *doubts,
+        *pair.column_notes(),
         *([] if pair.preparing.kind == "images" else [f"preprocessing fitted to {fitted}"]),
         *(f"{n} {why} left out" for why, n in made.left_out.items()),
     )

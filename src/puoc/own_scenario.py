@@ -39,6 +39,7 @@ class Own(Scenario):
                 n_pos_unl=0,
                 n_neg_unl=self.n_unl or n_u,
                 unknown_u=True,
+                reading=dataset.declared.reading,
                 holdout=self.holdout,
             )
         ]

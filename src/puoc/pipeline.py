@@ -150,7 +150,8 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
     """Write which failed fits are due for another attempt, for DVC to see; stages depend on the file of their table.
 
     A file names the number of the attempt beyond the first. It changes when an attempt falls due and not when it is
-    made, so the next ``dvc repro`` retries what is due and the one after that runs nothing.
+    made, so the next ``dvc repro`` retries what is due and the one after that runs nothing. Of a fit that has its
+    record and could not be scored, the attempts are not counted: it is due once, and once more for each leave.
     """
     ledger = Ledger(root / "ledger")
     found: dict[str, dict[str, int]] = {}
@@ -160,8 +161,14 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
             path = result_path(root, part, name)
             rows = read_rows(path) if path.exists() else []
             again = {r["fit_id"] for r in rows if r["status"] == "failed" or r["attempts"] > 1}
-            due = {fit_id: ledger.retries(fit_id) for fit_id in sorted(again)}
-            found[f"{part}/{name}"] = {fit_id: number for fit_id, number in due.items() if number}
+            due = {fit_id: ledger.retries(fit_id) for fit_id in again}
+            for fit_id in {r["fit_id"] for r in rows if r["status"] == "failed"}:
+                if ledger.is_final(fit_id):
+                    due[fit_id] += 1 + ledger.leaves(fit_id)
+            for fit_id, number in _said_before(root, part, name).items():
+                if ledger.is_final(fit_id):  # scored meanwhile, maybe: that must not change the file
+                    due[fit_id] = max(number, due.get(fit_id, 0))
+            found[f"{part}/{name}"] = {fit_id: number for fit_id, number in sorted(due.items()) if number}
     (root / "results" / "tune" / "val").mkdir(parents=True, exist_ok=True)  # select depends on it, even when empty
     folder = root / "work" / "pending"
     for key, value in found.items():
@@ -172,14 +179,28 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
     return found
 
 
+def _said_before(root: Path, part: Part, name: str) -> dict[str, int]:
+    path = root / "work" / "pending" / part / f"{name}.json"
+    said: dict[str, int] = read_json(path) if path.exists() else {}
+    return said
+
+
 def allow_retry(ledger: Ledger, fit_id: str) -> None:
-    """Lift the quarantine of a failed fit for one attempt, and that of failed fits whose answers it takes."""
+    """Lift the quarantine of a failed fit for one attempt, and that of failed fits whose answers it takes.
+
+    A fit that has its record and could not be scored is scored once more.
+    """
     entry = ledger.get(fit_id)
-    if entry is not None and not ledger.is_final(fit_id):
-        for need in entry.result.fit.needs():
+    if entry is None:
+        return
+    if ledger.is_final(fit_id):
+        ledger.allow_retry(fit_id)
+        return
+    for need in entry.result.fit.needs():
+        if not ledger.is_final(need.id):
             allow_retry(ledger, need.id)
-        if not ledger.may_try(fit_id):
-            ledger.allow_retry(fit_id)
+    if not ledger.may_try(fit_id):
+        ledger.allow_retry(fit_id)
 
 
 def comparison_is_old(root: Path) -> bool:
@@ -227,7 +248,7 @@ def standing(root: Path) -> Standing:
             result = results.get(one["trial_id"], one)
             if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):
                 found.failed.append(one if one["status"] == "failed" else result)  # a later test set's
-            elif one["status"] == "missing" and _is_stale(result, one["scoring_digest"]):
+            elif _is_stale(result, one["scoring_digest"]):  # also where another table had it scored again
                 stale += 1
             elif one["status"] == "missing" and result["status"] != "missing":
                 unrecorded += 1

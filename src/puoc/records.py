@@ -57,6 +57,7 @@ class Sample(Record):
     n_pos_unl: int | None = Field(None, ge=0)
     n_neg_unl: int | None = Field(None, ge=0)
     unknown_u: Literal[True] | None = None  # own data: nobody knows the classes of U; all its rows are in n_neg_unl
+    reading: str | None = None  # own data: names the way from a file to the rows, which a fit's model keeps
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

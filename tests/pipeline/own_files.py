@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from click.testing import Result
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from puoc.cli import app
@@ -20,7 +22,22 @@ Run = Callable[..., Said]
 def puoc(*words: Any) -> Said:
     """A command's exit code and words; an error that is no answer fails the test."""
     done = invoke(*words)
+    if done.exit_code == 2 and words[0] in ("assess", "fit", "score"):
+        assert not (beyond := advised(done.output) - options(str(words[0]))), (beyond, done.output)
     return done.exit_code, done.output
+
+
+def options(command: str) -> set[str]:
+    """All options of a command."""
+    found = get_command(app).commands[command]
+    return {word for option in found.params for word in (*option.opts, *option.secondary_opts)}
+
+
+def advised(message: str) -> set[str]:
+    """Options that a refusal names. What stands in quotes is the user's, and a new model may be made by another."""
+    plain = re.sub(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)", "", message)
+    plain = re.sub(r"learn\s+with\s+--[a-z-]+", "", plain)
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", plain))
 
 
 def invoke(*words: Any) -> Result:

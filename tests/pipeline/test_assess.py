@@ -53,6 +53,18 @@ def ask(tmp_path: Path) -> Ask:
 
 
 @pytest.mark.slow
+def test_what_is_to_be_doubted_of_columns_is_told_before_the_answer(ask: Ask) -> None:
+    def numbered(n: int, first: int) -> Array:
+        return np.column_stack([rows(n, seed=first), np.arange(first, first + n)[::-1], np.ones(n)])
+
+    done = ask(positives=numbered(60, 0), unlabelled=numbered(90, 100))
+    assert done.exit_code == 0, done.output
+    assert "column 'c3': tells labelled from unlabelled rows by itself" in " ".join(done.output.split())
+    assert "column 'c4' left out: the same value in all rows" in done.output
+    assert done.output.index("column 'c3'") < done.output.index("answer:")
+
+
+@pytest.mark.slow
 def test_the_answer_is_told_printed_as_json_and_shown_on_a_page(ask: Ask, tmp_path: Path) -> None:
     truth = Truth(60, 90, 0.4, (Arriving(60, 0.4),))
     drawn = situation(Gaussian(d=3, distance=5.0), truth, np.random.default_rng(3))
@@ -146,7 +158,7 @@ def test_pictures_of_two_sizes_are_brought_to_one_by_the_option_that_is_named(
             pixels = rng.integers(256, size=(8 + i % 2, 9), dtype=np.uint8)
             Image.fromarray(pixels).save(f"{folder}/{i:02d}.png")
     files = ("--positives", "p", "--unlabelled", "u")
-    refused(puoc("assess", *files), "say --pixels N")
+    refused(puoc("assess", *files), "learn with --pixels N")
     refused(puoc("assess", *files, "--pixels", "8"), "got 19 labelled positives")  # read whole, then counted
     refused(puoc("assess", *files, "--pixels", "0"), "--pixels: got 0; expected")
 
@@ -264,6 +276,24 @@ def test_evidence_is_read_back_as_it_was(new: bool | None, high: float | None) -
     if written.incoming is not None:
         written = written.model_copy(update={"incoming": written.incoming.model_copy(update={"ratio_high": high})})
     assert Evidence.model_validate_json(json.dumps(written.canonical())) == written
+
+
+@pytest.mark.parametrize(
+    ("high", "alpha_high", "expected"),
+    [
+        (60.0, 0.6, "have 40 times the share of negatives of U, none of a new kind"),
+        (None, 0.6, "have at least 21 times the share of negatives of U; U has too few to tell"),
+        (60.0, 1.0, "have at least 21 times the share of negatives of U; U has too few to tell"),
+    ],
+)
+def test_where_u_may_have_no_negatives_nobody_says_that_none_is_new(
+    high: float | None, alpha_high: float, expected: str
+) -> None:
+    found = evidence(0.05, 0.001, (0.4, alpha_high), False)
+    changed = {"alpha_changed": True, "ratio": 40.0, "ratio_low": 21.0, "ratio_high": high}
+    assert found.incoming is not None
+    found = found.model_copy(update={"incoming": found.incoming.model_copy(update=changed)})
+    assert any(expected in reason for reason in decide(found).reasons)
 
 
 CLEAR, LEVEL = (0.2, 0.001), (0.0, 0.00001)

@@ -193,7 +193,7 @@ ODD = {
     "a damaged one": (lambda: Path("p/x.png").write_bytes(b"\x89PNG"), "x.png: cannot be read as a picture"),
     "two sizes": (
         lambda: [Image.new("L", (n, n), n).save(f"p/{n}.png") for n in (20, 30)],
-        "30.png: the picture has 30x30 pixels, 20x20 expected as the others; say --pixels N",
+        "30.png: the picture has 30x30 pixels, 20x20 expected as the others; mend it, or learn with --pixels N",
     ),
     "sixteen bits": (
         lambda: Image.fromarray(np.zeros((20, 20), np.uint16)).save("p/x.png"),

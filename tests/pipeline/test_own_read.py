@@ -248,7 +248,7 @@ def test_a_column_with_one_value_in_each_file_is_refused(tmp_path: Path) -> None
     p = file(tmp_path, "a,y\n1,1\n2,1\n")
     u = file(tmp_path, "a,y\n3,0\n4,0\n", "u.csv")
     words = ("fit", "--method", "naive", "--positives", p, "--unlabelled", u, "--check")
-    refused(puoc(*words), "column 'y' is '1' in all rows, and '0' in all of ", "--label 'y'", "--drop 'y'")
+    refused(puoc(*words), "column 'y' is '1' in all rows, and '0' in all of ", "--drop 'y', also if it is the label")
     for answer in ("--label", "--drop", "--category"):
         assert puoc(*words, answer, "y")[0] == 0
 
@@ -474,3 +474,39 @@ def test_a_first_line_with_the_columns_that_are_wanted_is_not_asked_back(first: 
     assert part.numbers("2019").tolist() == [4, 6]
     with pytest.raises(ValueError, match="--no-header"):
         list(stream_table(path, columns=["2020"]))
+
+
+@pytest.mark.parametrize("form", ["{}%", "${}", "({})", "\u2212{}", "{}'000", "{}\u00a0000", "{} EUR", "1.{}26,0.335"])
+def test_numbers_with_signs_around_them_are_asked_back_or_categories_by_word(tmp_path: Path, form: str) -> None:
+    numbers = [form.replace("{}", str(i % 7 + 1)) for i in range(40)]
+    p = file(tmp_path, "a;b\n" + "".join(f"{value};{i}\n" for i, value in enumerate(numbers)))
+    words = (p, "--separator", ";")
+    if "EUR" in form:  # a word: few enough to be categories
+        assert check(*words)[0] == 0
+        return
+    refused(check(*words), "column 'a' holds", "a number with other signs", "--category 'a'", "--drop 'a'")
+    assert check(*words, "--category", "a")[0] == 0
+
+
+def test_texts_that_hardly_repeat_are_no_categories(tmp_path: Path) -> None:
+    def written(different: int) -> Path:
+        return file(tmp_path, "a,b\n" + "".join(f"x{i % different},{i}\n" for i in range(20)))
+
+    assert check(written(10))[0] == 0
+    refused(check(written(11)), "column 'a' has 11 different texts in 20 rows", "--category 'a'", "--text 'a'")
+    assert check(written(11), "--category", "a")[0] == 0
+
+
+def test_a_word_to_a_spreadsheet_is_no_name(tmp_path: Path) -> None:
+    p = file(tmp_path, "sep=;\na;b\n1,5;2\n2,5;3\n")
+    refused(check(p), "the first line 'sep=;' is a word to a spreadsheet", "delete that line")
+
+
+def test_a_number_beyond_single_precision_is_refused_with_its_row_before_anything_is_written(tmp_path: Path) -> None:
+    p = file(tmp_path, "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(20)))
+    made = puoc("fit", "--method", "oc_svm", "--encoder", "flatten", "--positives", p, "--out", tmp_path / "model")
+    assert made[0] == 0, made[1]
+    large = file(tmp_path, "a,b\n1,2\n3,1e300\n", "large.csv")
+    said = puoc("score", "--model", tmp_path / "model", large)
+    refused(said, "large.csv, row 2: column 'b' holds a number too large for single precision")
+    assert 'score"' not in said[1]

@@ -20,6 +20,8 @@ from puoc.ledger import Ledger
 from puoc.pipeline import questions
 from puoc.prepare import Prepared
 from puoc.scoring import auc
+from puoc.sweep.asking import HOLDOUT, Asking
+from puoc.sweep.asking import ask as asked_sweep
 from puoc.tracking import asked
 from puoc.tracking.asked import Wanted
 
@@ -223,6 +225,68 @@ def test_unlabelled_rows_that_repeat_a_labelled_positive_are_left_out_and_told(h
     assert "5 unlabelled rows that equal a labelled positive left out" in notes
 
 
+OTHER_WAY = {
+    "names exchanged": lambda rows: rows.rename(columns={"size": "age", "age": "size"}),
+    "renamed": lambda rows: rows.rename(columns={"size": "height"}),
+    "another unit": lambda rows: rows.assign(size=rows["size"] * 1024),  # exact in floats, and so to the last bit
+}
+
+
+@pytest.mark.parametrize("change", OTHER_WAY.values(), ids=OTHER_WAY.keys())
+def test_files_that_come_to_the_same_rows_in_another_way_get_models_that_read_them(here: Path, change) -> None:
+    tables(here)
+    by_number = ("[oc_svm, pu_svm]", "[pu_svm]"), ("seeds: 2", "seeds: 1")
+    assert ask(here, TESTED, "", *by_number)[0] == 0
+    does("prepare")
+    computes("table")
+    before = {path: path.read_bytes() for path in here.glob("ledger/*/*.safetensors")}
+    for name in "put":
+        change(pd.read_csv(f"own/{name}.csv")).to_csv(f"own/{name}.csv", index=False)
+    assert ask(here, TESTED, "", *by_number)[0] == 0
+    does("prepare")
+    computes("table")
+    [model] = set(here.glob("ledger/*/*.safetensors")) - set(before)
+    assert all(path.read_bytes() == content for path, content in before.items())
+    tested = pd.read_csv("own/t.csv")
+    tested.drop(columns="y").to_csv("new.csv", index=False)
+    does(f"score --model {model} new.csv --out scores.csv")
+    scores = pd.read_csv("scores.csv")["score"].to_numpy()
+    [row] = rows(here)
+    assert auc(scores[tested["y"] == 1], scores[tested["y"] == 0], "them") == row["auc"]
+
+
+def test_an_overlap_that_is_allowed_later_marks_the_models_too(here: Path) -> None:
+    tables(here)
+    allowed = TESTED.replace("}", ", allow_overlap: true}")
+    assert ask(here, allowed, "", ("[oc_svm, pu_svm]", "[pu_svm]"))[0] == 0
+    does("prepare")
+    computes("table")
+    before = set(here.glob("ledger/*/*.safetensors"))
+    shared = pd.read_csv("own/t.csv").query("y == 1").drop(columns="y").iloc[:3]
+    pd.concat([pd.read_csv("own/p.csv"), shared]).to_csv("own/p.csv", index=False)
+    assert ask(here, allowed, "", ("[oc_svm, pu_svm]", "[pu_svm]"))[0] == 0
+    does("prepare")
+    computes("table")
+    for model in set(here.glob("ledger/*/*.safetensors")) - before:
+        does(f"score --model {model} own/u.csv --out {model.stem}.csv")
+        assert pd.read_csv(f"{model.stem}.csv")["marks"].str.startswith("overlap allowed: 3 of 40").all()
+
+
+def test_a_reader_is_told_what_leaving_out_equal_rows_does_to_discrete_data(here: Path) -> None:
+    rng = np.random.default_rng(0)
+    (here / "own").mkdir()
+    for name, n in (("p", 60), ("u", 200)):
+        pd.DataFrame(rng.integers(0, 2, (n, 6)), columns=list("abcdef")).to_csv(f"own/{name}.csv", index=False)
+    code, said = ask(here, PLAIN, "holdout: 0.25")
+    assert code == 0, said
+    assert "unlabelled rows were left out since they equal a labelled positive, though rows repeat" in said
+    tables(here, repeated=9)
+    code, said = ask(here, PLAIN, "holdout: 0.25")
+    assert code == 0, said
+    assert "9 unlabelled rows that equal a labelled positive left out" in said
+    assert "though rows repeat" not in said
+
+
 def test_one_file_with_labels_gives_the_same_rows_as_two(here: Path) -> None:
     tables(here)
     ask(here, TESTED, "", ("own/p.csv", "own/p.csv"))
@@ -357,3 +421,13 @@ def test_the_example_of_the_docs_runs_from_end_to_end(here: Path) -> None:
     assert {row["status"] for row in found} == {"ok"}
     assert all(row["auc"] > 0.8 and 0.5 < row["auc_val_pu"] < 1 for row in found)
     assert "Withheld P against U" in Path("reports/index.html").read_text()
+
+
+def test_a_sweep_on_a_tables_question_withholds_what_the_table_does(here: Path) -> None:
+    tables(here)
+    (here / "tuning" / "spaces").mkdir(parents=True)
+    (here / "tuning" / "spaces" / "pu_svm.yaml").write_text("tiny: {lam: [0.01, 0.1]}\n")
+    for more, holdout in (("holdout: 0.4", 0.4), ("", HOLDOUT)):
+        assert ask(here, TESTED, more)[0] == 0
+        sweep = asked_sweep(here, Asking(entry="pu_svm", scenario="table", space="tiny"))
+        assert sweep.plan["holdout"] == holdout

@@ -20,6 +20,7 @@ from puoc.scoring import auc
 from puoc.sweep.answering import value
 from puoc.sweep.asking import Asking, ask
 from puoc.sweep.search import known
+from puoc.tracking.asked import answered, read_asked, trials
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}
@@ -63,11 +64,11 @@ def root(tmp_path: Path, prepared_data: Data, monkeypatch: pytest.MonkeyPatch) -
     return tmp_path
 
 
-def change(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def change(root: Path, monkeypatch: pytest.MonkeyPatch, planned: Planned = PLANNED) -> None:
     """Scoring that has its sides the wrong way round, and the plan that knows of it."""
     monkeypatch.setattr("puoc.executors.job.auc", lambda positive, negative, what: auc(negative, positive, what))
     monkeypatch.setattr("puoc.plan.scoring_digest", lambda: OTHER)
-    PLANNED.plan(root)
+    planned.plan(root)
 
 
 def rows(root: Path, part: str = "tables", name: str = "first") -> list[Row]:
@@ -189,3 +190,52 @@ def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -
     answer(root, "tables", "first")
     assert note not in page()
     assert "other code" not in runner.invoke(app, ["status"]).output
+
+
+def test_what_another_table_had_scored_again_is_old_in_this_one_and_new_in_mlflow(root: Path, monkeypatch) -> None:
+    section = PARAMS[PARAMS.index("  first:") : PARAMS.index("tune:")]
+    both = Planned(PARAMS.replace("tune:", section.replace("first:", "second:") + "tune:"), "digits")
+    both.plan(root)
+    for name in ("first", "second"):
+        answer(root, "tables", name)
+    change(root, monkeypatch, both)
+    monkeypatch.setattr("puoc.tracking.asked.scoring_digest", lambda: OTHER)
+    answer(root, "tables", "second")
+    assert standing(root).stale == len(rows(root, name="second")) == len(rows(root))
+    aucs = {row["trial_id"]: row["auc"] for row in rows(root, name="second")}
+    asked = trials(answered(read_asked(root)[0]))
+    assert {key[1]: trial.row["auc"] for key, trial in asked.items()} == aucs
+    answer(root, "tables", "first")
+    assert standing(root).stale == 0
+
+
+def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path, monkeypatch) -> None:
+    def fails(positive: object, negative: object, what: str) -> float:
+        raise MemoryError("no memory just now")
+
+    def dues() -> str:
+        assert runner.invoke(app, ["pending"]).exit_code == 0
+        return (root / "work" / "pending" / "tables" / "first.json").read_text()
+
+    runner = CliRunner()
+    answer(root, "tables", "first")
+    sound = dues()
+    change(root, monkeypatch)
+    works = pytest.MonkeyPatch()
+    works.setattr("puoc.executors.job.auc", fails)
+    assert answer(root, "tables", "first")["failed"] == 4
+    status = runner.invoke(app, ["status"])
+    assert status.exit_code == 3
+    assert "the next dvc repro tries a fit once more" in status.output
+    due = dues()
+    assert due != sound  # the stage runs
+    answer(root, "tables", "first")
+    assert dues() == due  # it failed once more: in quarantine
+    assert runner.invoke(app, ["retry", "all"]).exit_code == 0
+    again = dues()
+    assert again != due
+    works.undo()
+    change(root, monkeypatch)
+    answer(root, "tables", "first")
+    assert {row["status"] for row in rows(root)} == {"ok"}
+    assert dues() == again  # and nothing runs for nothing

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc.datasets.dataset import Arrays, Dataset, Inputs, RawFile
-from puoc.records import Record
+from puoc.records import Record, content_id
 from puoc.registry import DATASETS
 
 if TYPE_CHECKING:
@@ -44,6 +44,15 @@ class Declared(Record):
     preparing: dict[str, Any]  # puoc.own.Preparing as JSON: how a model makes rows of a new file
     notes: tuple[str, ...] = ()  # what a reader of a table should know of the data
     marks: tuple[str, ...] = ()  # what stands on every table of the data: overlap that was allowed
+
+    @property
+    def reading(self) -> str:
+        """What names the way from a file of the owner to rows, and the marks on their scores.
+
+        A model keeps both. Files that give the same rows in another way (columns renamed, exchanged, in another unit)
+        would else be served by the model that reads the files before.
+        """
+        return content_id({"preparing": self.preparing, "marks": self.marks})
 
 
 class OwnData(Dataset):
@@ -118,9 +127,9 @@ def arranged(pair: Pair) -> Arranged:
     """
     if pair.unlabelled is None:
         raise ValueError("no unlabelled rows; expected a file of them")
-    tested = set() if pair.test is None else _contents(pair.test.X)
+    tested = set() if pair.test is None else distinct(pair.test.X)
     p = _fresh(pair.positives.X, tested)
-    known = _contents(pair.positives.X[p])
+    known = distinct(pair.positives.X[p])
     untested = _fresh(pair.unlabelled.X, tested)
     u = untested & _fresh(pair.unlabelled.X, known)
     for kept, rows in ((p, pair.positives), (u, pair.unlabelled)):
@@ -140,7 +149,8 @@ def arranged(pair: Pair) -> Arranged:
     return Arranged(arrays, {why: n for why, n in left.items() if n})
 
 
-def _contents(X: NDArray[Any]) -> Content:
+def distinct(X: NDArray[Any]) -> Content:
+    """The different rows."""
     return {row.tobytes() for row in _plain(X)}
 
 

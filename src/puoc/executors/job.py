@@ -252,7 +252,8 @@ def _of_own(job: Job, fit: Fit) -> dict[str, Any]:
     if not fit.sample.unknown_u or not path.exists():
         return {}
     declared = Declared.model_validate_json(path.read_bytes())
-    same = declared.digest == fit.sample.data_digest  # a plan made meanwhile may be of other files
+    # a plan made meanwhile may be of other files
+    same = (declared.digest, declared.reading) == (fit.sample.data_digest, fit.sample.reading)
     return {"prepared": declared.preparing, "marks": declared.marks} if same else {}
 
 

@@ -15,6 +15,8 @@ from puoc.own.values import NotNumbers, are_infinite, are_numbers, numbers_of
 from puoc.records import Record
 
 _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
+_FEW = 10  # different texts that are, however few the rows
+_SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
 _MOST = 50  # different texts that are taken for categories without being asked
 
 
@@ -108,6 +110,18 @@ def _kind(tables: Sequence[RawTable], parts: Sequence[Any], name: str, distinct:
             f"{str(cells[at])!r} if that means that there is no value, --category {name!r} to read the column as "
             f"categories, or --drop {name!r}.{table.hint}"
         )
+    signed = sum(int(pc.sum(pc.fill_null(pc.match_substring_regex(part, _SIGNED), False)).as_py()) for part in parts)
+    if signed == present:
+        raise ValueError(
+            f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
+            f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.{table.hint}"
+        )
+    if distinct > _FEW and distinct > present / 2:
+        raise ValueError(
+            f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
+            f"{str(cells[at])!r}: as categories they would hardly repeat. Say --category {name!r} if they are, --drop "
+            f"{name!r} if they are names or numbers of rows, --text {name!r} if texts.{table.hint}"
+        )
     if distinct > _MOST:
         raise ValueError(
             f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
@@ -125,8 +139,8 @@ def _check_origin(tables: Sequence[RawTable], parts: Sequence[Any], name: str, h
     (first,), (other,) = values
     raise ValueError(
         f"{tables[0].where}: column {name!r} is {first!r} in all rows, and {other!r} in all of {tables[1].where}: it "
-        f"says which file a row is from, and nothing else would be learned. If it is the label, say --label {name!r}; "
-        f"else --drop {name!r}, or --category {name!r} to keep it"
+        f"says which file a row is from, and nothing else would be learned. Say --drop {name!r}, also if it is the "
+        f"label, or --category {name!r} to keep it"
     )
 
 

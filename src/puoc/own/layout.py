@@ -28,6 +28,7 @@ _BEGINNINGS = (
     (b"\x80\x04", "a pickle", "write the table as CSV or Parquet; puoc reads no pickle"),
 )
 _EMPTY_LINES = re.compile(r"([ \t]*(\r\n|\r|\n))*")
+_EXCEL = re.compile(r"\"?sep=(?P<separator>.)\"?$", re.IGNORECASE)
 _COMMA = re.compile(r"[+-]?\d*,\d+")
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -67,6 +68,11 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
         raise ValueError(f"{path}: the file is empty; expected a line of column names and a line for each row")
     if first.lstrip().lower().startswith(("<!doctype", "<html", "<?xml")):
         raise ValueError(f"{path}: a web page or XML in place of a table; its first line is {shown(first)}")
+    if told := _EXCEL.match(first):
+        raise ValueError(
+            f"{path}: the first line {shown(first)} is a word to a spreadsheet, no names of columns; delete that "
+            f"line, and say --separator {told['separator']!r} if a doubt is left"
+        )
     separator = how.separator or _separator(path, text, first)
     rows = _parsed(text, separator)
     columns = tuple(map(plain_name, rows[0]))

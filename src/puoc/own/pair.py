@@ -53,6 +53,12 @@ class Pair:
     profile: tuple[Column, ...] = ()  # of a table's columns
     notes: tuple[str, ...] = field(default=())
 
+    def column_notes(self) -> list[str]:
+        """Columns that are not used, and what is to be doubted of those that are."""
+        left_out = getattr(self.preparing, "left_out", {})
+        doubts = [f"column {c.name!r}: {c.note}" for c in self.profile if c.note and c.read_as != "left out"]
+        return [*(f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()), *doubts]
+
     @property
     def X_p(self) -> Array:  # noqa: N802
         """(n_p, *shape) labelled positives as stored: of pictures not yet divided by ``preparing.scale``."""

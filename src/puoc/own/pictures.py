@@ -103,8 +103,8 @@ class PicturePreparing(Record):
             if not self.resized:
                 got, expected = f"{picture.width}x{picture.height}", f"{self.width}x{self.height}"
                 raise ValueError(
-                    f"{path}: the picture has {got} pixels, {expected} expected as the others; say --pixels N to bring "
-                    "all to N x N"
+                    f"{path}: the picture has {got} pixels, {expected} expected as the others; mend it, or learn "
+                    "with --pixels N, which brings all to N x N"
                 )
             picture = _resized(picture, self.width, self.height)
         found = np.asarray(picture.convert("L" if self.channels == 1 else "RGB"), dtype=np.uint8)
@@ -119,7 +119,7 @@ def list_pictures(path: Path) -> RawPictures:
     ValueError : no folder, no picture in it, or a link to a folder in it.
     """
     if not path.is_dir():
-        raise ValueError(f"{path}: no folder; expected one with pictures, or another --kind")
+        raise ValueError(f"{path}: no folder; expected one with pictures (of the kind images)")
     for linked in linked_folders(path):
         raise ValueError(
             f"{linked}: a link to a folder, whose pictures would be left out; expected a folder in its place, in which "

@@ -54,7 +54,14 @@ class NumberColumn(Record):
         absent = np.isnan(x)
         x = np.where(absent, self.fill, x)
         # as scikit-learn computes them, to the last bit
-        x = x * self.times - self.minus if self.scaling == "minmax" else (x - self.minus) / self.times
+        with np.errstate(over="ignore"):
+            x = x * self.times - self.minus if self.scaling == "minmax" else (x - self.minus) / self.times
+        large = np.flatnonzero(~(np.abs(x) <= np.finfo(np.float32).max))
+        if len(large):
+            raise ValueError(
+                f"{table.where}, row {table.row(int(large[0]))}: column {self.name!r} holds a number too large for "
+                "single precision; expected numbers of the size of those that the model was trained on"
+            )
         parts = [x, absent.astype(np.float64)] if self.indicator else [x]
         return Block(np.stack(parts, axis=1), {self.name: int(absent.sum())}, {})
 

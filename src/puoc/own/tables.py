@@ -106,7 +106,8 @@ def stream_table(
     """
     path, how = Path(path), how or How()
     if path.is_dir():
-        raise ValueError(f"{path}: a folder; expected a file (CSV, TSV or Parquet), or --kind images")
+        advice = "folders are for pictures (of the kind images)"
+        raise ValueError(f"{path}: a folder; expected a file (CSV, TSV or Parquet); {advice}")
     try:
         with path.open("rb") as file:
             start = file.read(4)

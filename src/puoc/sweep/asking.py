@@ -15,7 +15,7 @@ from puoc.yamlfile import AskedWrongly, YamlFile
 if TYPE_CHECKING:
     from puoc.spaces import Part
 
-HOLDOUT = 0.2  # share of P and U withheld where a table lends its question, which has none
+HOLDOUT = 0.2  # share of P and U withheld where a table lends its question and has none
 FEWEST_EPOCHS = 9  # of the longest configuration, for successive halving
 
 Search = Literal["grid", "tpe"]
@@ -115,7 +115,8 @@ def _section(data: dict[str, Any], asking: Asking) -> dict[str, Any]:
         what = "two tables have it" if of_scenario else "expected a table or the scenario of one"
         raise AskedWrongly([f"--scenario: got {asking.scenario}; {what}; tables: {scenarios}"])
     leave = ("methods", "configs", "title", "published")
-    return {key: value for key, value in tables[found].items() if key not in leave} | {"holdout": HOLDOUT}
+    # a table of own data may withhold rows itself
+    return {"holdout": HOLDOUT} | {key: value for key, value in tables[found].items() if key not in leave}
 
 
 def _method(data: dict[str, Any], entry: str) -> str:

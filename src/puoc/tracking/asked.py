@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Literal, NamedTuple
 
+from puoc.digests import scoring_digest
 from puoc.records import content_id
 from puoc.rows import read_rows
 from puoc.tracking.store import TrackingError
@@ -151,16 +152,18 @@ def trials(rows: Iterable[Row]) -> dict[Key, Trial]:
     Tables that ask the same trial may have been written before and after it was tried again: the later answer stands.
     """
     found: dict[Key, Trial] = {}
+    scoring = scoring_digest()
     for row in rows:
         trial = found.setdefault((experiment_of(row), row["trial_id"]), Trial(row))
         trial.places[cell_id(row)] = place_of(row)
-        if _recency(row) > _recency(trial.row):
+        if _recency(row, scoring) > _recency(trial.row, scoring):
             trial.row = row
     return found
 
 
-def _recency(row: Row) -> tuple[bool, int]:
-    return row["status"] != "failed", row["attempts"] or 0
+def _recency(row: Row, scoring: str) -> tuple[bool, bool, int]:
+    """By the scoring code of now first: what it could not score has no number of it either."""
+    return row.get("scoring_digest") == scoring, row["status"] != "failed", row["attempts"] or 0
 
 
 def first_place(places: dict[str, Place]) -> tuple[str, Place]:
