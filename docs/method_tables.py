@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -67,6 +68,23 @@ _ORDER += ("dedpul", "nnpu_dedpul", "nnpu_true_alpha", "nnpu_sigmoid", "upu", "n
 
 def _place(entry: str) -> int:
     return _ORDER.index(entry)
+
+
+def enlarged() -> list[list[str]]:
+    """What stands on frozen features, by the size of the images that the extractor sees."""
+    rows = pd.read_parquet(EVIDENCE / "enlarged.parquet")
+    rows["pos"] = rows["pos"].map(lambda classes: str(classes).strip("[]"))
+    lines = [["positive class", "method", "images", "sigma", "epochs", "seeds", "held-out AUC", "training-pool AUC"]]
+    for (pos, method, entry), part in rows.sort_values("pos", kind="stable").groupby(
+        ["pos", "method", "entry"], sort=False
+    ):
+        side = (part["encoder"].iloc[0].split()[3:] or ["32"])[0]  # behind name, network and weights
+        name = f"`{method}`" + (", true alpha" if str(entry).endswith("true_alpha") else "")
+        params = json.loads(part["params"].iloc[0])
+        given = [f"{params[key]:g}" if key in params else "" for key in ("sigma", "epochs")]
+        aucs = [_spread(part[column]) for column in ("auc", "auc_train_pool")]
+        lines.append([str(pos), name, f"{side} x {side}", *given, str(len(part)), *aucs])
+    return lines
 
 
 def last_epoch() -> list[list[str]]:
