@@ -169,7 +169,8 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
                 if ledger.is_final(fit_id):  # scored meanwhile, maybe: that must not change the file
                     due[fit_id] = max(number, due.get(fit_id, 0))
             found[f"{part}/{name}"] = {fit_id: number for fit_id, number in sorted(due.items()) if number}
-    (root / "results" / "tune" / "val").mkdir(parents=True, exist_ok=True)  # select depends on it, even when empty
+    for below in ("tune/val", "sweeps"):  # stages depend on them, even when empty
+        (root / "results" / below).mkdir(parents=True, exist_ok=True)
     folder = root / "work" / "pending"
     for key, value in found.items():
         write_json(folder / f"{key}.json", value)

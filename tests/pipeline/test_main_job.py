@@ -305,3 +305,17 @@ def test_switching_to_another_profile_and_back_computes_nothing_anew(finished_co
     project.repro_passes()
     assert project.records() == before
     assert project.answers() == answers
+
+
+@pytest.mark.slow
+def test_a_sweep_of_ones_own_space_is_shown_by_the_next_dvc_repro(finished_copy: New) -> None:
+    project = finished_copy()
+    words = ("sweep", "--method", "pu_svm", "--scenario", "one_vs_all", "--space", "tiny")
+    process = project.start("puoc", *words)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    assert (project.root / "results" / "sweeps" / "val" / "pu_svm-one_vs_all-tiny-grid.parquet").exists()
+    assert "pu_svm-one_vs_all-tiny-grid" not in page(project)
+    assert stages(project.repro_passes()) == ["compare", "report"]
+    assert "pu_svm-one_vs_all-tiny-grid" in page(project)
+    assert stages(project.repro_passes()) == []
