@@ -159,8 +159,9 @@ def compare() -> None:
     with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
+        from puoc.pipeline import asked_trials
 
-        write_comparison(ROOT)
+        write_comparison(ROOT, asked_trials(ROOT))
     say("results/compare written")
 
 
@@ -172,12 +173,13 @@ def report(
     with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
-        from puoc.pipeline import comparison_is_old
+        from puoc.pipeline import asked_trials, comparison_is_old
         from puoc.report import build
 
+        asked = asked_trials(ROOT)
         if comparison_is_old(ROOT):
-            write_comparison(ROOT)
-        page = build(ROOT)
+            write_comparison(ROOT, asked)
+        page = build(ROOT, asked)
     if tracked:
         _bring_into_line()
     say(f"report: {page}")
@@ -218,6 +220,11 @@ def status() -> None:
         say(f"{counted(stands.unrecorded, 'row')} of results/ not in ledger/; dvc repro --force computes them again")
     if stands.unplanned:
         say(f"not planned, but in MLflow and the report: {', '.join(stands.unplanned)} (sweeps)")
+    for row in stands.failed_unplanned:
+        place = f"{row['table']}, {row['params']}, {row['cell']}, seed {row['seed']}"
+        say(f"failed in a sweep ({counted(row['attempts'], 'attempt')}): {place}: {row['reason']}  [{row['fit_id']}]")
+    if stands.failed_unplanned:
+        say("the same puoc sweep tries a fit once more, then it is quarantined; puoc retry lifts that")
     if stands.failed:
         say("the next dvc repro tries a fit once more, then it is quarantined; puoc retry lifts that")
         raise typer.Exit(FAILED_ROWS)
@@ -232,14 +239,15 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
         from puoc.pipeline import allow_retry, standing
 
         ledger = Ledger(ROOT / "ledger")
-        failed = {row["fit_id"] for row in standing(ROOT).failed}
+        stands = standing(ROOT)
+        failed = {row["fit_id"] for row in (*stands.failed, *stands.failed_unplanned)}
         chosen = sorted(failed) if fits == ["all"] else fits
         strange = [fit for fit in chosen if fit not in failed]
         if strange:
             raise ValueError(f"no failed fit {', '.join(strange)}; failed: {', '.join(sorted(failed)) or 'none'}")
         for fit in chosen:
             allow_retry(ledger, fit)
-    say(f"{counted(len(chosen), 'fit')} will be tried once more by the next dvc repro")
+    say(f"{counted(len(chosen), 'fit')} will be tried once more by the next dvc repro, or puoc sweep where that asked")
 
 
 @app.command()

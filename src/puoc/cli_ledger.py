@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.console import FAILED_ROWS, asked_wrongly, say
+from puoc.console import FAILED_ROWS, asked_wrongly, say, storage_refused
+from puoc.wording import counted
 
 if TYPE_CHECKING:
     from puoc.ledger import Ledger
@@ -18,7 +19,7 @@ app = typer.Typer(help="Count, verify, export, import and tidy the ledger.", no_
 @app.command("count")
 def ledger_count() -> None:
     """How many fits there are, by state."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         from puoc import archive
 
         counts = archive.count(_ledger())
@@ -28,12 +29,13 @@ def ledger_count() -> None:
 @app.command("verify")
 def ledger_verify() -> None:
     """Check every record, model and score file; exit code 3 when one is not what it should be."""
-    from puoc import archive
+    with asked_wrongly(), storage_refused():
+        from puoc import archive
 
-    faults = archive.verify(_ledger())
+        faults = archive.verify(_ledger())
     for fault in faults:
         say(fault)
-    say(f"{len(faults)} faults")
+    say(counted(len(faults), "fault"))
     if faults:
         raise typer.Exit(FAILED_ROWS)
 
@@ -41,7 +43,7 @@ def ledger_verify() -> None:
 @app.command("export")
 def ledger_export(path: Annotated[Path, typer.Argument(help="The parquet file to write.")]) -> None:
     """Write every record with its scores to one parquet file (models are not in it)."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         from puoc import archive
 
         archive.export(_ledger(), path)
@@ -51,21 +53,21 @@ def ledger_export(path: Annotated[Path, typer.Argument(help="The parquet file to
 @app.command("import")
 def ledger_import(path: Annotated[Path, typer.Argument(help="A file written by puoc ledger export.")]) -> None:
     """Add the records of an exported file; what the ledger has stays as it is."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         from puoc import archive
 
         new, known = archive.import_(_ledger(), path)
-    say(f"{new} records added, {known} known already")
+    say(f"{counted(new, 'record')} added, {known} known already")
 
 
 @app.command("compact")
 def ledger_compact() -> None:
     """Remove what no record refers to: temporary files, orphaned models and scores, dead claims."""
-    with asked_wrongly():
+    with asked_wrongly(), storage_refused():
         from puoc import archive
 
         removed = archive.compact(_ledger())
-    say(f"{removed} files removed")
+    say(f"{counted(removed, 'file')} removed")
 
 
 def _ledger() -> Ledger:

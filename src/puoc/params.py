@@ -194,7 +194,7 @@ class _Reader(Entries, OwnSection):
         for part, value, table in (("scenario", scenario, SCENARIOS), ("dataset", dataset, DATASETS)):
             if value is None:
                 self._fault((*key, part), f"the key is missing; expected one of {listed(sorted(table))}")
-            elif part == "dataset" and value in self.unread:
+            elif part == "dataset" and isinstance(value, str) and value in self.unread:
                 continue  # its own fault is told
             elif not isinstance(value, str) or value not in table:
                 self._fault(

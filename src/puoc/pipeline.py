@@ -89,6 +89,12 @@ def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[A
     return plan, list(bind(plan, read_json(path)))
 
 
+def asked_trials(root: Path) -> dict[str, frozenset[str]]:
+    """Ids of the trials that each table asks; without a table whose configurations have not been selected."""
+    tables = [name for name in names(root, "tables") if _configs(root, "tables", name).exists()]
+    return {name: frozenset(one.trial.id for one in questions(root, "tables", name)[1]) for name in tables}
+
+
 def _configs(root: Path, part: Part, name: str) -> Path:
     """The file with a plan's configurations; a sweep's own plan has them."""
     plan = root / "work" / "plan" / part / f"{name}.json"
@@ -146,29 +152,29 @@ def result_path(root: Path, part: Part, name: str) -> Path:
     return root / "results" / (f"tables/{name}.parquet" if part == "tables" else f"tune/val/{name}.parquet")
 
 
-def pending(root: Path) -> dict[str, dict[str, int]]:
+def pending(root: Path) -> dict[str, dict[str, int | str]]:
     """Write which failed fits are due for another attempt, for DVC to see; stages depend on the file of their table.
 
     A file names the number of the attempt beyond the first. It changes when an attempt falls due and not when it is
     made, so the next ``dvc repro`` retries what is due and the one after that runs nothing. Of a fit that has its
-    record and could not be scored, the attempts are not counted: it is due once, and once more for each leave.
+    record and could not be scored, the attempts are not counted: by each scoring code it is due once, and once more
+    for each leave.
     """
     ledger = Ledger(root / "ledger")
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, dict[str, int | str]] = {}
     parts: tuple[Part, ...] = ("tables", "tune")
     for part in parts:
         for name in names(root, part):
             path = result_path(root, part, name)
             rows = read_rows(path) if path.exists() else []
             again = {r["fit_id"] for r in rows if r["status"] == "failed" or r["attempts"] > 1}
-            due = {fit_id: ledger.retries(fit_id) for fit_id in again}
-            for fit_id in {r["fit_id"] for r in rows if r["status"] == "failed"}:
-                if ledger.is_final(fit_id):
-                    due[fit_id] += 1 + ledger.leaves(fit_id)
-            for fit_id, number in _said_before(root, part, name).items():
-                if ledger.is_final(fit_id):  # scored meanwhile, maybe: that must not change the file
-                    due[fit_id] = max(number, due.get(fit_id, 0))
-            found[f"{part}/{name}"] = {fit_id: number for fit_id, number in sorted(due.items()) if number}
+            due: dict[str, int | str] = {fit_id: ledger.retries(fit_id) for fit_id in again}
+            # scored meanwhile, maybe: that must not change the file
+            due |= {fit_id: said for fit_id, said in _said_before(root, part, name).items() if isinstance(said, str)}
+            for r in rows:
+                if r["status"] == "failed" and ledger.is_final(r["fit_id"]):
+                    due[r["fit_id"]] = f"scoring {r['scoring_digest']}, {1 + ledger.leaves(r['fit_id'])}"
+            found[f"{part}/{name}"] = {fit_id: said for fit_id, said in sorted(due.items()) if said}
     for below in ("tune/val", "sweeps"):  # stages depend on them, even when empty
         (root / "results" / below).mkdir(parents=True, exist_ok=True)
     folder = root / "work" / "pending"
@@ -180,9 +186,9 @@ def pending(root: Path) -> dict[str, dict[str, int]]:
     return found
 
 
-def _said_before(root: Path, part: Part, name: str) -> dict[str, int]:
+def _said_before(root: Path, part: Part, name: str) -> dict[str, int | str]:
     path = root / "work" / "pending" / part / f"{name}.json"
-    said: dict[str, int] = read_json(path) if path.exists() else {}
+    said: dict[str, int | str] = read_json(path) if path.exists() else {}
     return said
 
 
@@ -215,8 +221,10 @@ def comparison_is_old(root: Path) -> bool:
     if not all(path.is_file() for path in paths):  # also after an upgrade that compares more
         return True
     compared = [path.stat().st_mtime_ns for path in paths]
-    folders = ("work/plan/tables", "work/plan/tune", "results/tables", "results/tune", "results/sweeps")
-    sources = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
+    parts = ("work/plan/tables", "work/plan/tune", "work/configs", "results/tables", "results/tune", "results/sweeps")
+    folders = [root / part for part in parts if (root / part).is_dir()]
+    # the folders too: what was taken out has left its time there
+    sources = [root / "results", *folders, *(path for folder in folders for path in folder.rglob("*"))]
     return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
 
 
@@ -229,13 +237,18 @@ class Standing(NamedTuple):
     stale: int  # scored by other code than the plan's: the next run scores them again
     not_run: list[str]  # tables and sweeps without any results
     unplanned: list[str]  # sweeps with results that no section tune plans
+    failed_unplanned: list[Row]  # their failed rows: asked again by the same puoc sweep alone
 
 
 def standing(root: Path) -> Standing:
     """Compare every question of the plan with the ledger and the results."""
     from puoc.analysis.sweeps import unplanned
 
-    ledger, found = Ledger(root / "ledger"), Standing([], [], 0, 0, [], list(unplanned(root)))
+    ledger, found = Ledger(root / "ledger"), Standing([], [], 0, 0, [], [], [])
+    for name, (path, _) in unplanned(root).items():
+        found.unplanned.append(name)
+        failed = [row | {"table": name} for row in read_rows(path) if row["status"] == "failed"]
+        found.failed_unplanned.extend(row for row in failed if not ledger.is_final(row["fit_id"]))
     unrecorded = stale = 0
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]

@@ -178,12 +178,18 @@ def write_rows(path: Path, rows: Sequence[Row], columns: Iterable[str] = COLUMNS
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Rows of a parquet file written by ``write_rows``."""
+    """Rows of a parquet file written by ``write_rows``. Raises ValueError with its name where it is damaged."""
     import pyarrow.parquet as pq
+    from pyarrow import ArrowInvalid
 
     # not pq.read_table, which loads pyarrow.dataset and with it pandas: half a second in every stage
-    with pq.ParquetFile(path) as file:
-        return file.read().to_pylist()  # type: ignore[no-any-return]
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.read().to_pylist()  # type: ignore[no-any-return]
+    except ArrowInvalid as error:
+        raise ValueError(
+            f"{path}: damaged ({error}); delete it, and dvc repro writes it again from the ledger"
+        ) from error
 
 
 def _arrow(name: str) -> Any:

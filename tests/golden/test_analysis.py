@@ -97,6 +97,18 @@ def test_a_table_that_was_not_run_has_every_cell_and_no_number() -> None:
     assert tests["p"].isna().all()
 
 
+def test_the_smallest_p_of_a_family_is_one_that_can_be_reached_where_pairs_differ_in_number() -> None:
+    asked = plan(seeds=8)
+    oc, better = [0.5] * 8, [0.51, 0.52, 0.53, 0.54, 0.55, 0.56, 0.57, 0.58]
+    fewer = [*better[:6], None, None]
+    values = {("oc_svm", "a"): oc, ("oc_svm", "b"): oc, ("pu_svm", "a"): better, ("pu_svm", "b"): fewer}
+    tests = twin_tests(asked, rows(asked, values))
+    for cell, floor in (("a", 2 * 2 / 2**8), ("b", 2 / 2**6)):
+        found = at(tests, cell)
+        assert found["p_adjusted"] == found["min_p_adjusted"] == floor
+    assert (tests["p_adjusted"] >= tests["min_p_adjusted"]).all()
+
+
 def test_twin_tests_by_hand() -> None:
     asked = plan(seeds=5)
     oc, better = [0.5, 0.5, 0.5, 0.5, 0.5], [0.51, 0.52, 0.53, 0.54, 0.55]

@@ -202,3 +202,29 @@ def test_the_best_of_several_is_not_favoured_by_the_seeds_that_judge_it() -> Non
     assert fails <= 18  # 2.5 % expected at most; the best by its mean failed in 12 %
     better = {(name, "c"): dict(enumerate(gen.normal(0.9 if name == "d" else 0.8, 0.02, 12))) for name in "abcdefg"}
     assert status_of(part, Evidence({"t": Source(better)}, exact=False)) == "fails"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, "holds"),
+        ({"a": 0.9, "c": 0.7, "d": 0.6}, "holds"),  # whatever b is
+        ({"a": 0.9, "b": 0.8, "c": 0.7}, "not_run"),  # d may be above all
+        ({"a": 0.6, "b": 0.7, "c": 0.8, "d": 0.9}, "fails"),
+        ({"a": 0.6, "b": 0.7, "d": 0.9}, "fails"),  # whatever c is
+        ({"b": 0.7, "c": 0.8, "d": 0.9}, "not_run"),  # a may be above all
+        ({"a": 0.9, "b": 0.8}, "not_run"),
+    ],
+)
+def test_a_rival_that_was_not_run_may_be_above_or_below_any_other(values: dict[str, float], expected: str) -> None:
+    gen = np.random.default_rng(0)
+    part = Part("above", "t", ("a", "b"), ("c", "d"), ("x",), float("nan"), float("nan"))
+    sources = {(name, "x"): dict(enumerate(gen.normal(mean, 0.001, 8))) for name, mean in values.items()}
+    assert status_of(part, Evidence({"t": Source(sources)}, exact=False)) == expected
+
+
+@pytest.mark.parametrize("rule", ["near", "within", "rises", "falls"])
+def test_the_best_of_several_is_not_known_while_one_was_not_run(rule: str) -> None:
+    part = Part(rule, "t", ("a", "b"), (), ("x", "y"), 0.0, 1.0)
+    sources = {("a", column): dict(enumerate([0.5, 0.51, 0.52, 0.53])) for column in "xy"}
+    assert status_of(part, Evidence({"t": Source(sources)}, exact=False)) == "not_run"

@@ -76,6 +76,10 @@ WRONG = {
         ("workers: auto", "worker: auto"),
         ["compute.worker: unknown key (did you mean 'workers'?)"],
     ),
+    "a list of datasets": (
+        ("    dataset: digits\n", "    dataset: [digits]\n"),
+        ["tables.one_vs_all.dataset: got ['digits']", "expected one of"],
+    ),
     "a leading zero": (("seeds: 2", "seeds: 012"), ["tables.one_vs_all.seeds: got 012", "leading zero", "write 12"]),
     "no as a method": (
         ("  nnpu:\n    prior", "  nnpu:\n    method: no\n    prior"),

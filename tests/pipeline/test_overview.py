@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from planned import Data, Planned
 from typer.testing import CliRunner
@@ -121,3 +122,46 @@ def test_the_command_says_what_is_asked_and_writes_nothing_when_it_only_checks(r
     assert "2 tables, 0 sweeps, no fault" in said
     assert "30 trials by 15 fits" in said
     assert contents() == before
+
+
+@pytest.mark.parametrize(
+    "change", [("n_pos_lab: 20", "n_pos_lab: 21"), ("nu: 0.5", "nu: 0.4"), ("dataset: digits", "dataset: mnist5k")]
+)
+def test_rows_that_answer_an_earlier_question_are_not_shown_for_the_present_one(
+    root: Path, change: tuple[str, str]
+) -> None:
+    def shown(entry: str) -> tuple[set[str], str]:
+        puoc("report", "--no-track")
+        summary = pd.read_parquet(root / "results" / "compare" / "summary.parquet")
+        states = summary[(summary["table"] == "first") & (summary["entry"] == entry)]["state"]
+        return set(states), (root / "reports" / "index.html").read_text()
+
+    answer(root, "tables", "first")
+    before = shown("oc_svm")
+    assert before[0] == {"ok"}
+    assert "an earlier question" not in before[1]
+    PLANNED.plan(root, change)
+    states, page = shown("oc_svm")
+    assert states == {"not run"}
+    n = 10 if "nu" in change[0] else 20
+    assert f"{n} rows in results/ answer an earlier question and are not shown" in page
+    assert shown("pu_svm")[0] == ({"ok"} if "nu" in change[0] else {"not run"})
+    PLANNED.plan(root)
+    assert shown("oc_svm")[0] == {"ok"}
+
+
+def test_a_comparison_is_old_once_a_choice_is_made_or_results_are_taken_out(root: Path) -> None:
+    answer(root, "tables", "first")
+    extra = root / "results" / "sweeps" / "val"
+    extra.mkdir(parents=True)
+    for changed in (
+        lambda: (root / "work" / "configs" / "selected").mkdir(),
+        lambda: (root / "work" / "configs" / "selected" / "first.json").write_text("{}"),
+        lambda: (root / "work" / "plan" / "tables" / "second.json").unlink(),
+        extra.rmdir,
+        extra.parent.rmdir,
+    ):
+        puoc("report", "--no-track")
+        assert not comparison_is_old(root)
+        changed()
+        assert comparison_is_old(root)

@@ -13,12 +13,15 @@ from typer.testing import CliRunner
 from puoc import archive
 from puoc.bind import bind
 from puoc.cli import app
-from puoc.ledger import Ledger
+from puoc.ledger import MAX_ATTEMPTS, Ledger
 from puoc.pipeline import answer, questions, result_path, standing
+from puoc.records import FitResult
 from puoc.rows import Row, read_rows
 from puoc.scoring import auc
 from puoc.sweep.answering import value
 from puoc.sweep.asking import Asking, ask
+from puoc.sweep.results import failed_rows
+from puoc.sweep.results import write as write_results
 from puoc.sweep.search import known
 from puoc.tracking.asked import answered, read_asked, trials
 
@@ -239,3 +242,27 @@ def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path
     answer(root, "tables", "first")
     assert {row["status"] for row in rows(root)} == {"ok"}
     assert dues() == again  # and nothing runs for nothing
+    monkeypatch.setattr("puoc.plan.scoring_digest", lambda: OTHER[::-1])
+    PLANNED.plan(root)
+    monkeypatch.setattr("puoc.executors.job.auc", fails)
+    answer(root, "tables", "first")
+    assert dues() != again  # by other code it is due anew
+
+
+def test_failed_fits_of_a_sweep_that_no_section_plans_are_named_and_can_be_tried_again(root: Path) -> None:
+    asked = ask(root, Asking(entry="oc_svm", scenario="first", space="grid"))
+    ledger = Ledger(root / "ledger")
+    fit = next(iter(bind(asked.plan))).trial.fit
+    for attempt in range(MAX_ATTEMPTS):
+        ledger.put(FitResult(fit=fit, status="failed", reason="RuntimeError: no such luck", session=str(attempt)))
+    [line, *_] = failed_rows(write_results(root, asked))
+    assert line.endswith(f"[{fit.id}]")
+    stands = standing(root)
+    assert not stands.failed
+    assert {row["fit_id"] for row in stands.failed_unplanned} == {fit.id}
+    assert fit.id in CliRunner().invoke(app, ["status"]).output
+    for given in ("all", fit.id):
+        assert not ledger.may_try(fit.id)
+        assert CliRunner().invoke(app, ["retry", given]).exit_code == 0
+        assert ledger.may_try(fit.id)
+        ledger.put(FitResult(fit=fit, status="failed", reason="RuntimeError: none again", session=given))

@@ -17,8 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from safetensors.numpy import save
+from typer.testing import CliRunner
 
 from puoc import archive
+from puoc.cli import app
 from puoc.files import create, read_json, write_bytes
 from puoc.ledger import Ledger, Scored
 from puoc.records import Fit, FitResult, Prior, Sample, TestSet, Trial, TrialResult, content_id
@@ -533,3 +535,14 @@ def test_scores_that_are_used_again_are_young_again(ledger):
     os.utime(kept, (OLD, OLD))
     ledger.put(ok(fit()), [scored(fit())])
     assert kept.stat().st_mtime > OLD + 80000
+
+
+@pytest.mark.parametrize("words", [("export", "folder"), ("export", "nowhere/x/y.parquet"), ("import", "folder")])
+def test_a_place_that_cannot_be_used_is_told_in_words(words, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "nowhere").write_text("a file")
+    done = CliRunner().invoke(app, ["ledger", *words])
+    assert isinstance(done.exception, SystemExit)
+    assert done.exit_code in (1, 2)
+    assert words[1].split("/")[0] in done.output

@@ -141,3 +141,8 @@ def test_differences_that_agree_to_ten_digits_are_equal() -> None:
 def test_what_is_no_row_of_numbers_is_refused_in_words(values: list[object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         signed_rank_test(values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [1, 5, 24, 25, 26, 40])
+def test_the_smallest_p_is_that_of_pairs_with_one_sign(n: int) -> None:
+    assert smallest_p(n) == signed_rank_test(np.arange(1, n + 1)).p

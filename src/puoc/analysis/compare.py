@@ -15,7 +15,7 @@ from puoc.analysis.plans import planned_tables, planned_tuning
 from puoc.analysis.protocol import PROTOCOL, protocol_table
 from puoc.analysis.ranks import RANKS, rank_table
 from puoc.analysis.reservations import reservations
-from puoc.analysis.results import read_results
+from puoc.analysis.results import Trials, read_results
 from puoc.analysis.significance import SIGNIFICANCE, twin_tests
 from puoc.analysis.summary import SUMMARY, summarise
 from puoc.analysis.sweeps import SURFACE, SWEEPS, sweeps
@@ -41,10 +41,14 @@ FAILURES = {
 }
 
 
-def compare(root: Path | str) -> None:
+def compare(root: Path | str, asked: Trials | None = None) -> None:
     """Write each table of the comparison (summary, significance, verdicts, ...) as parquet under ``results/compare``.
 
     Equal results give equal bytes. A planned table that was not run is in every table, as *not run*.
+
+    Parameters
+    ----------
+    asked : see ``read_results``.
 
     Raises
     ------
@@ -53,7 +57,7 @@ def compare(root: Path | str) -> None:
     """
     root = Path(root)
     plans = planned_tables(root)
-    results = [(plan, read_results(root, plan)) for plan in plans]
+    results = [(plan, read_results(root, plan, asked)) for plan in plans]
     failures = [row for plan, rows in results if rows is not None for row in _failures(rows, f"tables/{plan.table}")]
     for tune in planned_tuning(root):
         path = root / "results" / "tune" / "val" / f"{tune}.parquet"

@@ -182,6 +182,8 @@ def _quantity(part: Part, evidence: Evidence) -> NDArray[np.float64]:
     for group in filter(None, (part.first, part.second)):
         reduce = _slope if part.rule in _SLOPES else np.mean
         found = [evidence.values(part.published, name, part.columns) for name in group]
+        if not all(found):  # the one that was not run may have been the best
+            return np.array([])
         by_method = [{seed: float(reduce(values)) for seed, values in one.items()} for one in found]
         sides.append(max(by_method, key=lambda one: float(np.mean(list(one.values()))) if one else -1.0))
     if len(sides) == 1:
@@ -193,12 +195,13 @@ def _above(part: Part, evidence: Evidence) -> str:
     """Pair by pair: the best of several by their means would be favoured by the very seeds that judge it.
 
     Holds if one of the first is above each of the second, fails if one of the second is above each of the first; the
-    choice of that one is paid for by the level of the intervals.
+    choice of that one is paid for by the level of the intervals. One that was not run may be above or below any other.
     """
-    sides = []
+    sides, whole = [], []
     for group in (part.first, part.second):
         found = [evidence.values(part.published, name, part.columns) for name in group]
         sides.append([{seed: float(values.mean()) for seed, values in one.items()} for one in found if one])
+        whole.append(all(found))
     first, second = sides
     if not first or not second:
         return "not_run"
@@ -214,9 +217,10 @@ def _above(part: Part, evidence: Evidence) -> str:
     lows = {pair: _interval(values, len(first))[0] for pair, values in pairs.items()}
     highs = {pair: _interval(values, len(second))[1] for pair, values in pairs.items()}
     if any(all(lows[a, b] > 0 for b in range(len(second))) for a in range(len(first))):
-        return "holds"
-    fails = any(all(highs[a, b] < 0 for a in range(len(first))) for b in range(len(second)))
-    return "fails" if fails else "undecided"
+        return "holds" if whole[1] else "not_run"
+    if any(all(highs[a, b] < 0 for a in range(len(first))) for b in range(len(second))):
+        return "fails" if whole[0] else "not_run"
+    return "undecided" if all(whole) else "not_run"
 
 
 def _slope(values: NDArray[np.float64]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,33 @@ _NEEDED = [*_KEY, "status", "reason", "attempts", "auc", "auc_train_pool", "fit_
 _NEEDED += ["device", "torch_version", "numerics"]
 _AUCS = ("auc", "auc_train_pool")
 
+Trials = Mapping[str, frozenset[str]]  # ids by table
 
-def read_results(root: Path, plan: TablePlan) -> pd.DataFrame | None:
-    """The recorded rows of one table, None where it was not run; see ``planned_rows``."""
+
+def read_results(root: Path, plan: TablePlan, asked: Trials | None = None) -> pd.DataFrame | None:
+    """The recorded rows of one table, None where it was not run; see ``planned_rows``.
+
+    Parameters
+    ----------
+    asked : of each table the trials that the plan asks. Rows of others answer an earlier question, on another dataset
+        maybe, and are left out. Of a table that it lacks, and without it, all rows are taken.
+    """
     path = root / "results" / "tables" / f"{plan.table}.parquet"
-    return planned_rows(pd.read_parquet(path), plan, str(path)) if path.is_file() else None
+    if not path.is_file():
+        return None
+    rows = planned_rows(pd.read_parquet(path), plan, str(path))
+    if asked is None or plan.table not in asked or rows.empty:
+        return rows
+    present = rows[rows["trial_id"].isin(asked[plan.table])].reset_index(drop=True)
+    return None if present.empty else present
+
+
+def earlier_rows(root: Path, plan: TablePlan, asked: Trials) -> int:
+    """How many rows of a table answer an earlier question than the plan's."""
+    rows = read_results(root, plan)
+    if rows is None or plan.table not in asked:
+        return 0
+    return int((~rows["trial_id"].isin(asked[plan.table])).sum())
 
 
 def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFrame:

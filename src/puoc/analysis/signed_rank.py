@@ -80,8 +80,8 @@ def shift_with_interval(differences: ArrayLike, level: float = 0.95) -> tuple[fl
 
 
 def smallest_p(n: int) -> float:
-    """The smallest two-sided p that n pairs can give: all signs equal, 2^(1-n)."""
-    return min(1.0, 2.0 ** (1 - n))
+    """The smallest two-sided p that n pairs can give, all signs equal: 2^(1-n), or that of the approximation beyond."""
+    return signed_rank_test(np.arange(1, n + 1)).p if n > EXACT_UP_TO else min(1.0, 2.0 ** (1 - n))
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

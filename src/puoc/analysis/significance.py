@@ -179,10 +179,10 @@ def _adjust(family: list[dict[str, Any]]) -> None:
     if not counted:
         return
     adjusted = holm([test.get("p", 1.0) for test in counted])
-    for test, p_adjusted in zip(counted, adjusted, strict=True):
+    floors = holm([test.get("min_p", 1.0) for test in counted])  # tests with fewer pairs stand behind those with more
+    for test, p_adjusted, floor in zip(counted, adjusted, floors, strict=True):
         if "p" in test:
-            test["p_adjusted"] = float(p_adjusted)
-            test["min_p_adjusted"] = min(1.0, len(counted) * test["min_p"])
+            test["p_adjusted"], test["min_p_adjusted"] = float(p_adjusted), float(floor)
 
 
 def _skipped_throughout(grid: Grid, entry: int, cell: int | None) -> bool:

@@ -24,8 +24,8 @@ class ImageNet(Frozen):
     """Mean over the last map of a torchvision network: 512 values of ResNet-18, 1,280 of MobileNetV2.
 
     Images have values in [0, 1] and three channels, or one, which is repeated. Nothing is learned from a sample, so the
-    features of a dataset are computed once. Small images tell it little as they are: with CIFAR-10's enlarged from 32 to
-    96 pixels OC-CNN's AUC rises from .63 to .92 and .85 (docs/reproduction.md).
+    features of a dataset are computed once. Small images tell it little as they are: with those of CIFAR-10 enlarged
+    from 32 to 96 pixels, OC-CNN comes from an AUC of .63 to .92 and .85 (docs/reproduction.md).
     """
 
     inputs = frozenset({"image"})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 
-def build(root: Path | str) -> Path:
+def build(root: Path | str, asked: Mapping[str, frozenset[str]] | None = None) -> Path:
     """Write ``reports/index.html`` (and ``plotly.min.js`` beside it); see ``puoc.report.site.build_site``."""
     from puoc.report.site import build_site
 
-    return build_site(Path(root))
+    return build_site(Path(root), asked)
 
 
 __all__ = ["build"]

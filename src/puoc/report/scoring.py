@@ -1,4 +1,4 @@
-"""Results that were scored by other code than the plan asks for: shown, and said to be."""
+"""Results that are not what the plan asks: scored by other code, which are shown, or asked earlier, which are not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from puoc.analysis.plans import TablePlan
+from puoc.analysis.results import Trials, earlier_rows
 from puoc.files import read_json
+from puoc.wording import counted
 
 
 def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple[str, str]]:
@@ -18,3 +21,13 @@ def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple
     if not stale:
         return []
     return [("scoring", f"{stale} trials were scored by other code than the present; dvc repro scores them again")]
+
+
+def earlier_note(root: Path, plan: TablePlan, asked: Trials | None) -> str:
+    """A note under a table with rows that the plan asks no more; none for others."""
+    earlier = 0 if asked is None else earlier_rows(root, plan, asked)
+    if not earlier:
+        return ""
+    answers, are = ("answers", "is") if earlier == 1 else ("answer", "are")
+    told = f"{counted(earlier, 'row')} in results/ {answers} an earlier question and {are} not shown"
+    return f"{told}; dvc repro answers the present one"

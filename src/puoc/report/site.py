@@ -14,14 +14,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from puoc.analysis.compare import COMPARED
 from puoc.analysis.frames import present, records, replace_file
 from puoc.analysis.plans import TablePlan, planned_tables
-from puoc.analysis.results import read_results
+from puoc.analysis.results import Trials, read_results
 from puoc.analysis.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.report.figures import table_figure
 from puoc.report.format import number, p_value, signed, spread
 from puoc.report.plane import plane_figure
 from puoc.report.published import paper_view
 from puoc.report.ranks import power_heads, power_views, rank_view
-from puoc.report.scoring import stale_notes
+from puoc.report.scoring import earlier_note, stale_notes
 from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
 from puoc.report.sweeps import sweep_views
@@ -44,8 +44,12 @@ class Table:
     evidence: pd.DataFrame
 
 
-def build_site(root: Path) -> Path:
+def build_site(root: Path, asked: Trials | None = None) -> Path:
     """Write ``reports/index.html`` and ``reports/plotly.min.js``; returns the page's path.
+
+    Parameters
+    ----------
+    asked : see ``read_results``.
 
     Raises
     ------
@@ -56,7 +60,7 @@ def build_site(root: Path) -> Path:
     tables = [
         Table(
             plan,
-            read_results(root, plan),
+            read_results(root, plan, asked),
             *(
                 compared[name][compared[name]["table"] == plan.table]
                 for name in ("summary", "significance", "ranks", "protocol", "evidence")
@@ -68,6 +72,7 @@ def build_site(root: Path) -> Path:
     context = _context(tables, compared, planes)
     for section, table in zip(context["tables"], tables, strict=True):
         section["notes"] = [*section["notes"], *stale_notes(root, table.plan.table, table.rows)]
+        section["earlier"] = earlier_note(root, table.plan, asked)
     page = _environment().get_template("page.html.j2").render(context)
     index = root / "reports" / "index.html"
     _write_plotly(index.parent / "plotly.min.js")

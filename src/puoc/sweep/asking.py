@@ -88,6 +88,10 @@ def _other(root: Path, asking: Asking) -> Sweep:
     if space is None:
         raise AskedWrongly([f"--space: params.yaml sweeps no {asking.entry}; {_spaces(root, method)}"])
     parts = read_space(root / "tuning" / "spaces", method, space)
+    if search == "tpe" and "published" not in YamlFile(root / "tuning" / "spaces" / f"{method}.yaml").data:
+        raise AskedWrongly(
+            [f"--search tpe begins with the space published, and there is none; {_spaces(root, method)}"]
+        )
     # a search begins with the entry's own and the published configurations, and lists no others
     section |= {"space": "published" if search == "tpe" else space, "search": "grid"}
     params = read_params(root / "params.yaml", root, tune={asking.entry: section})

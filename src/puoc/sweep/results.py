@@ -9,6 +9,7 @@ from puoc.ledger import Ledger
 from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, collect, write_rows
 from puoc.sweep.asking import Sweep
 from puoc.sweep.search import known
+from puoc.wording import counted
 
 
 def write(root: Path, sweep: Sweep) -> list[Row]:
@@ -37,7 +38,8 @@ def write(root: Path, sweep: Sweep) -> list[Row]:
 def failed_rows(rows: list[Row]) -> list[str]:
     """A line for each failed row."""
     return [
-        f"failed ({row['attempts']} attempts): {row['params']}, {row['cell']}, seed {row['seed']}: {row['reason']}"
+        f"failed ({counted(row['attempts'], 'attempt')}): {row['params']}, {row['cell']}, seed {row['seed']}: "
+        f"{row['reason']}  [{row['fit_id']}]"
         for row in rows
         if row["status"] == "failed"
     ]

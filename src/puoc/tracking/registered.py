@@ -79,8 +79,11 @@ def _register(writer: Writer, scenario: str, dataset: str, rows: list[Row]) -> R
     row = min(mine, key=lambda r: (abs(r["auc"] - mean), r["cell_index"], r["seed"]))
     best, client = nothing._replace(entry=entry), writer.store.client
     run = writer.runs["trial"].get((scenario, row["trial_id"]))
-    if run is None or "model_uri" not in run.tags:
-        return best._replace(note=f"{entry}: no logged model of trial {row['trial_id']}; run `puoc track`")
+    if run is None:
+        return best._replace(note=f"{entry}: no run of trial {row['trial_id']}; run `puoc track`")
+    if "model_uri" not in run.tags:
+        why = "the ledger keeps no model of it (compute: {models: all} keeps them, for fits to come)"
+        return best._replace(note=f"{entry}, trial {row['trial_id']}: {why}")
     model_id = run.tags["model_uri"].removeprefix("models:/")
     if client.get_logged_model(model_id).tags["contains_training_rows"] == "true":
         return best._replace(note=f"{entry} is best but its models contain training rows: not registered")
