@@ -149,7 +149,7 @@ def test_status_names_what_was_not_run(puoc: Said) -> None:
 
 def test_status_is_that_of_the_present_plan_and_not_of_older_results(root: Path, puoc: Said) -> None:
     answer(root, "tables", "shift")
-    assert standing(root) == ([], [], 0, 0, [], [])
+    assert standing(root) == ([], [], 0, 0, [], [], [])
     plan(root, ("seeds: 2", "seeds: 5"))
     assert len(standing(root).missing) == 2 * 3
     assert "0 failed rows, 6 missing rows" in puoc("status")[1]
