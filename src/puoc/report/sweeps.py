@@ -70,7 +70,9 @@ def _grid(
     if not listed or not names:
         return None
     names = [name for name in names if len({json.dumps(values[config].get(name)) for config in listed}) > 1] or names
-    points = listed + [config for config in values.keys() - set(listed) if _fits(config, listed, values, names)]
+    taken = {_told(values[config], names) for config in listed}  # by one that differs in what has no row or column
+    others = [config for config in values.keys() - set(listed) if _told(values[config], names) not in taken]
+    points = listed + [config for config in others if _fits(config, listed, values, names)]
     points.sort(key=lambda config: [_order(values[config].get(name)) for name in names])
     split = _split([values[config] for config in points], names)
     places = {config: tuple(_told(values[config], part) for part in split) for config in points}
