@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from puoc.report.sweeps import _grid, _varied
@@ -26,6 +26,7 @@ def configurations(draw: Any) -> list[dict[str, Any]]:
 
 
 @given(configurations())
+@example([{"e": True}, {"e": True, "gamma": 0.5}, {"e": False, "gamma": 0.5}])  # what it lacks is no row or column
 def test_every_listed_configuration_stands_on_the_surface_once(found: list[dict[str, Any]]) -> None:
     configs = [
         {"config_id": f"c{i}", "params": json.dumps(params), "is_published": i == 0, "val": 0.5 + i / 100, "test": 0.6}
