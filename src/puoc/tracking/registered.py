@@ -1,7 +1,8 @@
-"""The registry: per scenario and dataset, the configuration with the highest mean test AUC under the alias ``best``.
+"""The registry: the configuration with the highest mean test AUC under the alias ``best``, per scenario and dataset.
 
-That choice looks at test labels, as the literature does; the registered version says so (``chosen_by``). A model that
-contains training rows is not registered: to hand it on is to hand on data.
+Where several tables share both, each has its own. That choice looks at test labels, as the literature does; the
+registered version says so (``chosen_by``). A model that contains training rows is not registered: to hand it on is to
+hand on data.
 """
 
 from __future__ import annotations
@@ -22,18 +23,22 @@ ALIAS = "best"
 
 
 class Registered(NamedTuple):
-    """What became of a scenario on a dataset."""
+    """What became of a scenario on a dataset, or of one of several tables of both."""
 
     scenario: str
     dataset: str
     entry: str | None
     version: str | None  # absent: nothing was registered, for the reason in the note
     note: str
+    table: str | None = None  # absent: the only one
 
     @property
     def name(self) -> str:
-        """Of the registered model. Numbers of different data do not compare, so each dataset has its own."""
-        return f"{self.scenario}.{self.dataset}"
+        """Of the registered model. Numbers of different data do not compare, so each dataset has its own.
+
+        Neither do those of two tables that ask other classes or sizes of one dataset: the easier would always win.
+        """
+        return ".".join(filter(None, (self.scenario, self.dataset, self.table)))
 
 
 def register_best(root: Path | str) -> list[Registered]:
@@ -54,10 +59,16 @@ def register_best(root: Path | str) -> list[Registered]:
             store.open()
             writer = Writer(store)
             writer.load()
-            groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+            groups: dict[tuple[str, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
             for row in tables:
-                groups[row["scenario"], row["dataset"]].append(row)
-            done = [_register(writer, *key, of_key) for key, of_key in sorted(groups.items())]
+                groups[row["scenario"], row["dataset"]][row["table"]].append(row)
+            done = [
+                _register(
+                    writer, Registered(*key, None, None, "", table if len(by_table) > 1 else None), by_table[table]
+                )
+                for key, by_table in sorted(groups.items())
+                for table in sorted(by_table)
+            ]
     except Busy as busy:
         raise TrackingError(f"{busy}; wait for it, or end it, and try again") from busy
     for one in done:
@@ -66,8 +77,9 @@ def register_best(root: Path | str) -> list[Registered]:
     return done
 
 
-def _register(writer: Writer, scenario: str, dataset: str, rows: list[Row]) -> Registered:
-    nothing = Registered(scenario, dataset, None, None, "no entry has come out well in all of its trials")
+def _register(writer: Writer, place: Registered, rows: list[Row]) -> Registered:
+    scenario, dataset = place.scenario, place.dataset
+    nothing = place._replace(note="no entry has come out well in all of its trials")
     means = _means(rows)
     if not means and all(row["status"] != "ok" or row["auc"] is None for row in rows):
         untested = any(row["status"] == "ok" for row in rows)
