@@ -67,8 +67,7 @@ def plan(
         check_own_tables(made.files)
         if not check:
             made.write(ROOT)
-    tables, sweeps = counted(_count(made.files, "tables"), "table"), counted(_count(made.files, "tune"), "sweep")
-    say(f"{params}: {tables}, {sweeps}, no fault")
+    say(f"{params}: {_count(made.files, 'tables', 'table')}, {_count(made.files, 'tune', 'sweep')}, no fault")
     with asked_wrongly(), storage_refused():
         from puoc.overview import describe
 
@@ -297,5 +296,5 @@ def _mirror() -> Path | None:
     return Path(value) if value else None
 
 
-def _count(files: dict[Path, Any], part: str) -> int:
-    return sum(path.parent.name == part and path.parent.parent.name == "plan" for path in files)
+def _count(files: dict[Path, Any], part: str, singular: str) -> str:
+    return counted(sum(path.parent.name == part and path.parent.parent.name == "plan" for path in files), singular)
