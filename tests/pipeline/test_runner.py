@@ -197,6 +197,16 @@ def test_a_store_that_fails_costs_no_result_and_no_exit_code(
     assert {row["status"] for row in rows(root)} == {"ok"}
 
 
+@pytest.mark.parametrize("command", ["status", "pending"])
+def test_damaged_results_are_one_sentence_that_names_their_file(root: Path, puoc: Said, command: str) -> None:
+    answer(root, "tables", "shift")
+    (root / "results" / "tables" / "shift.parquet").write_bytes(b"PA")
+    code, said = puoc(command)
+    assert code == 2
+    assert "results/tables/shift.parquet: damaged (" in said
+    assert "delete it, and dvc repro writes it again" in said
+
+
 def test_a_damaged_record_is_one_sentence_that_names_its_file(root: Path, puoc: Said) -> None:
     assert puoc("run", "shift")[0] == 0
     record = next(path for path in (root / "ledger").rglob("*.json"))

@@ -104,6 +104,14 @@ def test_what_cannot_be_asked_is_refused_with_what_there_is(root: Path, name: st
         ask(root, asking)
 
 
+def test_a_search_without_the_space_that_it_begins_with_is_refused_by_its_name(root: Path) -> None:
+    (root / "tuning" / "spaces" / "nnpu.yaml").write_text("wide:\n  lr: [0.01, 0.1]\n")
+    with pytest.raises(
+        AskedWrongly, match=r"--search tpe begins with the space published, .*; expected a space of nnpu: wide"
+    ):
+        ask(root, Asking("nnpu", "one_vs_all", search="tpe"))
+
+
 def test_rungs_of_successive_halving_are_a_ninth_and_a_third_of_the_most_epochs(root: Path) -> None:
     assert ask(root, Asking("nnpu", "one_vs_all", "quick", asha=True)).rungs == (11, 33)
     assert ask(root, Asking("nnpu", "one_vs_all", search="tpe", asha=True)).rungs == (11, 33)

@@ -552,6 +552,19 @@ def test_the_later_answer_stands_where_two_tables_disagree(project: Project, tmp
     assert (run.info.status, run.data.tags["tables"]) == ("FINISHED", "a,b")
 
 
+def test_a_fit_without_a_kept_model_is_not_registered_and_no_command_is_advised_that_would_not_help(
+    project: Project, tmp_path: Path
+) -> None:
+    project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1)
+    for path in (tmp_path / "ledger").rglob("*.safetensors"):
+        path.unlink()
+    track(tmp_path)
+    with pytest.warns(UserWarning, match="the ledger keeps no model of it"):
+        (done,) = register_best(tmp_path)
+    assert done.version is None
+    assert "puoc track" not in done.note
+
+
 def test_a_model_with_training_rows_is_marked_and_not_registered(project: Project, tmp_path: Path) -> None:
     project.models["oc_svm"] = model("oc_svm", contains_training_rows=True)
     project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
