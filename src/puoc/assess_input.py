@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc.estimator import Array
+from puoc.own_datasets import ALIKE
 
 LEAST: Final = 20  # rows of P, of U and of V: halved, ten are scored
 MOST: Final = 5000  # rows of each that are looked at
-
-_DISCRETE: Final = 0.05  # share of repeats in P from which equal rows are what the data are like
 
 
 class Checked(NamedTuple):
@@ -49,14 +48,14 @@ def checked(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Checked:
         raise ValueError(
             f"each of the {len(U)} unlabelled rows is a labelled one; unlabelled rows that P does not hold expected"
         )
-    if inside.any() and repeats < _DISCRETE:
+    if inside.any() and repeats < ALIKE:
         notes.append(f"{inside.sum()} unlabelled rows repeat labelled ones and were left out of U")
         U, group_u = U[~inside], group_u[~inside]
         _enough("unlabelled rows that P does not hold", U)
     elif inside.any():
         notes.append(f"{inside.sum()} unlabelled rows equal labelled ones; rows repeat within P too, so they stay")
     V = flat.get("incoming rows")
-    if V is not None and repeats < _DISCRETE:
+    if V is not None and repeats < ALIKE:
         seen = _in(V, np.concatenate([P, U]))
         if seen.any():
             notes.append(f"{seen.sum()} incoming rows repeat rows of P or U and were left out")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PLACE: Final = "own"  # below the project's root; the stage plan depends on it, so that dvc repro sees a change
 _NO_LINK: Final = "into which dvc repro does not look; expected a folder in its place, in which files may be links"
 _MANY: Final = 0.1  # share of U left out from which a reader is to know what follows from it
-_ALIKE: Final = 0.05  # share of repeats in P from which equal rows are what the data are like
+ALIKE: Final = 0.05  # share of repeats in P from which equal rows are what the data are like
 ROLES: Final = ("positives", "unlabelled", "data", "test")
 
 
@@ -114,7 +114,7 @@ def _lost(pair: Pair, made: Arranged) -> tuple[str, ...]:
     left = sum(n for why, n in made.left_out.items() if why.endswith("labelled positive"))
     if pair.unlabelled is None or left < _MANY * len(pair.unlabelled):
         return ()
-    if len(distinct(pair.X_p)) > (1 - _ALIKE) * len(pair.X_p):
+    if len(distinct(pair.X_p)) > (1 - ALIKE) * len(pair.X_p):
         return ()
     return (
         f"{left} of {len(pair.unlabelled)} unlabelled rows were left out since they equal a labelled positive, though "

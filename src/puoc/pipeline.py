@@ -170,7 +170,8 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
             again = {r["fit_id"] for r in rows if r["status"] == "failed" or r["attempts"] > 1}
             due: dict[str, int | str] = {fit_id: ledger.retries(fit_id) for fit_id in again}
             # scored meanwhile, maybe: that must not change the file
-            due |= {fit_id: said for fit_id, said in _said_before(root, part, name).items() if isinstance(said, str)}
+            before, asked = _said_before(root, part, name), {r["fit_id"] for r in rows}
+            due |= {fit_id: said for fit_id, said in before.items() if isinstance(said, str) and fit_id in asked}
             for r in rows:
                 if r["status"] == "failed" and ledger.is_final(r["fit_id"]):
                     due[r["fit_id"]] = f"scoring {r['scoring_digest']}, {1 + ledger.leaves(r['fit_id'])}"

@@ -268,18 +268,14 @@ def test_a_table_with_too_few_rows_is_refused_before_anything_is_planned(
 
 
 @pytest.mark.parametrize(
-    ("space", "n_u", "expected"),
-    [
-        ("{lam: [0.01, 0.1]}", 4, "pu_svm: prior: tice cuts 2 labelled and 2 unlabelled rows into 5 folds"),
-        ("{lam: [0.01, 0.1]}", 8, None),
-    ],
+    ("n_u", "expected"), [(4, "pu_svm: prior: tice cuts 2 labelled and 2 unlabelled rows into 5 folds"), (8, None)]
 )
 def test_a_sweep_with_too_few_rows_is_refused_before_anything_is_planned(
-    here: Path, space: str, n_u: int, expected: str | None
+    here: Path, n_u: int, expected: str | None
 ) -> None:
     tables(here)
     (here / "tuning" / "spaces").mkdir(parents=True)
-    (here / "tuning" / "spaces" / "pu_svm.yaml").write_text(f"tiny: {space}\n")
+    (here / "tuning" / "spaces" / "pu_svm.yaml").write_text("tiny: {lam: [0.01, 0.1]}\n")
     packaged = settings("pu_svm", prior="dedpul_alpha").prior
     assert isinstance(packaged, Part)
     sweep = SWEEP.replace("pu_told", "pu_svm").replace("holdout: 0.2", f"holdout: 0.5, n_pos_lab: 4, n_unl: {n_u}")

@@ -185,7 +185,7 @@ def _quantity(part: Part, evidence: Evidence) -> NDArray[np.float64]:
         if not all(found):  # the one that was not run may have been the best
             return np.array([])
         by_method = [{seed: float(reduce(values)) for seed, values in one.items()} for one in found]
-        sides.append(max(by_method, key=lambda one: float(np.mean(list(one.values()))) if one else -1.0))
+        sides.append(max(by_method, key=lambda one: float(np.mean(list(one.values())))))
     if len(sides) == 1:
         return np.array(list(sides[0].values()))
     return np.array([sides[0][seed] - sides[1][seed] for seed in sides[0] if seed in sides[1]])

@@ -29,21 +29,16 @@ def read_results(root: Path, plan: TablePlan, asked: Trials | None = None) -> pd
         maybe, and are left out. Of a table that it lacks, and without it, all rows are taken.
     """
     path = root / "results" / "tables" / f"{plan.table}.parquet"
-    if not path.is_file():
-        return None
-    rows = planned_rows(pd.read_parquet(path), plan, str(path))
-    if asked is None or plan.table not in asked or rows.empty:
+    rows = planned_rows(pd.read_parquet(path), plan, str(path)) if path.is_file() else None
+    return present_rows(rows, plan, asked)
+
+
+def present_rows(rows: pd.DataFrame | None, plan: TablePlan, asked: Trials | None) -> pd.DataFrame | None:
+    """The rows that answer the present question; None where there are none."""
+    if rows is None or asked is None or plan.table not in asked or rows.empty:
         return rows
     present = rows[rows["trial_id"].isin(asked[plan.table])].reset_index(drop=True)
     return None if present.empty else present
-
-
-def earlier_rows(root: Path, plan: TablePlan, asked: Trials) -> int:
-    """How many rows of a table answer an earlier question than the plan's."""
-    rows = read_results(root, plan)
-    if rows is None or plan.table not in asked:
-        return 0
-    return int((~rows["trial_id"].isin(asked[plan.table])).sum())
 
 
 def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFrame:

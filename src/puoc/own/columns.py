@@ -116,17 +116,12 @@ def _kind(tables: Sequence[RawTable], parts: Sequence[Any], name: str, distinct:
             f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
             f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.{table.hint}"
         )
-    if distinct > _FEW and distinct > present / 2:
+    if distinct > _MOST or (distinct > _FEW and distinct > present / 2):
         raise ValueError(
             f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
-            f"{str(cells[at])!r}: as categories they would hardly repeat. Say --category {name!r} if they are, --drop "
-            f"{name!r} if they are names or numbers of rows, --text {name!r} if texts.{table.hint}"
-        )
-    if distinct > _MOST:
-        raise ValueError(
-            f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
-            f"{str(cells[at])!r}; more than {_MOST} are taken for categories only if you say --category {name!r}. If "
-            f"they are names or numbers of rows, say --drop {name!r}; if texts, --text {name!r}.{table.hint}"
+            f"{str(cells[at])!r}; more than {_MOST}, or than {_FEW} that hardly repeat, are taken for categories only "
+            f"if you say --category {name!r}. If they are names or numbers of rows, say --drop {name!r}; if texts, --text "
+            f"{name!r}.{table.hint}"
         )
     return "category"
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from puoc.analysis.plans import TablePlan
-from puoc.analysis.results import Trials, earlier_rows
 from puoc.files import read_json
 from puoc.wording import counted
 
@@ -23,9 +21,9 @@ def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple
     return [("scoring", f"{stale} trials were scored by other code than the present; dvc repro scores them again")]
 
 
-def earlier_note(root: Path, plan: TablePlan, asked: Trials | None) -> str:
+def earlier_note(recorded: pd.DataFrame | None, present: pd.DataFrame | None) -> str:
     """A note under a table with rows that the plan asks no more; none for others."""
-    earlier = 0 if asked is None else earlier_rows(root, plan, asked)
+    earlier = sum(len(rows) * sign for rows, sign in ((recorded, 1), (present, -1)) if rows is not None)
     if not earlier:
         return ""
     answers, are = ("answers", "is") if earlier == 1 else ("answer", "are")

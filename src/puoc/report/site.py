@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from puoc.analysis.compare import COMPARED
 from puoc.analysis.frames import present, records, replace_file
 from puoc.analysis.plans import TablePlan, planned_tables
-from puoc.analysis.results import Trials, read_results
+from puoc.analysis.results import Trials, present_rows, read_results
 from puoc.analysis.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.report.figures import table_figure
 from puoc.report.format import number, p_value, signed, spread
@@ -57,22 +57,24 @@ def build_site(root: Path, asked: Trials | None = None) -> Path:
     ValueError : a results file is not what the plan asked for.
     """
     compared = {name: _read_compared(root, name) for name in COMPARED}
+    plans = planned_tables(root)
+    recorded = {plan.table: read_results(root, plan) for plan in plans}
     tables = [
         Table(
             plan,
-            read_results(root, plan, asked),
+            present_rows(recorded[plan.table], plan, asked),
             *(
                 compared[name][compared[name]["table"] == plan.table]
                 for name in ("summary", "significance", "ranks", "protocol", "evidence")
             ),
         )
-        for plan in planned_tables(root)
+        for plan in plans
     ]
     planes = {t.plan.table: plane_figure(root, t.plan, t.rows) for t in tables if t.rows is not None}
     context = _context(tables, compared, planes)
     for section, table in zip(context["tables"], tables, strict=True):
         section["notes"] = [*section["notes"], *stale_notes(root, table.plan.table, table.rows)]
-        section["earlier"] = earlier_note(root, table.plan, asked)
+        section["earlier"] = earlier_note(recorded[table.plan.table], table.rows)
     page = _environment().get_template("page.html.j2").render(context)
     index = root / "reports" / "index.html"
     _write_plotly(index.parent / "plotly.min.js")
