@@ -120,8 +120,8 @@ def _kind(tables: Sequence[RawTable], parts: Sequence[Any], name: str, distinct:
         raise ValueError(
             f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
             f"{str(cells[at])!r}; more than {_MOST}, or than {_FEW} that hardly repeat, are taken for categories only "
-            f"if you say --category {name!r}. If they are names or numbers of rows, say --drop {name!r}; if texts, --text "
-            f"{name!r}.{table.hint}"
+            f"if you say --category {name!r}. If they are names or numbers of rows, say --drop {name!r}; if texts, "
+            f"--text {name!r}.{table.hint}"
         )
     return "category"
 
