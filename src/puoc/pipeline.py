@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from puoc.bind import Asked, bind
 from puoc.files import read_json, write_json
@@ -229,28 +230,28 @@ def comparison_is_old(root: Path) -> bool:
     return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
 
 
-class Standing(NamedTuple):
-    """Where the present plan stands, whatever older results say."""
+@dataclass
+class Standing:
+    """Where the present plan stands, whatever older results say; as made, nothing is left to do."""
 
-    failed: list[Row]
-    missing: list[Row]  # asked, and answered by neither the ledger nor the results
-    unrecorded: int  # answered in the results alone: the ledger that had the record is gone
-    stale: int  # scored by other code than the plan's: the next run scores them again
-    not_run: list[str]  # tables and sweeps without any results
-    unplanned: list[str]  # sweeps with results that no section tune plans
-    failed_unplanned: list[Row]  # their failed rows: asked again by the same puoc sweep alone
+    failed: list[Row] = field(default_factory=list)
+    missing: list[Row] = field(default_factory=list)  # asked, and answered by neither the ledger nor the results
+    unrecorded: int = 0  # answered in the results alone: the ledger that had the record is gone
+    stale: int = 0  # scored by other code than the plan's: the next run scores them again
+    not_run: list[str] = field(default_factory=list)  # tables and sweeps without any results
+    unplanned: list[str] = field(default_factory=list)  # sweeps with results that no section tune plans
+    failed_unplanned: list[Row] = field(default_factory=list)  # their failed rows: the same puoc sweep asks again
 
 
 def standing(root: Path) -> Standing:
     """Compare every question of the plan with the ledger and the results."""
     from puoc.analysis.sweeps import unplanned
 
-    ledger, found = Ledger(root / "ledger"), Standing([], [], 0, 0, [], [], [])
+    ledger, found = Ledger(root / "ledger"), Standing()
     for name, (path, _) in unplanned(root).items():
         found.unplanned.append(name)
         failed = [row | {"table": name} for row in read_rows(path) if row["status"] == "failed"]
         found.failed_unplanned.extend(row for row in failed if not ledger.is_final(row["fit_id"]))
-    unrecorded = stale = 0
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]
     for of, name in planned:
@@ -264,12 +265,12 @@ def standing(root: Path) -> Standing:
             if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):
                 found.failed.append(one if one["status"] == "failed" else result)  # a later test set's
             elif _is_stale(result, one["scoring_digest"]):  # also where another table had it scored again
-                stale += 1
+                found.stale += 1
             elif one["status"] == "missing" and result["status"] != "missing":
-                unrecorded += 1
+                found.unrecorded += 1
             elif one["status"] == "missing":
                 found.missing.append(one)
-    return found._replace(unrecorded=unrecorded, stale=stale)
+    return found
 
 
 def _is_stale(result: Row, scoring: str) -> bool:

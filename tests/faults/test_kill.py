@@ -20,7 +20,7 @@ from project import File, Project, Repro
 
 from puoc import archive
 from puoc.ledger import Ledger
-from puoc.pipeline import standing
+from puoc.pipeline import Standing, standing
 
 New = Callable[..., Project]
 Reference = tuple[Project, Repro]
@@ -39,7 +39,7 @@ def is_as_undisturbed(project: Project, undisturbed: Reference) -> None:
     assert set(project.records()) == set(reference.records())
     assert not list((project.root / "ledger").rglob("*.claim"))
     assert archive.verify(Ledger(project.root / "ledger")) == []
-    assert standing(project.root) == ([], [], 0, 0, [], [])
+    assert standing(project.root) == Standing()
     with closing(sqlite3.connect(project.root / "mlruns" / "mlflow.db")) as store:
         statuses = Counter(s for (s,) in store.execute("select status from runs where lifecycle_stage = 'active'"))
         running = store.execute("select count(*) from runs where status = 'RUNNING'").fetchone()[0]

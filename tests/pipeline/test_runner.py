@@ -22,7 +22,7 @@ from puoc.cli import app
 from puoc.executors import job as jobs
 from puoc.executors.local import Died, LocalExecutor
 from puoc.ledger import Ledger
-from puoc.pipeline import answer, questions, standing
+from puoc.pipeline import Standing, answer, questions, standing
 from puoc.progress import Reporter
 from puoc.records import FitResult
 from puoc.rows import Row, read_rows
@@ -149,7 +149,7 @@ def test_status_names_what_was_not_run(puoc: Said) -> None:
 
 def test_status_is_that_of_the_present_plan_and_not_of_older_results(root: Path, puoc: Said) -> None:
     answer(root, "tables", "shift")
-    assert standing(root) == ([], [], 0, 0, [], [], [])
+    assert standing(root) == Standing()
     plan(root, ("seeds: 2", "seeds: 5"))
     assert len(standing(root).missing) == 2 * 3
     assert "0 failed rows, 6 missing rows" in puoc("status")[1]
