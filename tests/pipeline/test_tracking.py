@@ -25,7 +25,7 @@ from puoc import modelfile
 from puoc.analysis.sweeps import unplanned
 from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
 from puoc.tracking import Store, Tracker, TrackingError, register_best, server_command, track
-from puoc.tracking.writer import NOT_ASKED, RETIRED
+from puoc.tracking.writer import NOT_ASKED, RETIRED, Writer
 
 Runs = dict[tuple[str, str], Any]
 
@@ -373,6 +373,51 @@ def test_a_killed_writer_leaves_nothing_running_and_nothing_twice(tmp_path: Path
     store = opened(tmp_path)
     every = store.client.search_logged_models(list(store.experiments()), max_results=100)
     assert len({one.tags["fit_id"] for one in every}) == len(every) == 30
+
+
+class Killed(BaseException):
+    """Ends a writer where it stands; nothing catches it."""
+
+
+@pytest.mark.parametrize("step", ["_write", "_finish"])
+def test_a_model_that_other_runs_share_outlives_a_writer_killed_at_an_update(
+    step: str, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [project.ask(*of, entries=("pu_svm",), cells=1, seeds=1)[0] for of in (("a", "one_vs_all"), ("b", "shift"))]
+    assert rows[0]["trial_id"] == rows[1]["trial_id"]
+    track(tmp_path)
+    project.ask("c", "one_vs_all", entries=("pu_svm",), cells=1, seeds=1)  # the first run is updated by it
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, step, killed)
+        with pytest.raises(Killed):
+            track(tmp_path)
+    track(tmp_path)
+    assert {run.info.status for run in runs(tmp_path).values()} == {"FINISHED"}
+    assert len(live_models(tmp_path)) == 1
+    assert {run.data.tags["model_uri"] for run in runs(tmp_path).values()} == live_models(tmp_path)
+    assert {one.version for one in register_best(tmp_path)} == {"1"}
+
+
+def test_a_model_deleted_by_hand_is_told_and_logged_again(project: Project, tmp_path: Path) -> None:
+    project.ask("a", "one_vs_all", entries=("pu_svm",), cells=1, seeds=1)
+    track(tmp_path)
+    (uri,) = live_models(tmp_path)
+    opened(tmp_path).client.delete_logged_model(uri.removeprefix("models:/"))
+    with pytest.warns(UserWarning, match="was deleted from MLflow's store; `puoc track` logs it again"):
+        assert register_best(tmp_path)[0].version is None
+    track(tmp_path)
+    assert {run.data.tags["model_uri"] for run in runs(tmp_path).values()} == live_models(tmp_path) != {uri}
+    assert register_best(tmp_path)[0].version == "1"
+
+
+def live_models(root: Path) -> set[str]:
+    """Addresses of the models in the store."""
+    store = opened(root)
+    return {f"models:/{one.model_id}" for one in store.client.search_logged_models(list(store.experiments()))}
 
 
 def test_a_store_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None:

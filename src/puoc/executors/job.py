@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import resource
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from puoc.executors.train import Sees
 
 _CHUNK = 4096  # rows encoded and scored at once
+#: What ails the disk and not the fit: it would fail every fit and use up its attempts.
+_OF_THE_DISK = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.EFBIG, errno.EMFILE))
 
 
 class Job(NamedTuple):
@@ -73,7 +77,9 @@ def compute(job: Job) -> list[Done]:
         done |= {i: lost for i in ready if (lost := _failed_elsewhere(job, i, ledger))}
         ready = [i for i in ready if i not in done]
         known = [i for i in ready if ledger.is_final(job.fits[i].id)]
-        for group in [*([i] for i in known), [i for i in ready if i not in known]]:
+        # an estimate of the prior gains nothing from company, and alone it is kept as soon as it is there
+        alone = ready if job.fits[0].method in PRIORS else known
+        for group in [*([i] for i in alone), [i for i in ready if i not in alone]]:
             done |= _attempt(job, group, ledger)
     return [done[i] for i in range(len(job.fits))]
 
@@ -98,8 +104,10 @@ def _attempt(job: Job, lanes: list[int], ledger: Ledger) -> dict[int, Done]:
     if not lanes:
         return {}
     try:
-        _answer(job, lanes, ledger)
-    except Exception as error:  # noqa: BLE001 - the one boundary: whatever a method raises becomes a row with a reason
+        record = _answer(job, lanes, ledger)
+    except Exception as error:  # the one boundary: whatever a method raises becomes a row with a reason
+        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+            raise
         _compute(job, [job.fits[i] for i in lanes]).forget()
         if len(lanes) > 1:  # one lane must not take its companions along
             apart = [_attempt(job, [i], ledger) for i in lanes]
@@ -107,11 +115,12 @@ def _attempt(job: Job, lanes: list[int], ledger: Ledger) -> dict[int, Done]:
         fit, reason = job.fits[lanes[0]], f"{type(error).__name__}: {error}"
         ledger.put(_result(job, fit, "failed", reason=reason))
         return {lanes[0]: Done(fit.id, "failed", reason)}
+    record()  # outside: a ledger that cannot be written is no failure of the fit
     return {i: Done(job.fits[i].id, "ok") for i in lanes}
 
 
-def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
-    """Train the lanes, or load the one that is trained already, then score and record them."""
+def _answer(job: Job, lanes: list[int], ledger: Ledger) -> Callable[[], object]:
+    """Train the lanes, or load the one that is trained already, and score them; what is returned records them."""
     from puoc.executors.train import Places, estimate, given, train  # loads torch
 
     fits = [job.fits[i] for i in lanes]
@@ -120,23 +129,26 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
     known = ledger.get(fits[0].id) if len(fits) == 1 else None
     if known is not None and known.result.status == "ok":
         scorer = _known(job, known.result, data, draws[0], ledger)
-        val = _validate(fits[0], data, draws[0], scorer)
-        for one in _score(job, lanes[0], data, draws[0], scorer):
-            ledger.add_trial(one._replace(result=one.result.model_copy(update={"auc_val_pu": val})))
-        return
-    started = time.perf_counter()
+        val = {"auc_val_pu": _validate(fits[0], data, draws[0], scorer)}
+        again = _score(job, lanes[0], data, draws[0], scorer)
+        return lambda: [ledger.add_trial(one._replace(result=one.result.model_copy(update=val))) for one in again]
+    answers: list[tuple[FitResult, list[Scored], bytes | None]] = []
+    compute, started = _compute(job, fits), time.perf_counter()
+
+    def put() -> None:
+        for result, scored, model in answers:
+            ledger.put(result, scored, model)
+        compute.forget()
+
     places = Places(ledger, job.prepared.parent / "features")
     whats = [given(fit, data, places, job.compute) for fit in fits]
     if fits[0].method in PRIORS:
-        for fit, draw, what in zip(fits, draws, whats, strict=True):
-            alpha_hat = estimate(fit, data, draw, what)
-            seconds, started = time.perf_counter() - started, time.perf_counter()
-            ledger.put(_result(job, fit, "ok", alpha_hat=alpha_hat, fit_seconds=seconds, n_lanes=1, lane_map="loop"))
-        return
-    compute = _compute(job, fits)
+        alpha_hat = estimate(fits[0], data, draws[0], whats[0])
+        found = {"alpha_hat": alpha_hat, "fit_seconds": time.perf_counter() - started}
+        answers.append((_result(job, fits[0], "ok", n_lanes=1, lane_map="loop", **found), [], None))
+        return put
     fitted = train(fits, data, draws, whats, compute)
     seconds = (time.perf_counter() - started) / len(lanes)
-    answers = []
     for i, draw, what, estimator in zip(lanes, draws, whats, fitted, strict=True):
         fit, scorer = job.fits[i], Scorer(estimator, what.sees)
         scored = _score(job, i, data, draw, scorer)
@@ -155,9 +167,7 @@ def _answer(job: Job, lanes: list[int], ledger: Ledger) -> None:
         keep = job.keep_models or isinstance(estimator, Encoder)  # nobody could use its record without its model
         model = modelfile.dump(estimator, _meta(job, fit, data, estimator), what.encoder) if keep else None
         answers.append((result, scored, model))
-    for result, scored, model in answers:
-        ledger.put(result, scored, model)
-    compute.forget()
+    return put
 
 
 def _compute(job: Job, fits: list[Fit]) -> Compute:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -136,8 +137,9 @@ def requirements(versions: dict[str, str]) -> list[str]:
     return [own, *(f"{name}=={versions[name]}" if name in versions else name for name in _REQUIRED)]
 
 
-def delete_models(client: MlflowClient, experiment: str, run: str) -> None:
-    """Delete the models of a run that was cut short."""
+def delete_models(client: MlflowClient, experiment: str, run: str, keep: Container[str] = ()) -> None:
+    """Delete the models of a run that was cut short, but for those whose addresses other runs lead to."""
     found: Any = client.search_logged_models([experiment], filter_string=f"source_run_id = '{run}'", max_results=50)
     for model in found:
-        client.delete_logged_model(model.model_id)
+        if f"models:/{model.model_id}" not in keep:
+            client.delete_logged_model(model.model_id)

@@ -78,6 +78,8 @@ def register_best(root: Path | str) -> list[Registered]:
 
 
 def _register(writer: Writer, place: Registered, rows: list[Row]) -> Registered:
+    from mlflow.exceptions import MlflowException
+
     scenario, dataset = place.scenario, place.dataset
     nothing = place._replace(note="no entry has come out well in all of its trials")
     means = _means(rows)
@@ -97,7 +99,15 @@ def _register(writer: Writer, place: Registered, rows: list[Row]) -> Registered:
         why = "the ledger keeps no model of it (compute: {models: all} keeps them, for fits to come)"
         return best._replace(note=f"{entry}, trial {row['trial_id']}: {why}")
     model_id = run.tags["model_uri"].removeprefix("models:/")
-    if client.get_logged_model(model_id).tags["contains_training_rows"] == "true":
+    try:
+        model = client.get_logged_model(model_id)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        writer.forget_model(run.tags["model_uri"])
+        gone = f"the model of trial {row['trial_id']} was deleted from MLflow's store"
+        return best._replace(note=f"{entry}: {gone}; `puoc track` logs it again")
+    if model.tags["contains_training_rows"] == "true":
         return best._replace(note=f"{entry} is best but its models contain training rows: not registered")
     tags = {"chosen_by": "test_auc_mean", "test_auc_mean": repr(mean), "table": table, "entry": entry}
     tags |= {"scenario": scenario, "dataset": dataset, "cell": row["cell"], "seed": str(row["seed"])}

@@ -260,6 +260,13 @@ class Writer:
             return {"model_uri": self._models[fit], "model_owner": seen.run_id}
         return {"model_uri": self._models[fit]}
 
+    def forget_model(self, uri: str) -> None:
+        """Have ``bring`` log a model again that is gone from the store: runs lead to it no longer."""
+        for seen in self.runs["trial"].values():
+            if seen.tags.get("model_uri") == uri:
+                self.store.client.delete_tag(seen.run_id, "model_uri")
+                self.store.client.set_tag(seen.run_id, DIGEST, "")
+
     def _finish(self, seen: Seen, want: Wanted) -> None:
         self.store.client.set_terminated(seen.run_id, want.status)
         seen.status = want.status
@@ -268,7 +275,8 @@ class Writer:
         client = self.store.client
         client.set_tag(seen.run_id, RETIRED, reason)
         if seen.status not in _COMPLETE:
-            delete_models(client, self._ids[seen.experiment], seen.run_id)
+            # where it was being updated, the model is an older one, and runs of other tables lead to it
+            delete_models(client, self._ids[seen.experiment], seen.run_id, keep=set(self._models.values()))
             client.set_terminated(seen.run_id, "KILLED")
         client.delete_run(seen.run_id)
         seen.tags[RETIRED] = reason

@@ -1,0 +1,76 @@
+"""A disk that takes no more ends the run at once: it is no failure of fits, whose attempts it would use up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from planned import Data, Planned
+
+from puoc.ledger import Ledger
+from puoc.pipeline import answer
+from puoc.rows import read_rows
+
+PARAMS = """
+compute: {workers: 2, lane_map: loop, models: all, device: cpu}
+tables:
+  shift:
+    scenario: named_shift
+    dataset: digits
+    pos: [3]
+    shifts: [{neg: [1]}]
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 4
+    configs: published
+    methods: [nnpu]
+tune: {}
+methods:
+  nnpu:
+    prior: true
+    params:
+      {lr: 1.0e-2, lr_decay: 1.0, epochs: 2, batch_size: 64, batching: union, surrogate: sigmoid, correction: ascent}
+"""
+LIMIT = 50_000  # bytes that a file may have: a record does, a network's model does not
+
+#: The signal would end the process; without it a write fails with an errno, as on a full disk.
+LIMITED = f"""
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT}, resource.RLIM_INFINITY))
+from puoc.__main__ import main_and_leave
+main_and_leave()
+"""
+
+
+@pytest.mark.parametrize("how", ["max_lanes: 1", "max_lanes: 2"])
+def test_a_full_disk_uses_up_no_attempt_and_the_next_run_goes_on(how: str, tmp_path: Path, prepared_data: Data) -> None:
+    root = Planned(PARAMS.replace("lane_map: loop", f"lane_map: vmap, {how}"), "digits").at(tmp_path, prepared_data)
+    told = [run(root) for _ in range(3)]
+    ledger = Ledger(root / "ledger")
+    assert [code for code, _ in told] == [1] * 3
+    assert all("File too large" in said and "what is recorded stays" in said for _, said in told), told
+    assert not list(ledger.ids())
+    # scores that no record names, and claims of workers that were ended, as a kill leaves them; nothing half written
+    assert {path.suffix for path in (root / "ledger").rglob("*") if path.is_file()} <= {".npy", ".claim"}
+    assert answer(root, "tables", "shift")["ok"] == 4
+    rows = read_rows(root / "results" / "tables" / "shift.parquet")
+    assert [(row["status"], row["attempts"]) for row in rows] == [("ok", 1)] * 4
+    assert all(ledger.model_path(entry.result).stat().st_size > LIMIT for entry in map(ledger.get, ledger.ids()))
+
+
+def run(root: Path) -> tuple[int, str]:
+    """Exit code and words of ``puoc run shift`` where no large file can be written."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, "run", "shift"],
+        cwd=root,
+        env=os.environ | {"DVC_STAGE": "run@shift", "COLUMNS": "500"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
