@@ -49,6 +49,9 @@ class Resumable:
         except (EOFError, OSError, RuntimeError, pickle.UnpicklingError):
             return 0  # damaged on the disk: the training begins anew
         tensors = self.lanes.params | self.lanes.buffers
+        here, there = {**tensors, **_numbered(self.gens)}, {**state["tensors"], **dict(enumerate(state["gens"]))}
+        if {key: value.shape for key, value in here.items()} != {key: value.shape for key, value in there.items()}:
+            return 0  # of another lane map or device, chosen since: one lane is laid out in another way there
         with torch.no_grad():
             for name, value in state["tensors"].items():
                 tensors[name].copy_(value)
@@ -75,3 +78,7 @@ class Resumable:
         torch.save(state, content)
         write_bytes(self.path, content.getvalue())
         self._last = time.monotonic()
+
+
+def _numbered(gens: Sequence[torch.Generator]) -> dict[int, Tensor]:
+    return {i: gen.get_state() for i, gen in enumerate(gens)}

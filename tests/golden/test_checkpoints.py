@@ -59,6 +59,18 @@ def killed_in_epoch(last: int, monkeypatch: pytest.MonkeyPatch, compute: Compute
             make("pu_drocc", DROCC).fit_lanes(given, compute)
 
 
+@pytest.mark.parametrize(("before", "after"), [("vmap", "loop"), ("loop", "vmap")])
+def test_a_training_resumed_under_the_other_map_begins_anew(
+    before: Any, after: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = samples(0)
+    killed_in_epoch(3, monkeypatch, Compute(lane_map=before, checkpoints=tmp_path, lanes=("a",)), given)
+    resumed = make("pu_drocc", DROCC).fit_lanes(given, Compute(lane_map=after, checkpoints=tmp_path, lanes=("a",)))[0]
+    fresh = make("pu_drocc", DROCC).fit_lanes(given, Compute(lane_map=after))[0]
+    X = given[0].X_p
+    np.testing.assert_array_equal(resumed.decision_function(X), fresh.decision_function(X))
+
+
 @pytest.mark.parametrize("lane_map", ["loop", "vmap"])
 def test_a_killed_training_ends_with_the_same_bits(
     lane_map: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
