@@ -49,8 +49,7 @@ class Resumable:
         except (EOFError, OSError, RuntimeError, pickle.UnpicklingError):
             return 0  # damaged on the disk: the training begins anew
         tensors = self.lanes.params | self.lanes.buffers
-        here, there = {**tensors, **_numbered(self.gens)}, {**state["tensors"], **dict(enumerate(state["gens"]))}
-        if {key: value.shape for key, value in here.items()} != {key: value.shape for key, value in there.items()}:
+        if _shapes(tensors, [gen.get_state() for gen in self.gens]) != _shapes(state["tensors"], state["gens"]):
             return 0  # of another lane map or device, chosen since: one lane is laid out in another way there
         with torch.no_grad():
             for name, value in state["tensors"].items():
@@ -80,5 +79,5 @@ class Resumable:
         self._last = time.monotonic()
 
 
-def _numbered(gens: Sequence[torch.Generator]) -> dict[int, Tensor]:
-    return {i: gen.get_state() for i, gen in enumerate(gens)}
+def _shapes(tensors: dict[str, Tensor], gens: Sequence[Tensor]) -> tuple[dict[str, torch.Size], list[torch.Size]]:
+    return {name: value.shape for name, value in tensors.items()}, [value.shape for value in gens]

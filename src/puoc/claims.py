@@ -204,7 +204,7 @@ def _owner() -> dict[str, Any]:
     pid = os.getpid()
     return {
         "pid": pid,
-        "started": _state(pid)[1],
+        "started": state_of(pid)[1],
         "host": os.uname().nodename,
         "machine": _machine(),
         "token": uuid.uuid4().hex,
@@ -232,7 +232,7 @@ def _lives(pid: int, started: float) -> bool:
     """True for a running process that began when the owner did, so is no later one with its number."""
     try:
         os.kill(pid, 0)
-        state, began = _state(pid)
+        state, began = state_of(pid)
     except ProcessLookupError:
         return False
     except (OSError, psutil.Error):
@@ -240,7 +240,7 @@ def _lives(pid: int, started: float) -> bool:
     return state not in ("Z", "X", psutil.STATUS_ZOMBIE) and began == started
 
 
-def _state(pid: int) -> tuple[str, float]:
+def state_of(pid: int) -> tuple[str, float]:
     """State of a process and when it began; on Linux in ticks since the boot, which setting the clock leaves alone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

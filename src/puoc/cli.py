@@ -66,7 +66,7 @@ def plan(
         made = make_plan(read_params(params, ROOT))
         check_own_tables(made.files)
         if not check:
-            made.write(ROOT)
+            made.write(ROOT, params)
     say(f"{params}: {_count(made.files, 'tables', 'table')}, {_count(made.files, 'tune', 'sweep')}, no fault")
     with asked_wrongly(), storage_refused():
         from puoc.overview import describe
@@ -108,7 +108,7 @@ def fetch(
 def prepare() -> None:
     """Turn raw data into arrays with a digest, below work/prepared."""
     with asked_wrongly(), storage_refused():
-        planned(ROOT)
+        planned(ROOT, computes=True)
         from puoc.pipeline import prepare_data
 
         digests, notes = prepare_data(ROOT, _mirror())
@@ -139,7 +139,7 @@ def tune(entry: Entry) -> None:
 def select() -> None:
     """Choose configurations by held-out positives and unlabelled rows: no negative label, no test row."""
     with asked_wrongly(), storage_refused():
-        planned(ROOT)
+        planned(ROOT, computes=True)
         from puoc.select import select as write_selected
 
         written = write_selected(ROOT)
@@ -271,7 +271,7 @@ def _bring_into_line() -> None:
 
 def _answer(part: Any, name: str) -> None:
     with asked_wrongly(), storage_refused():
-        planned(ROOT)
+        planned(ROOT, computes=True)
         from puoc.pipeline import answer, questions
 
         questions(ROOT, part, name)

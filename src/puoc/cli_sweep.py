@@ -52,7 +52,7 @@ def sweep(
     """
     started = time.monotonic()
     with asked_wrongly(), storage_refused():
-        planned(ROOT)
+        planned(ROOT, computes=True)
         wanted = _wanted(workers, gpus, address)
         if address is None and submit is None:
             from puoc.doctor import here, refuse

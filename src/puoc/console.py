@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR
@@ -45,14 +46,33 @@ def paths_refused() -> Iterator[None]:
         raise ValueError(f"{error.filename}: {error.strerror}; expected another path") from error
 
 
-def planned(root: Path) -> None:
-    """Know the own data of the plan; ValueError where nothing was planned: before ``puoc plan``, or in no project."""
+def planned(root: Path, computes: bool = False) -> None:
+    """Know the own data of the plan, and tell where params.yaml says something else by now.
+
+    Parameters
+    ----------
+    computes : refuse a plan that is older than params.yaml. Below DVC, which sees to that, it is left to it: a long
+        ``dvc repro`` may be at work while its user writes what to ask next.
+
+    Raises
+    ------
+    ValueError : nothing was planned, before ``puoc plan`` or in no project; or the plan is older.
+    """
     if not (root / "work" / "plan" / "compute.json").exists():
         raise ValueError(f"no work/plan in {root.resolve()}; run puoc plan in the folder of params.yaml")
     if any((root / "work" / "plan" / "own").glob("*.json")):
         from puoc.datasets.own import register_planned
 
         register_planned(root)
+    if "DVC_STAGE" in os.environ:
+        return
+    from puoc.source import changed_since
+
+    if changed := changed_since(root):
+        told = f"{', '.join(changed)} changed since the plan in work/plan was made of it"
+        if computes:
+            raise ValueError(f"{told}; run puoc plan, or dvc repro, which begins with that")
+        say(f"{told}: what follows is of the older plan; puoc plan makes a new one")
 
 
 def _fail(message: str, code: int = ASKED_WRONGLY) -> NoReturn:

@@ -9,8 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from puoc.executors.nodes import NodeReport, ask_nodes, unequal, unshared, versions_here
 from puoc.forecast.costs import Forecast, duration
-from puoc.sweep.cluster import NodeReport, Present, Wanted, ask_nodes, present_here, present_in, versions_here
+from puoc.sweep.cluster import Present, Wanted, present_here, present_in
 from puoc.wording import counted
 
 _GIB = 2**30
@@ -52,18 +53,13 @@ def cluster(ray: Any, wanted: Wanted, root: Path) -> list[Finding]:
 
 
 def _shared(nodes: list[NodeReport]) -> list[Finding]:
-    faults = [Finding("ledger", f"node {node.host}: {node.fault}", is_fault=True) for node in nodes if node.fault]
+    faults = [Finding("ledger", fault, is_fault=True) for fault in unshared(nodes)]
     return faults or [Finding("ledger", f"written by {len(nodes)} nodes and seen here")]
 
 
 def _versions(nodes: list[NodeReport]) -> list[Finding]:
-    mine, faults = versions_here(), []
-    for node in nodes:
-        for name in sorted(mine.keys() | node.versions.keys()):
-            got, expected = node.versions.get(name, "none"), mine.get(name, "none")
-            if got != expected:
-                faults.append(Finding("versions", f"node {node.host} has {name} {got}; expected {expected}", True))
-    words = ", ".join(f"{name} {value}" for name, value in mine.items())
+    faults = [Finding("versions", fault, is_fault=True) for fault in unequal(nodes)]
+    words = ", ".join(f"{name} {value}" for name, value in versions_here().items())
     return faults or [Finding("versions", words + (f", equal on {len(nodes)} nodes" if len(nodes) > 1 else ""))]
 
 

@@ -20,6 +20,7 @@ from puoc.overlap import shared_rows
 from puoc.params import Params, Table, Tune
 from puoc.records import Encoding, Prior, content_id
 from puoc.registry import ENCODERS, METHODS, PRIORS
+from puoc.source import SOURCE, source_of
 from puoc.specs import EncoderSpec, MethodSpec, TableSpec, TuneSpec
 
 WORK = Path("work")
@@ -32,12 +33,18 @@ class Plan(NamedTuple):
 
     files: dict[Path, Any]
 
-    def write(self, root: Path) -> list[Path]:
-        """Write what changed and remove what is asked no more; returns the paths touched."""
-        touched = [path for path, value in self.files.items() if write_json(root / path, value)]
+    def write(self, root: Path, params: Path | None = None) -> list[Path]:
+        """Write what changed and remove what is asked no more; returns the paths touched.
+
+        Parameters
+        ----------
+        params : the file it was made of, for commands to see whether that says something else by now.
+        """
+        files = self.files | ({SOURCE: source_of(params, root)} if params is not None else {})
+        touched = [path for path, value in files.items() if write_json(root / path, value)]
         for folder in (PLAN, CONFIGS / "published"):
             for path in sorted((root / folder).rglob("*.json")):
-                if path.relative_to(root) not in self.files:
+                if path.relative_to(root) not in files:
                     path.unlink()
                     touched.append(path.relative_to(root))
         # stages depend on this folder, even without a sweep, and DVC's cache brings back no empty one

@@ -163,7 +163,9 @@ class Runner:
         if self.settings["executor"] == "ray":
             from puoc.executors.ray import RayExecutor
 
-            return RayExecutor(self._n_workers(), compute)
+            asked = self.settings["workers"]
+            shared = (self.root / "ledger").resolve()
+            return RayExecutor(None if asked == "auto" else int(asked), compute, shared)
         return LocalExecutor(self._n_workers(), compute)
 
     def _drive(

@@ -247,7 +247,7 @@ def test_the_child_of_a_killed_owner_does_not_keep_its_claim(path):
 
 
 def test_a_later_process_with_the_owners_number_does_not_keep_its_claim_alive(path):
-    owned_by(path, started=claims._state(os.getpid())[1] - 1)
+    owned_by(path, started=claims.state_of(os.getpid())[1] - 1)
     assert claim(path) is not None
 
 

@@ -7,11 +7,14 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from puoc.executors.lifeline import raise_if_interrupted
 from puoc.executors.local import Died
+from puoc.executors.nodes import ask_nodes, unequal, unshared
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -24,6 +27,7 @@ if "ray" not in sys.modules:  # it has read the mode otherwise, and what it star
 
 _STARTS = 3
 _REACHED = 5.0  # seconds to reach a cluster's address
+_PLACED = 120.0  # seconds in which one worker at least has to find a CPU
 _STORE = 200 * 2**20  # bytes of shared memory for Ray's objects: jobs are small, arrays are read from files
 
 
@@ -107,29 +111,73 @@ class _Actor:
         torch.set_num_threads(1)
         self.call = call
 
+    def is_there(self) -> None:
+        """Answers when the worker has been placed and has loaded what it needs."""
+
     def answer(self, job: Any) -> Any:
         return self.call(job)
 
 
 class RayExecutor:
-    """Runs jobs on ``n_workers`` actors of one core each; the interface of ``LocalExecutor``.
+    """Runs jobs on actors of one core each; the interface of ``LocalExecutor``.
 
     It joins the cluster that ``RAY_ADDRESS`` names, else it starts one on this machine and ends it when left.
+
+    Parameters
+    ----------
+    n_workers : how many; None: one for each CPU of the cluster, or that this process may use.
+    call : what a worker does with a job.
+    shared : a folder that the nodes of a joined cluster must share with this process.
+
+    Raises
+    ------
+    ValueError : no cluster answers, it has fewer CPUs than workers are asked, or its nodes do not share the folder or
+        run other versions.
+    OSError : Ray does not start on this machine.
     """
 
-    def __init__(self, n_workers: int, call: Callable[[J], R]):
+    def __init__(self, n_workers: int | None, call: Callable[[J], R], shared: Path | None = None):
         import ray
 
         self.ray: Any = ray
-        self._started = not self.ray.is_initialized()
-        if self._started:
-            named = os.environ.get("RAY_ADDRESS")
-            start(n_workers, address=None if named in ("", "local") else named, named_by="RAY_ADDRESS")
         self._call = call
-        self._free = [self._new() for _ in range(n_workers)]
+        self._started = not self.ray.is_initialized()
+        named = os.environ.get("RAY_ADDRESS") or "local"
+        n_here = n_workers or len(os.sched_getaffinity(0))
+        if self._started:
+            start(n_here, address=None if named == "local" else named, named_by="RAY_ADDRESS")
+        try:
+            if self._started and named != "local":
+                n_here = self._may_have(n_workers)
+                if shared is not None:
+                    self._refuse_strangers(shared)
+            self._free: list[Any] = []
+            self._coming: dict[Any, Any] = {}  # actors that have not answered yet, by their answer
+            self._in_vain = 0  # actors that ended before they answered, since one did
+            for _ in range(n_here):
+                self._new()
+        except BaseException:
+            self.__exit__()
+            raise
 
-    def _new(self) -> Any:
-        return self.ray.remote(num_cpus=1)(_Actor).remote(self._call)
+    def _may_have(self, n_workers: int | None) -> int:
+        """How many workers the cluster can place."""
+        there = int(self.ray.cluster_resources().get("CPU", 0))
+        if (n_workers or 1) > there:
+            expected = f"expected at most {there}, the CPUs of the cluster that RAY_ADDRESS names, or auto"
+            raise ValueError(f"compute.workers in params.yaml: got {n_workers or 'auto'}; {expected}")
+        return n_workers or there
+
+    def _refuse_strangers(self, shared: Path) -> None:
+        """What a node wrote into a folder of its own would be lost in silence."""
+        shared.mkdir(parents=True, exist_ok=True)
+        nodes = ask_nodes(self.ray, shared)
+        if faults := [*unshared(nodes), *unequal(nodes)]:
+            raise ValueError("\n".join(faults))
+
+    def _new(self) -> None:
+        actor = self.ray.remote(num_cpus=1)(_Actor).remote(self._call)
+        self._coming[actor.is_there.remote()] = actor
 
     def __enter__(self) -> RayExecutor:
         return self
@@ -143,20 +191,46 @@ class RayExecutor:
 
         Raises
         ------
-        OSError, ValueError : what a call raised; other jobs are given up.
+        OSError, ValueError : what a call raised, or that no worker starts; other jobs are given up.
         """
         queue = list(reversed(jobs))
         busy: dict[Any, tuple[Any, J]] = {}
+        since = time.monotonic()
         while queue or busy:
             raise_if_interrupted()
-            while queue and self._free:
+            while queue and self._free:  # a worker that has no CPU yet gets no job, which would wait with it
                 actor, job = self._free.pop(), queue.pop()
                 busy[actor.answer.remote(job)] = actor, job
-            ready, _ = self.ray.wait(list(busy), timeout=0.5)
+            if busy:
+                since = time.monotonic()
+            elif time.monotonic() - since > _PLACED:
+                raise TimeoutError(self._not_placed())
+            ready, _ = self.ray.wait([*busy, *self._coming], timeout=0.5)
             for reference in ready:
+                if reference in self._coming:
+                    self._welcome(reference)
+                    continue
                 actor, job = busy.pop(reference)
                 yield job, self._receive(reference, actor)
             tick()
+
+    def _not_placed(self) -> str:
+        there, free = (of().get("CPU", 0.0) for of in (self.ray.cluster_resources, self.ray.available_resources))
+        which = f"of the cluster's {there:g} CPUs {free:g} are free (ray status tells what has them)"
+        return f"Ray placed no worker within {_PLACED:g} s: {which}"
+
+    def _welcome(self, reference: Any) -> None:
+        actor = self._coming.pop(reference)
+        try:
+            self.ray.get(reference)
+        except self._gone() as error:
+            self._in_vain += 1
+            if self._in_vain > _STARTS:
+                raise OSError(f"workers of Ray end as they start: {' '.join(str(error).split())[-400:]}") from error
+            self._new()
+        else:
+            self._in_vain = 0
+            self._free.append(actor)
 
     def _gone(self) -> tuple[type[Exception], ...]:
         """What Ray raises where an actor, its node or its answer is gone; being killed for memory is a kind apart."""
@@ -167,7 +241,7 @@ class RayExecutor:
         try:
             outcome = self.ray.get(reference)
         except self._gone():
-            self._free.append(self._new())
+            self._new()
             return Died(None)
         except self.ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, (OSError, ValueError)):

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from hashlib import blake2b
-from importlib.metadata import version
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import puoc
-from puoc.provenance import versions
+from puoc.executors.nodes import alive
 
 _JOINED = 20.0  # seconds to join a cluster
-_ANSWERS = 60.0  # seconds a node has to answer
 _GPU_DRIVERS = ("nvidia[0-9]*", "dxg", "kfd")  # device files: of CUDA, of CUDA in WSL, of ROCm
 
 
@@ -36,16 +30,6 @@ class Present(NamedTuple):
     cpus: int
     gpus: int
     nodes: int
-
-
-class NodeReport(NamedTuple):
-    """What one node of a cluster says."""
-
-    host: str
-    versions: dict[str, str]
-    free: int  # bytes on the file system of the ledger
-    wrote: str | None  # name of the file it wrote beside the ledger's folders
-    fault: str | None  # why it could not
 
 
 @contextmanager
@@ -83,7 +67,7 @@ def _gpus_here() -> int:
 def present_in(ray: Any) -> Present:
     """CPUs, GPUs and living nodes of the cluster."""
     total = ray.cluster_resources()
-    return Present(int(total.get("CPU", 0)), int(total.get("GPU", 0)), len(_alive(ray)))
+    return Present(int(total.get("CPU", 0)), int(total.get("GPU", 0)), len(alive(ray)))
 
 
 def cpus_of(address: str) -> int | None:
@@ -100,67 +84,3 @@ def cpus_of(address: str) -> int | None:
         return int(done.stdout.split()[-1])
     except (subprocess.TimeoutExpired, ValueError, IndexError):
         return None
-
-
-def ask_nodes(ray: Any, ledger: Path) -> list[NodeReport]:
-    """What every living node says; each writes a file beside the ledger, which this process must then see.
-
-    Raises
-    ------
-    ValueError : a node does not answer within a minute.
-    """
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    nodes = _alive(ray)
-    task = ray.remote(num_cpus=0)(report)
-    asked = [
-        task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(ledger)
-        for node in nodes
-    ]
-    found: list[NodeReport] = []
-    for node, answer in zip(nodes, asked, strict=True):
-        try:
-            found.append(ray.get(answer, timeout=_ANSWERS))
-        except ray.exceptions.GetTimeoutError as error:
-            raise ValueError(
-                f"a node of the cluster did not answer within {_ANSWERS:.0f} s; see `ray status`"
-            ) from error
-        except ray.exceptions.RayError as error:
-            if node["NodeID"] not in {one["NodeID"] for one in _alive(ray)}:
-                continue  # it died before Ray had noticed: others do its work
-            reason = " ".join(str(error).split())[-300:]
-            raise ValueError(f"a node of the cluster cannot run puoc: {reason}") from error
-    for i, one in enumerate(found):
-        if one.wrote is not None:
-            path = ledger / one.wrote
-            if not path.exists():
-                fault = f"what it writes to {ledger} is not seen here: expected one folder that all nodes share"
-                found[i] = one._replace(fault=fault)
-            with suppress(FileNotFoundError):
-                path.unlink()
-    return found
-
-
-def report(ledger: Path) -> NodeReport:
-    """What this machine has to say as a node, after trying to write beside the ledger."""
-    name: str | None = f".doctor-{uuid.uuid4().hex[:12]}"
-    fault = None
-    try:
-        (ledger / str(name)).write_text(os.uname().nodename)
-        free = shutil.disk_usage(ledger).free
-    except OSError as error:
-        name, fault, free = None, f"{ledger} cannot be written there: {error.strerror}", 0
-    return NodeReport(os.uname().nodename, versions_here(), free, name, fault)
-
-
-def versions_here() -> dict[str, str]:
-    """Versions that nodes must share, the digest of puoc's own sources among them."""
-    folder, sources = Path(puoc.__file__).parent, blake2b(digest_size=8)
-    for path in sorted(folder.rglob("*.py")):
-        sources.update(str(path.relative_to(folder)).encode())
-        sources.update(path.read_bytes())
-    return {**versions(), "ray": version("ray"), "sources of puoc": sources.hexdigest()}
-
-
-def _alive(ray: Any) -> list[dict[str, Any]]:
-    return [node for node in ray.nodes() if node["Alive"]]

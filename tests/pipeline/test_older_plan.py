@@ -1,0 +1,108 @@
+"""A plan that is older than params.yaml is not computed as if it were the present one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from planned import Data
+from test_runner import PARAMS, PLANNED
+from typer.testing import CliRunner
+
+from puoc.cli import app
+
+SWEPT = """
+tune:
+  nnpu: {scenario: named_shift, dataset: digits, pos: [3], shifts: [{neg: [1]}], n_pos_lab: 20, n_pos_unl: 20,
+    n_neg_unl: 20, seeds: 1, holdout: 0.2, space: few, search: grid}
+"""
+COMPUTING = ["prepare", "select", "run shift", "tune nnpu", "sweep --method nnpu --dry-run"]
+TELLING = ["status", "compare", "report --no-track", "pending"]
+Edit = Callable[[Path], object]
+
+
+@pytest.fixture
+def root(tmp_path: Path, prepared_data: Data, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project planned by the command, with its data."""
+    root = PLANNED.at(tmp_path, prepared_data)
+    (root / "params.yaml").write_text(PARAMS.replace("tune: {}", SWEPT))
+    space = root / "tuning" / "spaces" / "nnpu.yaml"
+    space.parent.mkdir(parents=True, exist_ok=True)
+    space.write_text("published: {}\nfew: {lr: [1.0e-3, 1.0e-2]}\n")
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    assert said("plan")[0] == 0
+    return root
+
+
+def said(words: str) -> tuple[int, str]:
+    """Exit code and words of a command."""
+    done = CliRunner().invoke(app, words.split())
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def _seeds(root: Path) -> None:
+    params = root / "params.yaml"
+    params.write_text(params.read_text().replace("seeds: 2", "seeds: 3"))
+
+
+def _broken(root: Path) -> None:
+    (root / "params.yaml").write_text("tables: [")
+
+
+def _gone(root: Path) -> None:
+    (root / "params.yaml").unlink()
+
+
+def _space(root: Path) -> None:
+    (root / "tuning" / "spaces" / "nnpu.yaml").write_text("published: {}\nfew: {lr: [1.0e-3]}\n")
+
+
+@pytest.mark.parametrize("words", COMPUTING)
+@pytest.mark.parametrize(
+    ("edit", "name"),
+    [(_seeds, "params.yaml"), (_broken, "params.yaml"), (_gone, "params.yaml"), (_space, "tuning/spaces/nnpu.yaml")],
+)
+def test_what_computes_refuses_it(edit: Edit, name: str, words: str, root: Path) -> None:
+    edit(root)
+    code, told = said(words)
+    assert code == 2
+    assert f"{name} changed since the plan in work/plan was made of it; run puoc plan" in told
+    assert not (root / "ledger").exists()
+    assert not (root / "results").exists()
+
+
+@pytest.mark.parametrize("words", TELLING)
+def test_what_tells_says_so(words: str, root: Path) -> None:
+    assert "changed since" not in said(words)[1]
+    _seeds(root)
+    code, told = said(words)
+    assert code == 0
+    assert "params.yaml changed since the plan in work/plan was made of it: what follows is of the older plan" in told
+
+
+def test_a_comment_changes_nothing_and_below_dvc_the_plan_is_dvcs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    params = root / "params.yaml"
+    params.write_text(f"# another comment\n{params.read_text()}")
+    assert said("run shift")[0] == 0
+    _seeds(root)
+    assert said("run shift")[0] == 2
+    monkeypatch.setenv("DVC_STAGE", "run@shift")
+    assert said("run shift")[0] == 0
+    monkeypatch.delenv("DVC_STAGE")
+    assert said("plan")[0] == 0
+    assert said("run shift")[0] == 0
+
+
+def test_the_plan_of_another_file_is_compared_with_that(root: Path) -> None:
+    other = root / "other.yaml"
+    other.write_text((root / "params.yaml").read_text())
+    assert said("plan --params other.yaml")[0] == 0
+    _seeds(root)
+    assert said("run shift")[0] == 0
+    other.unlink()
+    code, told = said("run shift")
+    assert code == 2
+    assert "other.yaml changed since" in told
