@@ -105,11 +105,12 @@ def describe(files: dict[Path, Any], root: Path) -> list[str]:
     known = sum(ledger.is_final(fit_id) for fit_id in every)
     failed = sum(ledger.attempts(fit_id) > 0 and not ledger.is_final(fit_id) for fit_id in every)
     sharing = sum(question.shared for question in found.questions)
-    priors = sum(fit.method in PRIORS or fit.method not in ENCODERS for fit in found.needs.values())
+    before = [fit for fit_id, fit in found.needs.items() if fit_id not in found.fits]  # a table may ask one itself
+    priors = sum(fit.method in PRIORS or fit.method not in ENCODERS for fit in before)
     trials = sum(question.trials for question in found.questions)
     lines = [
         f"{counted(trials, 'trial')} by {counted(len(found.fits), 'fit')}, which tables share "
-        f"{counted(sharing, 'time')}; before them {counted(len(found.needs) - priors, 'encoder')} and "
+        f"{counted(sharing, 'time')}; before them {counted(len(before) - priors, 'encoder')} and "
         f"{counted(priors, 'estimate')} of the class prior",
         f"the ledger has {known:,} of these {len(every):,}" + (f"; {failed:,} failed so far" if failed else ""),
     ]

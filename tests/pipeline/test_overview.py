@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,17 @@ def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_o
     done = lines(root)
     assert done[1] == "the ledger has 15 of these 15"
     assert not [line for line in done if "forecast" in line]
+
+
+@pytest.mark.parametrize("profile", ["cifar10", "cifar10_small", "quick"])
+def test_what_comes_before_and_the_fits_add_up_to_what_the_ledger_is_asked(profile: str, tmp_path: Path) -> None:
+    repository = Path(__file__).parents[2]
+    files = make_plan(read_params(repository / "profiles" / f"{profile}.yaml", repository)).files
+    first, second = describe(files, tmp_path)[:2]
+    counts = re.search(r"by ([\d,]+) fits?, .* before them ([\d,]+) encoders? and ([\d,]+) estimates? of", first)
+    assert counts is not None, first
+    total = sum(int(number.replace(",", "")) for number in counts.groups())
+    assert second == f"the ledger has 0 of these {total:,}"
 
 
 def test_more_seeds_show_more(root: Path) -> None:

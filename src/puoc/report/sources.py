@@ -63,9 +63,15 @@ def protocol_views(summary: pd.DataFrame, protocol: pd.DataFrame) -> list[dict[s
 
 
 def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Every recorded trial, grouped by entry and cell; the cells of the results table point here."""
-    groups = []
+    """Every recorded trial, grouped by entry and cell; the cells of the results table point here.
+
+    An average points to a heading of its own, which those of all cells follow.
+    """
+    groups: list[dict[str, Any]] = []
     for at, entry in enumerate(plan.entries):
+        if len(plan.cells) > 1 and (rows["entry"] == entry.entry).any():
+            every = f"average: of the trials of all {len(plan.cells)} columns, which follow"
+            groups.append({"id": f"{anchor}-e{at}", "entry": entry.entry, "cell": every, "trials": []})
         for column, cell in enumerate(plan.cells):
             trials = rows[(rows["entry"] == entry.entry) & (rows["cell"] == cell)]
             if len(trials):

@@ -39,6 +39,7 @@ def _view(row: dict[str, Any], configs: list[dict[str, Any]]) -> dict[str, Any]:
     roles = [
         {
             "words": _WORDS[role],
+            "config_id": row[f"{role}_config_id"],
             "values": _told(values.get(row[f"{role}_config_id"], {}), names),
             "is_reference": role == "best_on_test",
             **{name: row[f"{role}_{name}"] for name in ("val", "val_se", "test", "test_se", "regret", "regret_se")},

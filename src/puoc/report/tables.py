@@ -95,8 +95,9 @@ def chance_notes(summary: pd.DataFrame) -> list[str]:
 
 
 def _target(anchor: str, at: int, entry: EntryPlan, column: int, plan: TablePlan) -> str:
-    average = column == len(plan.cells)
-    return f"#{anchor}-e{at}-c{0 if average else column}"
+    if column < len(plan.cells):
+        return f"#{anchor}-e{at}-c{column}"
+    return f"#{anchor}-e{at}" if len(plan.cells) > 1 else f"#{anchor}-e{at}-c0"  # the average
 
 
 def _cell_view(row: dict[str, Any], target: str, marks: dict[tuple[str, int], str], best: str | None) -> CellView:
