@@ -115,6 +115,7 @@ def _seen(encoder: str | Part | None, shape: Shape) -> Shape:
         return shape if encoder is None else (prod(shape),)
     made: Any = encoders.make(encoder.name, encoder.params)
     if isinstance(made, Frozen):
+        made.check_shape(shape)
         return tuple(made.encode(np.zeros((1, *shape), dtype=np.float32)).shape[1:])
     if learns_from_u(encoder):
         return (min(int(made.dimension), prod(shape)),)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as pydantic_dataclass
@@ -125,6 +126,9 @@ class Encoder(Estimator):
     kind = "encoder"
     frozen: ClassVar[bool] = False  # whether no sample changes it
 
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Raise ValueError for rows of a shape that cannot be encoded, before anything is; nothing by default."""
+
     @abstractmethod
     def encode(self, X: Array) -> Array:
         """Rows (n, *shape) as vectors (n, d), float32. A row's vector does not depend on its companions."""
@@ -171,14 +175,25 @@ def check_sample(estimator: Estimator, sample: PUSample) -> None:
 
     Raises
     ------
-    ValueError : no rows, rows of different shapes, or a PU method without unlabelled rows.
+    ValueError : no rows, rows of different shapes or with values that are not finite, or a PU method without unlabelled
+        rows.
     """
     X_p, X_u = sample.X_p, sample.X_u
     if len(X_p) == 0:
         raise ValueError(f"{estimator.name}: no labelled positives, at least 1 expected")
+    check_finite("X_p", X_p)
     if estimator.one_class:
         return
     if X_u is None or len(X_u) == 0:
         raise ValueError(f"{estimator.name} is a PU method: no unlabelled rows, at least 1 expected")
     if X_u.shape[1:] != X_p.shape[1:]:
         raise ValueError(f"rows of X_u have shape {X_u.shape[1:]} but those of X_p have {X_p.shape[1:]}")
+    check_finite("X_u", X_u)
+
+
+def check_finite(name: str, X: Array) -> None:
+    """Refuse NaN and infinity, of which some methods would make a number: ValueError with the row."""
+    if X.dtype.kind != "f" or not X.size or (np.isfinite(X.min()) and np.isfinite(X.max())):
+        return
+    first = int(np.argmin(np.isfinite(X.reshape(len(X), -1)).all(axis=1)))
+    raise ValueError(f"{name}: row {first} has a value that is NaN or infinite; finite values expected")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,16 +119,16 @@ def fit(
     cls = METHODS[asked.method]
     check(pair, asked, wanted)
     X_p, X_u = _scaled(pair, pair.positives), None if pair.unlabelled is None else _scaled(pair, pair.unlabelled)
-    encoder, fitted_encoder = _encoder(asked, pair, X_p, X_u, seed)
-    seen_p, seen_u = encoder.encode(X_p), None if X_u is None else encoder.encode(X_u)
-    alpha, said = _alpha(asked, seen_p, seen_u, seed)
+    with _without_solution("--encoder"):
+        encoder, fitted_encoder = _encoder(asked, pair, X_p, X_u, seed)
+        seen_p, seen_u = encoder.encode(X_p), None if X_u is None else encoder.encode(X_u)
+    with _without_solution("--prior"):
+        alpha, said = _alpha(asked, seen_p, seen_u, seed)
     estimator = methods.make(asked.method, asked.params)
-    try:
+    with _without_solution(f"--method {asked.method}"):
         estimator.fit(
             seen_p, None if cls.kind == "oc" else seen_u, alpha=alpha if cls.kind != "oc" else None, seed=seed
         )
-    except FloatingPointError as error:
-        raise ValueError(f"{asked.method}: {error}; a smaller lr by --params may help") from error
 
     def scores(rows: Rows) -> Array:
         return modelfile.score_rows(estimator, encoder, rows.X, pair.preparing.dtype, pair.preparing.scale)
@@ -142,6 +143,17 @@ def fit(
     if estimator.keeps_training_rows:
         notes.append("the model holds training rows, or what was computed of each: think before you hand it on")
     return Fitted(modelfile.dump(estimator, meta, fitted_encoder), notes, test_auc)
+
+
+@contextmanager
+def _without_solution(option: str) -> Iterator[None]:
+    """Turn what a training raises where its numbers come to nothing into a ValueError that names what was trained."""
+    try:
+        yield
+    except FloatingPointError as error:
+        raise ValueError(f"{option}: {error}; a smaller lr by --params may help") from error
+    except (RuntimeError, np.linalg.LinAlgError) as error:
+        raise ValueError(f"{option}: {error}; other --params, or another --prior, may help") from error
 
 
 def _scaled(pair: Pair, rows: Rows) -> Array:

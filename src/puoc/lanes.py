@@ -119,6 +119,7 @@ class StackedLanes(Lanes):
         """See ``Lanes``."""
         for i, net in enumerate(self.each):
             net.load_state_dict({name: value[i].detach() for name, value in (self.params | self.buffers).items()})
+            pixels_together(net)  # as a model that is loaded has them, whose scores are to be the same
         return self.each
 
 

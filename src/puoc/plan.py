@@ -15,6 +15,7 @@ from puoc.datasets import DATASETS
 from puoc.datasets.own import PLANNED, own_data
 from puoc.digests import code_digest, draw_digest, scoring_digest
 from puoc.encoders import PLAIN, inputs_of
+from puoc.encoders import make as make_encoder
 from puoc.files import write_bytes, write_json
 from puoc.overlap import shared_rows
 from puoc.params import Params, Table, Tune
@@ -22,6 +23,7 @@ from puoc.records import Encoding, Prior, content_id
 from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.source import SOURCE, source_of
 from puoc.specs import EncoderSpec, MethodSpec, TableSpec, TuneSpec
+from puoc.yamlfile import AskedWrongly
 
 WORK = Path("work")
 PLAN = WORK / "plan"
@@ -202,6 +204,11 @@ def _takes_not(params: Params, name: str, taken: frozenset[str], encoder: str | 
         given = inputs_of(fitted.encoder if fitted else encoder, DATASETS[dataset].inputs)
     except ValueError as error:
         return f"{dataset}: {error}"
+    if fitted and _is_frozen(fitted):
+        try:
+            make_encoder(str(fitted.encoder), fitted.params).check_shape(DATASETS[dataset].shape)
+        except ValueError as error:
+            raise AskedWrongly([f"encoders.{encoder}: on {dataset}: {error}"]) from error
     if given in taken:
         return None
     through = f" through the encoder {encoder}" if encoder else ""

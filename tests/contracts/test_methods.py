@@ -97,6 +97,28 @@ def test_a_restored_model_gives_identical_scores(case: Case) -> None:
 
 
 @every_case
+def test_a_model_trained_under_vmap_is_restored_with_identical_scores(case: Case) -> None:
+    X, _ = case.test_rows()
+    for lane in case.make().fit_lanes([case.sample(0), case.sample(1)], Compute(lane_map="vmap")):
+        restored = case.make().restore(lane.state(), X.shape[1:])
+        np.testing.assert_array_equal(restored.decision_function(X), lane.decision_function(X))
+
+
+@every_case
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_are_refused_with_their_row(case: Case, value: float) -> None:
+    s = case.sample(0)
+    for name in ("X_p", "X_u"):
+        rows = getattr(s, name).copy()
+        rows[3].reshape(-1)[-1] = value
+        if name == "X_u" and METHODS[case.name].kind == "oc":
+            case.fit(s._replace(X_u=rows))  # it does not look at U
+            continue
+        with pytest.raises(ValueError, match=f"{name}: row 3 has a value that is NaN or infinite"):
+            case.fit(s._replace(**{name: rows}))
+
+
+@every_case
 def test_a_model_of_other_rows_is_not_restored(case: Case) -> None:
     state, shape = fitted(case).state(), case.sample(0).X_p.shape[1:]
     with pytest.raises(ValueError, match="expected"):

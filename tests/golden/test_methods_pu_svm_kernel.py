@@ -116,6 +116,25 @@ def test_the_bounds_meet_when_a_guess_says_which_rows_are_variables(risk: Any, a
     assert abs(found.objective - found.bound) < 1e-8 * max(1, abs(found.objective))
 
 
+@pytest.mark.parametrize("alpha", [0.5, 0.99, 0.995, 0.999])
+@pytest.mark.parametrize("columns", [1, 3, 6])
+def test_repeated_rows_which_lie_on_a_kink_are_solved_too(columns: int, alpha: float) -> None:
+    """Rows of yes and no, as an encoded table has them: many are equal, and near alpha 1 all f are about 1."""
+    for seed in range(3):
+        P, U = problem(60, 400, columns, seed, shift=0.7)
+        X = (np.concatenate([P, U]) > 0.5).astype(np.float64)
+        found = hinge_kernel.solve(rbf_kernel(X, gamma=1 / columns), 60, alpha, 0.01, "non_negative")
+        assert found.objective - found.bound < 1e-8
+
+
+@pytest.mark.parametrize("row", [0, 70])
+def test_a_matrix_with_a_nan_has_no_solution(row: int) -> None:
+    K = rbf_kernel(np.concatenate(problem(60, 400, 3, 0)), gamma=0.3)
+    K[row, :] = K[:, row] = np.nan
+    with pytest.raises((RuntimeError, ValueError)):
+        hinge_kernel.solve(K, 60, 0.5, 0.01, "non_negative")
+
+
 def test_a_wrong_guess_is_put_right(monkeypatch: pytest.MonkeyPatch) -> None:
     P, U = problem(150, 300, 3, seed=4)
     K = rbf_kernel(np.concatenate([P, U]), gamma=0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 from typing import Any
 
@@ -246,3 +247,26 @@ def test_an_automatic_delta_is_an_absent_one() -> None:
         make("tice", GROWTH | {"scaling": "minmax"})
     with pytest.raises(ValueError, match=r"hyperparameter 'delta': got 1.5, expected less than 1"):
         make("tice", CORRECT | {"delta": 1.5})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_it_takes_little_more_memory_than_its_rows(dtype: str) -> None:
+    """Of a hundred thousand images as they are, a few times the rows would be more than a machine has."""
+    rng = np.random.default_rng(0)
+    P, U = (rng.random((n, 1500)).astype(dtype) for n in (500, 1500))
+    sample = PUSample(P, U, None, 0)
+    tracemalloc.start()
+    tice().estimate(sample)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    rows = P.nbytes + U.nbytes
+    assert peak < 1.5 * rows + 2 * 8 * 2**22  # the rows in one piece, their bins, and what is counted at once
+
+
+@pytest.mark.parametrize("name", ["X_p", "X_u"])
+def test_values_that_are_not_finite_are_refused(name: str) -> None:
+    sample = features(0.5, 0, n_p=50, n_u=50)
+    rows = getattr(sample, name).copy()
+    rows[7, 2] = np.nan
+    with pytest.raises(ValueError, match=f"{name}: row 7 has a value that is NaN or infinite"):
+        tice().estimate(sample._replace(**{name: rows}))

@@ -238,6 +238,30 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(words: list[str], e
     assert sorted(files.iterdir()) == before
 
 
+DIVERGING = """
+priors:
+  wild: {prior: dedpul_alpha, params: {classifier: network, lr: 1.0e+30, lr_decay: 1.0, epochs: 3, batch_size: 16,
+    batching: union, folds: 3, bandwidth_p: 0.1, bandwidth_u: 0.05, share: positive}}
+methods:
+  by_prior: {method: pu_svm, prior: wild, params: {solver: exact, kernel: linear, risk: unbiased, lam: 0.1}}
+  by_itself: {method: naive, params: {lr: 1.0e+30, lr_decay: 1.0, epochs: 3, batch_size: 16, batching: union}}
+"""
+
+
+@pytest.mark.parametrize(("method", "part"), [("by_prior", "--prior"), ("by_itself", "--method naive")])
+def test_a_training_that_comes_to_nothing_ends_in_words(method: str, part: str, files) -> None:
+    Path("mine.yaml").write_text(DIVERGING)
+    words = ("--positives", "p.csv", "--unlabelled", "u.csv", "--settings", "mine.yaml", "--out", "m")
+    refused(puoc("fit", "--method", method, *words), f"{part}: ", "a smaller lr by --params may help")
+    assert not Path("m").exists()
+
+
+def test_one_column_is_too_little_for_a_network_that_standardises_rows(files) -> None:
+    pd.read_csv("p.csv")[["âge"]].to_csv("p1.csv", index=False)
+    said = puoc("fit", "--method", "oc_cnn", "--positives", "p1.csv", "--out", "m", "--check")
+    refused(said, "oc_cnn standardises each row by its own values: vectors of at least 3 values expected, got 1")
+
+
 PACKAGED = YamlFile(Path(own.__file__).with_name("defaults.yaml")).data["methods"]
 
 

@@ -39,8 +39,19 @@ class ImageNet(Frozen):
         """The network up to its last map. Raises FetchError or ValueError as ``trunks.trunk``."""
         return pixels_together(trunk(self.network, self.weights)).eval()
 
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """See ``Encoder``."""
+        if len(shape) != 3 or shape[0] not in (1, 3):
+            raise ValueError(f"{self.name}: images of one or three channels expected, got rows of shape {shape}")
+
     def encode(self, X: Array) -> Array:
-        """Features (n, 512 or 1,280)."""
+        """Features (n, 512 or 1,280).
+
+        Raises
+        ------
+        ValueError : images of neither one nor three channels.
+        """
+        self.check_shape(X.shape[1:])
         found = []
         with torch.no_grad():
             for start in range(0, max(len(X), 1), _AT_ONCE):

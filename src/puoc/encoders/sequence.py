@@ -26,6 +26,14 @@ class Sequence(Frozen):
 
     values: PositiveInt  # of a step
 
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """See ``Encoder``."""
+        if len(shape) != 1 or shape[0] % self.values or not shape[0]:
+            raise ValueError(
+                f"{self.name}: vectors of a multiple of {self.values} numbers expected, got rows of shape {shape}; "
+                f"change values under encoders in params.yaml"
+            )
+
     def encode(self, X: Array) -> Array:
         """Sequences (n, d / values, 1 + values), the mask first, as ``puoc.methods.lstm`` has them.
 
@@ -33,10 +41,6 @@ class Sequence(Frozen):
         ------
         ValueError : rows that are no vectors, or whose length is not a multiple of ``values``.
         """
-        if X.ndim != 2 or X.shape[1] % self.values or not X.shape[1]:
-            raise ValueError(
-                f"{self.name}: vectors of a multiple of {self.values} numbers expected, got rows of shape "
-                f"{X.shape[1:]}; change values under encoders in params.yaml"
-            )
+        self.check_shape(X.shape[1:])
         steps = X.reshape(len(X), -1, self.values)
         return np.concatenate([np.ones_like(steps[..., :1]), steps], axis=2)

@@ -72,7 +72,8 @@ class OnFeatures(Begins, Deep):
 
         Raises
         ------
-        ValueError : rows that are no vectors, or with ``trainable: all`` no images of one or three channels.
+        ValueError : rows that are no vectors of 3 values or more, or with ``trainable: all`` no images of one or three
+            channels.
         """
         if self.network is not None:
             if len(shape) != 3 or shape[0] not in (1, 3):
@@ -82,7 +83,27 @@ class OnFeatures(Begins, Deep):
             return FromImages(self._head(WIDTHS[self.network]), self.network, self._begins, self.pixels)
         if len(shape) != 1:
             raise ValueError(f"{self.name} takes vectors, got rows of shape {shape}; an encoder may help")
+        if self.latent is None and shape[0] < 3:  # of one value nothing is left, of two a sign
+            raise ValueError(
+                f"{self.name} standardises each row by its own values: vectors of at least 3 values expected, got "
+                f"{shape[0]}"
+            )
         return self._head(shape[0])
+
+    def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
+        """See ``Deep``.
+
+        Raises
+        ------
+        ValueError : with ``trainable: all`` a batch of one row, which has no statistics to be normalised by.
+        """
+        found = super().sizes(n_p, n_u)
+        if self.trainable == "all" and any(sum(of) < 2 for of in found):
+            raise ValueError(
+                f"{self.name} with trainable: all normalises each batch by its own rows: at least 2 a step expected, "
+                f"got 1 of {n_p} labelled positives by batch_size {self.batch_size}"
+            )
+        return found
 
     def _head(self, d: int) -> nn.Module:
         return Head(d, self.hidden) if self.latent is None else ReleasedHead(d, self.hidden)

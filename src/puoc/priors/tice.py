@@ -14,8 +14,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
-from puoc.estimator import Array, PriorEstimator, PUSample, typed
+from puoc.estimator import Array, PriorEstimator, PUSample, check_finite, typed
 from puoc.registry import prior
+
+_COLUMNS = 64  # binned at once
+_AT_ONCE = 2**22  # values counted at once
 
 
 class Part(NamedTuple):
@@ -61,7 +64,8 @@ class TIcE(PriorEstimator):
 
         Raises
         ------
-        ValueError : no labelled or no unlabelled rows, or fewer of both together than folds.
+        ValueError : no labelled or no unlabelled rows, fewer of both together than folds, or values that are not
+            finite.
         """
         n_p, n_u = _sizes(sample)
         if min(n_p, n_u) < 1 or n_p + n_u < self.folds:
@@ -69,6 +73,8 @@ class TIcE(PriorEstimator):
                 f"tice: got {n_p} labelled and {n_u} unlabelled rows; at least 1 of each and {self.folds} together, "
                 f"the number of folds, expected"
             )
+        for name, rows in (("X_p", sample.X_p), ("X_u", sample.X_u)):
+            check_finite(name, np.asarray(rows))
         X = np.concatenate([sample.X_p.reshape(n_p, -1), np.asarray(sample.X_u).reshape(n_u, -1)])
         pooled = Part(self.binned(X), np.arange(n_p + n_u) < n_p)
         rng = np.random.default_rng(sample.seed)
@@ -79,18 +85,21 @@ class TIcE(PriorEstimator):
 
     def binned(self, X: Array) -> Array:
         """Bin (n, d) of every value; what lies outside of [0, 1] is in the first or the last one."""
-        X = X.astype(np.float64)
-        if self.scaling == "minmax":
-            low, high = X.min(axis=0), X.max(axis=0)
-            X = (X - low) / np.where(high > low, high - low, 1)
         borders = np.linspace(0, 1, self.splits + 2)[1:-1]
-        return np.searchsorted(borders, X, side="right")
+        bins = np.empty(X.shape, dtype=np.min_scalar_type(self.splits))
+        for start in range(0, X.shape[1], _COLUMNS):  # all in float64 would be eight times the bins
+            values = X[:, start : start + _COLUMNS].astype(np.float64)
+            if self.scaling == "minmax":
+                low, high = values.min(axis=0), values.max(axis=0)
+                values = (values - low) / np.where(high > low, high - low, 1)
+            bins[:, start : start + _COLUMNS] = np.searchsorted(borders, values, side="right")
+        return bins
 
     def averaged(self, pooled: Part, fold_of: Array) -> float:
         """Mean over the folds of the best bound on c, at least the labelled share of all rows."""
-        parts = [(_where(pooled, fold_of == fold), _where(pooled, fold_of != fold)) for fold in range(self.folds)]
         c = 0.5
         for _ in range(self.iterations):
+            parts = ((_where(pooled, fold_of == fold), _where(pooled, fold_of != fold)) for fold in range(self.folds))
             c = float(np.mean([self.best_bound(tree, estimation, c) for tree, estimation in parts]))
         return max(c, float(pooled.labelled.mean()))
 
@@ -158,8 +167,13 @@ def _where(part: Part, kept: Array) -> Part:
 
 def _counts(part: Part, subset: Array, width: int) -> tuple[Array, Array]:
     """How many rows of a subset are in each bin of each attribute, and how many labelled ones; (d, width) both."""
-    d = part.bins.shape[1]
-    places = part.bins[subset] + np.arange(d) * width
-    kept = (places, places[part.labelled[subset]])
-    rows, labelled = (np.bincount(of.ravel(), minlength=d * width).reshape(d, width) for of in kept)
-    return rows, labelled
+    d, is_labelled = part.bins.shape[1], part.labelled[subset]
+    found = np.empty((2, d, width), dtype=np.int64)
+    at_once = max(_AT_ONCE // max(len(subset), 1), 1)
+    for start in range(0, d, at_once):
+        columns = slice(start, min(start + at_once, d))
+        n = columns.stop - start
+        places = part.bins[subset, columns] + np.arange(n) * width
+        for side, of in enumerate((places, places[is_labelled])):
+            found[side, columns] = np.bincount(of.ravel(), minlength=n * width).reshape(n, width)
+    return found[0], found[1]
