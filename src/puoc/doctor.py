@@ -118,7 +118,8 @@ def _ledger(root: Path) -> list[Finding]:
 
 def _store(root: Path) -> Finding:
     """MLflow's store, if there is one: its schema is the one of the installed mlflow."""
-    from puoc.tracking.store import Busy, Store, TrackingError
+    from puoc.tracking.address import TrackingError
+    from puoc.tracking.store import Busy, Store
 
     store = Store(root)
     if store.database is not None and not store.database.exists():

@@ -25,6 +25,7 @@ from puoc import modelfile
 from puoc.analysis.sweeps import unplanned
 from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
 from puoc.tracking import Store, Tracker, TrackingError, register_best, server_command, track
+from puoc.tracking.asked import unpack_places
 from puoc.tracking.writer import NOT_ASKED, RETIRED, Writer
 
 Runs = dict[tuple[str, str], Any]
@@ -373,6 +374,41 @@ def test_a_killed_writer_leaves_nothing_running_and_nothing_twice(tmp_path: Path
     store = opened(tmp_path)
     every = store.client.search_logged_models(list(store.experiments()), max_results=100)
     assert len({one.tags["fit_id"] for one in every}) == len(every) == 30
+
+
+def test_a_trial_of_many_cells_is_one_run_that_knows_them_all(project: Project, tmp_path: Path) -> None:
+    """A one-class fit stands at every share of a long alpha sweep: more than one tag of MLflow holds."""
+    (row,) = project.ask("sweep", "alpha_sweep", entries=("oc_svm",), cells=1, seeds=1)
+    every = [row | {"cell": f"alpha={i / 1000:.3f}", "cell_index": i} for i in range(150)]
+    for n in (150, 2, 150):
+        project.save("sweep", every[:n])
+        track(tmp_path)
+        (run,) = runs(tmp_path).values()
+        assert all(len(text) < 8000 for text in run.data.tags.values())
+        assert {place.cell for place in unpack_places(run.data.tags).values()} == {one["cell"] for one in every[:n]}
+        assert len(runs(tmp_path, "cell")) == n
+
+
+@pytest.mark.parametrize("name", ["a#b", "mit Umläuten und Blanks", "a+b=c&d", "it's"])
+def test_a_folder_may_have_any_name_that_mlflow_takes(name: str, tmp_path: Path) -> None:
+    project = Project(tmp_path / name)
+    project.ask("a", "one_vs_all", entries=("pu_svm",), cells=1, seeds=1)
+    assert track(project.root) == track(project.root) == {"one_vs_all": 1}
+    assert (project.root / "mlruns" / "mlflow.db").exists()
+    (run,) = runs(project.root).values()
+    assert [one.path for one in opened(project.root).client.list_artifacts(run.info.run_id)]
+    assert register_best(project.root)[0].version == "1"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["what?now", "my%20project", "half%41", "50%"])
+def test_a_folder_whose_name_means_something_else_in_an_address_is_refused_at_once(name: str, tmp_path: Path) -> None:
+    project = Project(tmp_path / name)
+    project.ask("a", "one_vs_all", entries=("pu_svm",), cells=1, seeds=1)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(TrackingError, match=r"MLflow takes no path with \? or %; expected a folder with another name"):
+        track(project.root)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 class Killed(BaseException):

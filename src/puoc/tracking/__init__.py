@@ -4,9 +4,10 @@ It can be deleted and made again at any time: ``track`` brings it into line with
 loads no mlflow; what talks to a store does.
 """
 
+from puoc.tracking.address import TrackingError, tracking_uri
 from puoc.tracking.line import Tracker, track
 from puoc.tracking.registered import Registered, register_best
-from puoc.tracking.store import Store, TrackingError, server_command, tracking_uri
+from puoc.tracking.store import Store, server_command
 
 __all__ = [
     "Registered",

@@ -17,13 +17,15 @@ from typing import Any, Literal, NamedTuple
 from puoc.digests import scoring_digest
 from puoc.records import content_id
 from puoc.rows import read_rows
-from puoc.tracking.store import TrackingError
+from puoc.tracking.address import TrackingError
 
 Row = dict[str, Any]
 Key = tuple[str, str]  # experiment; id of the trial or of the cell
 
 DIGEST = "puoc.digest"  # tag: content of what was wanted when the run was written
 LAYOUT = 1  # counted up when runs are laid out differently, so that they are written anew
+_PLACES_LENGTH = 6000  # characters of a tag with places: MLflow's databases take 8,000
+_MORE = "more"  # among the places of a tag: in how many others they go on
 LONGEST = 500  # characters of a parameter or tag; MLflow cuts longer ones in silence
 
 _QUESTION = ("method", "dataset", "encoder", "prior", "numerics", "labels", "pos", "neg", "neg_test")
@@ -217,17 +219,31 @@ def cell_metrics(members: Sequence[Member]) -> dict[str, float]:
 
 
 def pack_places(places: dict[str, Place]) -> dict[str, str]:
-    """Tags that say where a trial stands."""
-    packed = json.dumps({key: list(place) for key, place in sorted(places.items())}, separators=(",", ":"))
-    if len(packed) > 7000:
-        raise TrackingError(f"one trial stands at {len(places)} places of a scenario, too many for a tag of MLflow")
+    """Tags that say where a trial stands; as many as they need, since MLflow cuts a long one off."""
+    parts: list[dict[str, Any]] = [{}]
+    length = 0
+    for key, place in sorted(places.items()):
+        length += len(json.dumps([key, *place]))
+        if length > _PLACES_LENGTH:
+            parts.append({})
+            length = 0
+        parts[-1][key] = list(place)
+    more = {f"places.{i}": json.dumps(part, separators=(",", ":")) for i, part in enumerate(parts[1:], start=1)}
+    if more:
+        parts[0][_MORE] = [len(more)]  # a run that had more of them once keeps their tags
+    first = json.dumps(parts[0], separators=(",", ":"))
     sources = sorted({place.source for place in places.values()})
-    return {"places": packed, "tables": ",".join(s.split("/", 1)[1] for s in sources), "sweep": sources[0]}
+    tables = ",".join(s.split("/", 1)[1] for s in sources)
+    return {"places": first, **more, "tables": tables, "sweep": sources[0]}
 
 
 def unpack_places(tags: dict[str, str]) -> dict[str, Place]:
     """The places from a run's tags."""
-    return {key: Place(*place) for key, place in json.loads(tags.get("places", "{}")).items()}
+    found: dict[str, list[Any]] = json.loads(tags.get("places", "{}"))
+    (n,) = found.pop(_MORE, [0])
+    for i in range(1, n + 1):
+        found |= json.loads(tags[f"places.{i}"])
+    return {key: Place(*place) for key, place in found.items()}
 
 
 def _described(row: Row, places: dict[str, Place]) -> dict[str, str]:

@@ -10,8 +10,9 @@ from typing import Any, Self
 
 from puoc.ledger import Ledger
 from puoc.tracking import asked
+from puoc.tracking.address import TrackingError
 from puoc.tracking.asked import Row
-from puoc.tracking.store import Busy, Store, TrackingError, first_line
+from puoc.tracking.store import Busy, Store, first_line
 from puoc.tracking.writer import Writer
 
 WAIT_ADD = 0.2  # seconds a run waits for another writer before it puts its rows aside

@@ -14,9 +14,10 @@ from statistics import fmean
 from typing import NamedTuple
 
 from puoc.tracking import asked
+from puoc.tracking.address import TrackingError
 from puoc.tracking.asked import Row
 from puoc.tracking.line import WAIT_TRACK
-from puoc.tracking.store import Busy, Store, TrackingError
+from puoc.tracking.store import Busy, Store
 from puoc.tracking.writer import Seen, Writer
 
 ALIAS = "best"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
+from puoc.tracking.address import TrackingError, sqlite_file, tracking_uri
 from puoc.tracking.database import is_database, reached, without_password
 
 if TYPE_CHECKING:
@@ -46,17 +47,8 @@ _DEPRECATED = "ignore::UserWarning:mlflow.server.fastapi_app"  # mlflow's own bu
 _opened: dict[Path, list[int]] = {}  # databases this process has opened, by path: their inodes
 
 
-class TrackingError(ValueError):
-    """The store cannot be used or does not agree with the results; says what to do about it."""
-
-
 class Busy(Exception):  # noqa: N818 - a state, not a fault
     """Another process is writing just now."""
-
-
-def tracking_uri(root: Path | str) -> str:
-    """URI of the store: MLFLOW_TRACKING_URI where it is set, else the file ``mlruns/mlflow.db`` below the root."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path(root).resolve() / 'mlruns' / 'mlflow.db'}"
 
 
 def server_command(root: Path | str, port: int) -> tuple[list[str], dict[str, str]]:
@@ -82,7 +74,7 @@ class Store:
         self.root = Path(root).resolve()
         self.uri = tracking_uri(self.root)
         self.name = without_password(self.uri)  # for messages
-        self.database = _sqlite_file(self.uri)
+        self.database = sqlite_file(self.uri)
         self.artifacts = self.root / "mlruns" / "artifacts"
         self.is_server = self.uri.startswith(("http://", "https://"))
         self._is_own = self.database == self.root / "mlruns" / "mlflow.db"
@@ -289,7 +281,3 @@ def pages(search: Callable[[str | None], Any]) -> Iterator[Any]:
     while page.token:
         page = search(page.token)
         yield from page
-
-
-def _sqlite_file(uri: str) -> Path | None:
-    return Path(uri.removeprefix("sqlite:///").split("?")[0]).resolve() if uri.startswith("sqlite:///") else None
