@@ -11,7 +11,8 @@ from typing import Any, Literal
 from puoc.bind import Asked, bind
 from puoc.files import read_json, write_json
 from puoc.ledger import Ledger
-from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
+from puoc.resultfiles import BY_SWEEP
+from puoc.rows import COLUMNS, OUTCOME, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
 from puoc.runner import Progress, Runner
 
 Part = Literal["tables", "tune"]
@@ -167,8 +168,8 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
     for part in parts:
         for name in names(root, part):
             path = result_path(root, part, name)
-            rows = read_rows(path) if path.exists() else []
-            again = {r["fit_id"] for r in rows if r["status"] == "failed" or r["attempts"] > 1}
+            rows = read_rows(path, OUTCOME) if path.exists() else []
+            again = {r["fit_id"] for r in rows if r["status"] == "failed" or (r["attempts"] or 0) > 1}
             due: dict[str, int | str] = {fit_id: ledger.retries(fit_id) for fit_id in again}
             # scored meanwhile, maybe: that must not change the file
             before, asked = _said_before(root, part, name), {r["fit_id"] for r in rows}
@@ -250,7 +251,8 @@ def standing(root: Path) -> Standing:
     ledger, found = Ledger(root / "ledger"), Standing()
     for name, (path, _) in unplanned(root).items():
         found.unplanned.append(name)
-        failed = [row | {"table": name} for row in read_rows(path) if row["status"] == "failed"]
+        rows = read_rows(path, OUTCOME, BY_SWEEP)
+        failed = [row | {"table": name} for row in rows if row["status"] == "failed"]
         found.failed_unplanned.extend(row for row in failed if not ledger.is_final(row["fit_id"]))
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]
@@ -259,7 +261,7 @@ def standing(root: Path) -> Standing:
         if not path.exists() or not _configs(root, of, name).exists():
             found.not_run.append(name)
             continue
-        results = {r["trial_id"]: r for r in read_rows(path)}
+        results = {r["trial_id"]: r for r in read_rows(path, OUTCOME)}
         for one in collect(*questions(root, of, name), ledger):
             result = results.get(one["trial_id"], one)
             if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from puoc.bind import bind
 from puoc.files import read_json, write_json
-from puoc.rows import Row, read_rows
+from puoc.rows import CRITERION, Row, read_rows
 
 
 class Choice(NamedTuple):
@@ -108,7 +108,7 @@ def _tuned(root: Path, planned: Path) -> list[Row]:
     path = root / "results" / "tune" / "val" / f"{planned.stem}.parquet"
     if not path.exists():
         raise ValueError(f"{path} does not exist; the sweep writes it: run dvc repro tune@{planned.stem}")
-    rows = read_rows(path)
+    rows = read_rows(path, CRITERION)
     if {row["trial_id"] for row in rows} != {asked.trial.id for asked in bind(read_json(planned))}:
         raise ValueError(f"{path} answers an earlier plan; run dvc repro tune@{planned.stem}")
     return rows

@@ -7,6 +7,7 @@ the seeds' means, since the cells of one seed may share rows. A difference of tw
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import pandas as pd
 
 from puoc.analysis.frames import frame, number
 from puoc.analysis.plans import planned_tuning
+from puoc.resultfiles import BY_SWEEP, FROM_LEDGER, read_frame
 
 #: What a configuration may be to its sweep. The first is what tables use, the last knows the test.
 ROLES = ("chosen", "published", "by_value", "by_rank", "best_on_test")
@@ -76,11 +78,11 @@ def sweeps(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     Raises
     ------
-    ValueError : a file of results lacks a column.
+    ValueError : a file of results is damaged or lacks a column.
     """
     found, surfaces = [], []
     for name, files in unplanned(root).items():
-        val, test = (_read(path, column) for path, column in zip(files, ("auc_val_pu", "auc"), strict=True))
+        val, test = _tuned(files, BY_SWEEP, "method", "scenario", "dataset")
         if len(val):
             summary, surface = of_sweep(val, test, None)
             about = {"tune": name, **{key: val[key].iloc[0] for key in ("method", "scenario", "dataset")}}
@@ -94,7 +96,7 @@ def sweeps(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         if not all(path.is_file() for path in paths):
             found.append(_whole(about | {"note": "not run"}))
             continue
-        val, test = (_read(path, column) for path, column in zip(paths, ("auc_val_pu", "auc"), strict=True))
+        val, test = _tuned(paths, FROM_LEDGER)
         path = root / "work" / "configs" / "selected" / "sweeps" / f"{tune}.json"
         summary, surface = of_sweep(val, test, _json(path) if path.is_file() else None)
         found.append(_whole(about | summary))
@@ -194,11 +196,11 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row.get(name, counts.get(name)) for name in SWEEPS}
 
 
-def _read(path: Path, column: str) -> pd.DataFrame:
-    rows = pd.read_parquet(path)
-    if column not in rows.columns:
-        raise ValueError(f"{path}: no column {column}; write it again with `dvc repro`")
-    return rows
+def _tuned(paths: Sequence[Path], again: str, *besides: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Validation and test rows of a sweep."""
+    key = ("config_id", "cell", "seed")
+    val = read_frame(paths[0], (*key, "params", "is_published", "auc_val_pu", *besides), again)
+    return val, read_frame(paths[1], (*key, "auc"), again)
 
 
 def _json(path: Path) -> dict[str, Any]:
