@@ -8,14 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from puoc.bind import Asked, bind
-from puoc.files import read_json, write_json
+from puoc.files import write_json
+from puoc.forms import read_form
 from puoc.ledger import Ledger
+from puoc.planfiles import read_compute, read_configs, read_data
+from puoc.planfiles import read_plan as read_plan_file
 from puoc.resultfiles import BY_SWEEP
 from puoc.rows import COLUMNS, OUTCOME, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
 from puoc.runner import Progress, Runner
 
 Part = Literal["tables", "tune"]
+_SAID = TypeAdapter(dict[str, int | str])
 OnRows = Callable[[Sequence[Row]], None]
 
 
@@ -40,7 +46,7 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
     from puoc.prepare import Prepared, prepare
 
     folder, digests, notes = root / "work" / "prepared", dict[str, str](), list[str]()
-    for name in read_json(root / "work" / "plan" / "data.json"):
+    for name in read_data(root):
         ensure(name, root / "data", mirror=mirror)  # also where arrays lie there already
         digests[name] = prepare(name, root / "data", folder, mirror=mirror)
         if repeats := repeats_of_test(Prepared.open(folder / name)):
@@ -52,6 +58,9 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
         for name in names(root, part)
     }
     for path, dataset in sorted(asked.items()):
+        if dataset not in digests:
+            place = f"work/plan/{path.parent.name}/{path.name}"
+            raise ValueError(f"{place}: got {dataset!r}; expected a dataset of work/plan/data.json: run puoc plan")
         write_json(path, {"dataset": dataset, "digest": digests[dataset]})
     for path in (path for part in parts for path in (folder / part).glob("*.json")):
         if path not in asked:
@@ -64,13 +73,13 @@ def read_plan(root: Path, part: Part, name: str) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError : the plan does not have it; what there is, is named.
+    ValueError : the plan does not have it, and what there is, is named; or its file is damaged.
     """
     path = root / "work" / "plan" / part / f"{name}.json"
     if not path.exists():
         known = ", ".join(names(root, part)) or "none (run puoc plan first)"
         raise ValueError(f"no plan of {name!r} in {part}; planned: {known}")
-    return read_json(path)  # type: ignore[no-any-return]
+    return read_plan_file(path)
 
 
 def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked]]:
@@ -88,7 +97,7 @@ def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[A
         raise ValueError(
             f"{path.relative_to(root)} does not exist; the stage select writes it: run dvc repro run@{name}"
         )
-    return plan, list(bind(plan, read_json(path)))
+    return plan, list(bind(plan, read_configs(path)))
 
 
 def asked_trials(root: Path) -> dict[str, frozenset[str]]:
@@ -100,7 +109,7 @@ def asked_trials(root: Path) -> dict[str, frozenset[str]]:
 def _configs(root: Path, part: Part, name: str) -> Path:
     """The file with a plan's configurations; a sweep's own plan has them."""
     plan = root / "work" / "plan" / part / f"{name}.json"
-    return plan if part == "tune" else root / "work" / "configs" / read_json(plan)["configs"] / f"{name}.json"
+    return plan if part == "tune" else root / "work" / "configs" / read_plan_file(plan)["configs"] / f"{name}.json"
 
 
 def answer(
@@ -128,8 +137,7 @@ def answer(
         asked_here = [(one, fit_id) for fit_id in fit_ids for one in by_fit.get(fit_id, ())]  # not an encoder's
         on_rows([row(plan, one, runner.ledger.get(fit_id)) for one, fit_id in asked_here])
 
-    settings = read_json(root / "work" / "plan" / "compute.json")
-    runner = Runner(root, settings, on_done=report, on_progress=on_progress)
+    runner = Runner(root, read_compute(root), on_done=report, on_progress=on_progress)
     counts = runner.run(plan, asked)
     rows = collect(plan, asked, runner.ledger)
     for unscored in rows:  # the fit stands in the ledger, but scoring it on a test set asked for later failed
@@ -191,7 +199,8 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
 
 def _said_before(root: Path, part: Part, name: str) -> dict[str, int | str]:
     path = root / "work" / "pending" / part / f"{name}.json"
-    said: dict[str, int | str] = read_json(path) if path.exists() else {}
+    again = "expected numbers or texts by fit; delete it, and puoc pending writes it again"
+    said: dict[str, int | str] = read_form(path, _SAID, again) if path.exists() else {}
     return said
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
 
 from puoc.analysis.frames import frame, number, present
 from puoc.analysis.plans import EntryPlan, TablePlan, planned_tuning
+from puoc.forms import BY_SELECT, read_form
 from puoc.resultfiles import read_frame
 
 _CHOICES = ("published", "selected", "oracle")
@@ -40,6 +41,7 @@ CHOICE = {
     "note": "text",
 }
 
+_CHOSEN = TypeAdapter(dict[str, dict[str, Any]])
 _KEY = ["entry", "config_id", "cell", "seed"]
 _NEEDED = ([*_KEY, "method", "params", "is_published", "auc_val_pu"], [*_KEY, "auc"])  # of validation, of the test
 
@@ -78,7 +80,7 @@ def _selected_configs(root: Path, plans: list[TablePlan]) -> list[tuple[TablePla
     for plan in plans:
         path = root / "work" / "configs" / "selected" / f"{plan.table}.json"
         if path.is_file():
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = read_form(path, _CHOSEN, BY_SELECT)
             found += [(plan, entry, values[entry.entry]) for entry in plan.entries if entry.entry in values]
     return found
 
