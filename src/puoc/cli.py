@@ -88,12 +88,12 @@ def fetch(
         from puoc.fetch import compare_with_dvc, write_fetched
         from puoc.fetch.vectors import word_vectors
         from puoc.fetch.weights import weights_file
-        from puoc.files import read_json
+        from puoc.planfiles import read_data, read_weights
 
-        asked = list(read_json(ROOT / "work" / "plan" / "data.json"))
+        asked = read_data(ROOT)
         mirror = source or _mirror()
         write_fetched(asked, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
-        for of in read_json(ROOT / "work" / "plan" / "weights.json").values():
+        for of in read_weights(ROOT).values():
             if "vectors" in of:
                 word_vectors(of["vectors"], mirror)
             elif "weights" in of:

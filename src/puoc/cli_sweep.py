@@ -167,10 +167,10 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
 
 
 def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wanted:
-    from puoc.files import read_json
+    from puoc.planfiles import read_compute
     from puoc.sweep.cluster import Wanted
 
-    settings = read_json(ROOT / "work" / "plan" / "compute.json")
+    settings = read_compute(ROOT)
     own = settings["workers"] if settings["workers"] != "auto" and address is None else None
     on_gpu = settings["device"] != "cpu"
     return Wanted(workers or own, int(on_gpu) if gpus is None else gpus, address)

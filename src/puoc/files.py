@@ -67,7 +67,7 @@ def read_json(path: Path) -> Any:
     """
     try:
         return json.loads(path.read_bytes())
-    except ValueError as error:  # no JSON, or no text at all
+    except (ValueError, RecursionError) as error:  # no JSON, or no text at all, or thousands of brackets
         raise ValueError(f"{path}: not JSON ({error}); expected a file as puoc writes it, whole") from error
 
 

@@ -14,10 +14,10 @@ from puoc.analysis.signed_rank import smallest_p
 from puoc.bind import Asked, bind
 from puoc.datasets.own import PLANNED
 from puoc.features import key
-from puoc.files import read_json
 from puoc.forecast.costs import Forecast, duration, encoding_seconds
 from puoc.ledger import Ledger
 from puoc.plan import CONFIGS, PLAN
+from puoc.planfiles import read_configs
 from puoc.records import Encoding, Fit, TestSet
 from puoc.registry import ENCODERS, PRIORS
 from puoc.wording import counted
@@ -69,7 +69,7 @@ def _configs(files: dict[Path, Any], plan: dict[str, Any], root: Path) -> dict[s
     path = root / CONFIGS / "selected" / f"{plan['table']}.json"
     if plan["configs"] != "selected" or not path.exists():
         return published
-    return published | {entry: config for entry, config in read_json(path).items() if entry in published}
+    return published | {entry: config for entry, config in read_configs(path).items() if entry in published}
 
 
 def _add(found: Count, question: Question, asked: Asked) -> None:

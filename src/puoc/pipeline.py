@@ -8,13 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from puoc.bind import Asked, bind
-from puoc.files import read_json, write_json
+from puoc.files import write_json
+from puoc.forms import read_form
 from puoc.ledger import Ledger
-from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
+from puoc.planfiles import read_compute, read_configs, read_data
+from puoc.planfiles import read_plan as read_plan_file
+from puoc.resultfiles import BY_SWEEP
+from puoc.rows import COLUMNS, OUTCOME, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
 from puoc.runner import Progress, Runner
 
 Part = Literal["tables", "tune"]
+_SAID = TypeAdapter(dict[str, int | str])
 OnRows = Callable[[Sequence[Row]], None]
 
 
@@ -39,7 +46,7 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
     from puoc.prepare import Prepared, prepare
 
     folder, digests, notes = root / "work" / "prepared", dict[str, str](), list[str]()
-    for name in read_json(root / "work" / "plan" / "data.json"):
+    for name in read_data(root):
         ensure(name, root / "data", mirror=mirror)  # also where arrays lie there already
         digests[name] = prepare(name, root / "data", folder, mirror=mirror)
         if repeats := repeats_of_test(Prepared.open(folder / name)):
@@ -51,6 +58,9 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
         for name in names(root, part)
     }
     for path, dataset in sorted(asked.items()):
+        if dataset not in digests:
+            place = f"work/plan/{path.parent.name}/{path.name}"
+            raise ValueError(f"{place}: got {dataset!r}; expected a dataset of work/plan/data.json: run puoc plan")
         write_json(path, {"dataset": dataset, "digest": digests[dataset]})
     for path in (path for part in parts for path in (folder / part).glob("*.json")):
         if path not in asked:
@@ -63,13 +73,13 @@ def read_plan(root: Path, part: Part, name: str) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError : the plan does not have it; what there is, is named.
+    ValueError : the plan does not have it, and what there is, is named; or its file is damaged.
     """
     path = root / "work" / "plan" / part / f"{name}.json"
     if not path.exists():
         known = ", ".join(names(root, part)) or "none (run puoc plan first)"
         raise ValueError(f"no plan of {name!r} in {part}; planned: {known}")
-    return read_json(path)  # type: ignore[no-any-return]
+    return read_plan_file(path)
 
 
 def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked]]:
@@ -87,7 +97,7 @@ def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[A
         raise ValueError(
             f"{path.relative_to(root)} does not exist; the stage select writes it: run dvc repro run@{name}"
         )
-    return plan, list(bind(plan, read_json(path)))
+    return plan, list(bind(plan, read_configs(path)))
 
 
 def asked_trials(root: Path) -> dict[str, frozenset[str]]:
@@ -99,7 +109,7 @@ def asked_trials(root: Path) -> dict[str, frozenset[str]]:
 def _configs(root: Path, part: Part, name: str) -> Path:
     """The file with a plan's configurations; a sweep's own plan has them."""
     plan = root / "work" / "plan" / part / f"{name}.json"
-    return plan if part == "tune" else root / "work" / "configs" / read_json(plan)["configs"] / f"{name}.json"
+    return plan if part == "tune" else root / "work" / "configs" / read_plan_file(plan)["configs"] / f"{name}.json"
 
 
 def answer(
@@ -127,8 +137,7 @@ def answer(
         asked_here = [(one, fit_id) for fit_id in fit_ids for one in by_fit.get(fit_id, ())]  # not an encoder's
         on_rows([row(plan, one, runner.ledger.get(fit_id)) for one, fit_id in asked_here])
 
-    settings = read_json(root / "work" / "plan" / "compute.json")
-    runner = Runner(root, settings, on_done=report, on_progress=on_progress)
+    runner = Runner(root, read_compute(root), on_done=report, on_progress=on_progress)
     counts = runner.run(plan, asked)
     rows = collect(plan, asked, runner.ledger)
     for unscored in rows:  # the fit stands in the ledger, but scoring it on a test set asked for later failed
@@ -167,8 +176,8 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
     for part in parts:
         for name in names(root, part):
             path = result_path(root, part, name)
-            rows = read_rows(path) if path.exists() else []
-            again = {r["fit_id"] for r in rows if r["status"] == "failed" or r["attempts"] > 1}
+            rows = read_rows(path, OUTCOME) if path.exists() else []
+            again = {r["fit_id"] for r in rows if r["status"] == "failed" or (r["attempts"] or 0) > 1}
             due: dict[str, int | str] = {fit_id: ledger.retries(fit_id) for fit_id in again}
             # scored meanwhile, maybe: that must not change the file
             before, asked = _said_before(root, part, name), {r["fit_id"] for r in rows}
@@ -190,7 +199,8 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
 
 def _said_before(root: Path, part: Part, name: str) -> dict[str, int | str]:
     path = root / "work" / "pending" / part / f"{name}.json"
-    said: dict[str, int | str] = read_json(path) if path.exists() else {}
+    again = "expected numbers or texts by fit; delete it, and puoc pending writes it again"
+    said: dict[str, int | str] = read_form(path, _SAID, again) if path.exists() else {}
     return said
 
 
@@ -250,7 +260,8 @@ def standing(root: Path) -> Standing:
     ledger, found = Ledger(root / "ledger"), Standing()
     for name, (path, _) in unplanned(root).items():
         found.unplanned.append(name)
-        failed = [row | {"table": name} for row in read_rows(path) if row["status"] == "failed"]
+        rows = read_rows(path, OUTCOME, BY_SWEEP)
+        failed = [row | {"table": name} for row in rows if row["status"] == "failed"]
         found.failed_unplanned.extend(row for row in failed if not ledger.is_final(row["fit_id"]))
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]
@@ -259,7 +270,7 @@ def standing(root: Path) -> Standing:
         if not path.exists() or not _configs(root, of, name).exists():
             found.not_run.append(name)
             continue
-        results = {r["trial_id"]: r for r in read_rows(path)}
+        results = {r["trial_id"]: r for r in read_rows(path, OUTCOME)}
         for one in collect(*questions(root, of, name), ledger):
             result = results.get(one["trial_id"], one)
             if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):

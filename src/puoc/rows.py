@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from puoc import resultfiles
 from puoc.bind import Asked
 from puoc.files import write_bytes
 from puoc.ledger import Entry, Ledger
 from puoc.records import Encoding
+from puoc.resultfiles import FROM_LEDGER, to_parquet
 
 Row = dict[str, Any]
 
@@ -71,6 +72,10 @@ COLUMNS = {
 #: A sweep's validation rows lack what test labels decided, so that choosing cannot see it.
 TEST_COLUMNS = ("auc", "auc_train_pool")
 TEST_KEYS = ("entry", "config_id", "cell", "seed", "fit_id", "trial_id")
+#: What whoever asks how a row came out has to find in it.
+OUTCOME = (*TEST_KEYS, "status", "reason", "attempts", "scoring_digest")
+#: What a sweep's rows are chosen by.
+CRITERION = (*OUTCOME, "auc_val_pu", "is_published", "params", "kind")
 
 
 def collect(plan: dict[str, Any], asked: Iterable[Asked], ledger: Ledger) -> list[Row]:
@@ -168,28 +173,15 @@ def _answered(trial_id: str, entry: Entry, scoring: str) -> Row:
 def write_rows(path: Path, rows: Sequence[Row], columns: Iterable[str] = COLUMNS) -> None:
     """Write rows as parquet, whole or not at all."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     schema = pa.schema([(name, _arrow(COLUMNS[name])) for name in columns])
     table = pa.Table.from_pylist([{name: r[name] for name in schema.names} for r in rows], schema=schema)
-    content = BytesIO()
-    pq.write_table(table, content)
-    write_bytes(path, content.getvalue())
+    write_bytes(path, to_parquet(table))
 
 
-def read_rows(path: Path) -> list[Row]:
-    """Rows of a parquet file written by ``write_rows``. Raises ValueError with its name where it is damaged."""
-    import pyarrow.parquet as pq
-    from pyarrow import ArrowInvalid
-
-    # not pq.read_table, which loads pyarrow.dataset and with it pandas: half a second in every stage
-    try:
-        with pq.ParquetFile(path) as file:
-            return file.read().to_pylist()  # type: ignore[no-any-return]
-    except ArrowInvalid as error:
-        raise ValueError(
-            f"{path}: damaged ({error}); delete it, and dvc repro writes it again from the ledger"
-        ) from error
+def read_rows(path: Path, columns: Iterable[str] = TEST_KEYS, again: str = FROM_LEDGER) -> list[Row]:
+    """Rows of a parquet file written by ``write_rows``. Parameters and errors as ``resultfiles.read_rows``."""
+    return resultfiles.read_rows(path, columns, again)
 
 
 def _arrow(name: str) -> Any:

@@ -14,11 +14,12 @@ from collections import defaultdict
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from puoc.bind import bind
-from puoc.files import read_json, write_json
-from puoc.rows import Row, read_rows
+from puoc.files import write_json
+from puoc.planfiles import read_configs, read_plan
+from puoc.rows import CRITERION, Row, read_rows
 
 
 class Choice(NamedTuple):
@@ -108,8 +109,8 @@ def _tuned(root: Path, planned: Path) -> list[Row]:
     path = root / "results" / "tune" / "val" / f"{planned.stem}.parquet"
     if not path.exists():
         raise ValueError(f"{path} does not exist; the sweep writes it: run dvc repro tune@{planned.stem}")
-    rows = read_rows(path)
-    if {row["trial_id"] for row in rows} != {asked.trial.id for asked in bind(read_json(planned))}:
+    rows = read_rows(path, CRITERION)
+    if {row["trial_id"] for row in rows} != {asked.trial.id for asked in bind(read_plan(planned))}:
         raise ValueError(f"{path} answers an earlier plan; run dvc repro tune@{planned.stem}")
     return rows
 
@@ -132,10 +133,10 @@ def select(root: Path) -> list[Path]:
     folder = root / "work" / "configs" / "selected"
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted((root / "work" / "plan" / "tables").glob("*.json")):
-        plan = read_json(path)
+        plan = read_plan(path)
         if plan["configs"] != "selected":
             continue
-        configs: dict[str, Any] = read_json(root / "work" / "configs" / "published" / path.name)
+        configs = read_configs(root / "work" / "configs" / "published" / path.name)
         for entry in configs:
             choice = choices.get(entry)
             if choice is None:

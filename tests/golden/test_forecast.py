@@ -9,6 +9,7 @@ import pytest
 from project import REPOSITORY
 
 from puoc.bind import bind
+from puoc.datasets import DATASETS
 from puoc.deep import batch_sizes
 from puoc.forecast.costs import Forecast, duration, encoding_seconds, measured, scored_rows
 from puoc.forecast.work import passes, work_of
@@ -19,6 +20,7 @@ from puoc.plan import CONFIGS, PLAN, make_plan
 from puoc.records import Encoding, Fit, FitResult, Sample, TestSet
 from puoc.registry import ENCODERS, METHODS, PRIORS
 
+DIGESTS = {name: dataset.digest for name, dataset in DATASETS.items()}
 UNION = {"epochs": 4, "batch_size": 64, "batching": "union"}
 
 
@@ -26,7 +28,15 @@ def fit(method: str = "drpu", n: int = 100, dataset: str = "cifar10", **params: 
     return Fit(
         method=method,
         params=UNION | params,
-        sample=Sample(dataset=dataset, data_digest="d", pos=(0,), n_pos_lab=n, neg=(1,), n_pos_unl=n, n_neg_unl=n),
+        sample=Sample(
+            dataset=dataset,
+            data_digest=DIGESTS.get(dataset, "d"),
+            pos=(0,),
+            n_pos_lab=n,
+            neg=(1,),
+            n_pos_unl=n,
+            n_neg_unl=n,
+        ),
         seed=0,
         code_digest="c",
         draw_digest="d",
@@ -101,10 +111,47 @@ def test_the_ledgers_own_fits_correct_a_cost_within_reason(tmp_path: Path) -> No
     ledger.put(FitResult(fit=fit(n=60), status="failed", fit_seconds=1e9, device="cpu"))
     ledger.put(FitResult(fit=fit(n=70), status="ok", fit_seconds=0.9, device="cpu"))  # too short to tell
     ledger.put(FitResult(fit=fit(n=80), status="ok", fit_seconds=1e9, device="cuda"))
-    gone = Encoding(name="gone", params={}, code_digest="")
-    for strange in (fit(dataset="gone"), fit().model_copy(update={"encoder": gone})):
-        ledger.put(FitResult(fit=strange, status="ok", fit_seconds=1e9, device="cpu"))
     assert Forecast(ledger).seconds(fit()) == table
+
+
+def encoded(name: str, **params: Any) -> dict[str, Any]:
+    return {"encoder": Encoding(name=name, params=params, ae_data="labelled_positives", code_digest="")}
+
+
+ODD = {
+    "of data as they were": {"sample": fit().sample.model_copy(update={"data_digest": "earlier"})},
+    "of a dataset that is gone": {"sample": fit(dataset="gone").sample},
+    "through an encoder that is gone": encoded("gone"),
+    "through an encoder of other rows": encoded("sequence"),
+    "through an encoder of other values": encoded("autoencoder", dimension="many"),
+    "of values a step that there are none of": encoded("autoencoder", values=0),
+    "without its hyperparameters": {"params": {"epochs": 3}},
+    "with a text for a number": {"params": UNION | {"epochs": "three"}},
+    "in batches of nothing": {"params": UNION | {"batch_size": 0}},
+    "of no work": {"params": UNION | {"epochs": 0}},
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_fit_of_the_ledger_that_cannot_be_told_of_changes_no_forecast(tmp_path: Path, odd: str) -> None:
+    ledger, table = Ledger(tmp_path / "ledger"), Forecast().seconds(fit())
+    strange = fit().model_copy(update=ODD[odd])
+    ledger.put(FitResult(fit=strange, status="ok", fit_seconds=1e9, device="cpu"))
+    assert Forecast(ledger).seconds(fit()) == table
+
+
+def test_a_damaged_record_changes_no_forecast(tmp_path: Path) -> None:
+    ledger, table = Ledger(tmp_path / "ledger"), Forecast().seconds(fit())
+    ledger.put(FitResult(fit=fit(n=60), status="ok", fit_seconds=1e9, device="cpu"))
+    (record,) = (tmp_path / "ledger").rglob("*.json")
+    record.write_bytes(record.read_bytes()[:100])
+    assert Forecast(ledger).seconds(fit()) == table
+
+
+def test_an_asked_fit_whose_work_cannot_be_told_is_unknown() -> None:
+    forecast = Forecast()
+    assert forecast.seconds(fit().model_copy(update={"params": {"epochs": 3}})) == 0
+    assert forecast.unknown == {"drpu"}
 
 
 def test_on_a_gpu_the_ledger_is_all_there_is(tmp_path: Path) -> None:

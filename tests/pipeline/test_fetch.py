@@ -256,6 +256,43 @@ def test_a_pin_of_something_else_is_refused(tmp_path):
         compare_with_dvc(tmp_path / "data", tmp_path / "data.dvc")
 
 
+MERGED = """\
+outs:
+<<<<<<< HEAD
+- md5: 1234.dir
+=======
+- md5: 5678.dir
+>>>>>>> other
+  hash: md5
+  path: data
+"""
+ODD_PINS = {
+    "a merge that is not settled": (MERGED, r"data\.dvc:[23]: "),
+    "a tab": ("outs:\n\t- md5: 1\n", r"data\.dvc:2: .*indent with blanks"),
+    "a text": ("data\n", r"data\.dvc:1: got 'data' \(str\); expected a mapping"),
+    "a list": ("- outs\n", r"data\.dvc:1: got \['outs'\] \(list\); expected a mapping"),
+    "nothing": ("", r"data\.dvc:1: got nothing; expected a mapping"),
+    "no outs": ("deps: []\n", r"data\.dvc:1: outs: got nothing; expected a list"),
+    "empty outs": ("hash: md5\nouts:\n", r"data\.dvc:2: outs: got nothing; expected a list"),
+    "a number for outs": ("hash: md5\nouts: 3\n", r"data\.dvc:2: outs: got 3 \(int\); expected a list"),
+    "a mapping for outs": ("outs: {path: data}\n", r"data\.dvc:1: outs: got .*\(dict\); expected a list"),
+    "a text for an out": ("outs:\n- data\n", r"data\.dvc:2: outs\[0\]: got 'data' \(str\); expected a mapping"),
+    "nothing for an out": ("outs:\n- path: data\n-\n", r"data\.dvc:[23]: outs\[1\]: got nothing; expected a mapping"),
+    "a list for an md5": ("outs:\n- {path: data, hash: md5, md5: [1]}\n", r"data\.dvc has no md5 of DVC 3 for data"),
+    "a tag that is none": ("outs: !!bool x\n", r"data\.dvc:1: outs: got x; expected true or false"),
+    "another encoding": ("outs:\n- {path: d\xe4ta}\n", r"data\.dvc: not UTF-8 text"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_PINS)
+def test_a_pin_that_dvc_did_not_write_is_refused_with_its_place(tmp_path, name):
+    text, expected = ODD_PINS[name]
+    (tmp_path / "data.dvc").write_bytes(text.encode("latin-1"))
+    with pytest.raises(FetchError, match=expected) as raised:
+        compare_with_dvc(tmp_path / "data", tmp_path / "data.dvc")
+    assert "dvc add data" in str(raised.value)
+
+
 ENCODER = """
 encoders:
   small:

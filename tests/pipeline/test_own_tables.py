@@ -14,11 +14,13 @@ from own_files import refused
 from own_tables import PLAIN, TESTED, ask, computes, does, people, pictures, rows, tables, texts
 
 from puoc.analysis.plans import planned_tables
+from puoc.bind import bind
 from puoc.datasets import DATASETS
 from puoc.draws import draw, split_rows
 from puoc.ledger import Ledger
 from puoc.pipeline import questions
 from puoc.prepare import Prepared
+from puoc.records import FitResult
 from puoc.scoring import auc
 from puoc.sweep.asking import HOLDOUT, Asking
 from puoc.sweep.asking import ask as asked_sweep
@@ -331,6 +333,23 @@ def test_a_changed_file_asks_anew_and_is_seen_before_anything_is_computed(here: 
     computes("table")
     assert not before & {row["fit_id"] for row in rows(here)}
     assert {row["n_pos_lab"] for row in rows(here)} == {30}
+
+
+def test_own_data_that_become_of_another_kind_are_planned_beside_the_fits_of_before(here: Path) -> None:
+    pictures(here)
+    small = "encoder: autoencoder, params: {dimension: 8, dropout: 0.0, lr: 1.0e-3, lr_decay: 1.0, epochs: 1"
+    section = f"encoders:\n  small: {{{small}, batch_size: 8, batching: p}}}}\nmethods:\n"
+    changes = ("methods:\n", section), ("oc_svm: {encoder: flatten", "oc_svm: {encoder: small")
+    code, said = ask(here, "{kind: images, positives: own/p, unlabelled: own/u}", "holdout: 0.2", *changes)
+    assert code == 0, said
+    table = json.loads(Path("work/plan/tables/table.json").read_text())
+    configs = json.loads(Path("work/configs/published/table.json").read_text())
+    fit = next(one.trial.fit for one in bind(table, configs) if one.entry == "oc_svm")
+    Ledger(here / "ledger").put(FitResult(fit=fit, status="ok", fit_seconds=2.0, device="cpu"))
+    tables(here)
+    code, said = ask(here, PLAIN, "holdout: 0.2")
+    assert code == 0, said
+    assert "1 table" in said
 
 
 def test_own_data_that_are_asked_no_more_are_forgotten(here: Path) -> None:

@@ -125,6 +125,7 @@ def test_a_sweep_that_is_not_planned_is_told_by_status_and_stands_in_the_report(
     for part in ("tables", "tune"):
         (tmp_path / "work" / "plan" / part).mkdir(parents=True)
     named = {"method": "pu_svm", "scenario": "one_vs_all", "dataset": "digits"}
+    named |= {"entry": "pu_svm", "fit_id": "f", "trial_id": "t", "reason": "", "attempts": "1", "scoring_digest": "s"}
     for folder, name in (("tune", "former"), ("sweeps", "pu_svm-one_vs_all-grid-grid")):
         for part, rows in zip(("val", "test"), tuned([{"a": 1}, {"a": 2}], drawn(2), drawn(2)), strict=True):
             (tmp_path / "results" / folder / part).mkdir(parents=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from planned import Data, Planned
 from rich.console import Console
@@ -25,6 +26,7 @@ from puoc.ledger import Ledger
 from puoc.pipeline import Standing, answer, questions, standing
 from puoc.progress import Reporter
 from puoc.records import FitResult
+from puoc.resultfiles import to_parquet
 from puoc.rows import Row, read_rows
 from puoc.runner import Progress, Runner
 
@@ -197,14 +199,21 @@ def test_a_store_that_fails_costs_no_result_and_no_exit_code(
     assert {row["status"] for row in rows(root)} == {"ok"}
 
 
-@pytest.mark.parametrize("command", ["status", "pending"])
-def test_damaged_results_are_one_sentence_that_names_their_file(root: Path, puoc: Said, command: str) -> None:
+def test_damaged_results_are_one_sentence_that_names_their_file(root: Path, puoc: Said) -> None:
     answer(root, "tables", "shift")
-    (root / "results" / "tables" / "shift.parquet").write_bytes(b"PA")
-    code, said = puoc(command)
-    assert code == 2
-    assert "results/tables/shift.parquet: damaged (" in said
-    assert "delete it, and dvc repro writes it again" in said
+    path = root / "results" / "tables" / "shift.parquet"
+    content = path.read_bytes()
+    thrift = content[:-30] + bytes(22) + content[-8:]  # of parquet's footer
+    other = to_parquet(pa.table({"a": [1]}))
+    for damaged, reason in ((b"PA", "damaged ("), (thrift, "damaged ("), (other, "no column entry, ")):
+        path.write_bytes(damaged)
+        for command in ("status", "pending", "compare", "track"):
+            code, said = puoc(command)
+            assert code == 2, f"{command}: {said}"
+            assert f"results/tables/shift.parquet: {reason}" in said
+            assert "delete it, and dvc repro writes it again from the ledger" in said
+    path.unlink()
+    assert puoc("pending")[0] == 0
 
 
 def test_a_damaged_record_is_one_sentence_that_names_its_file(root: Path, puoc: Said) -> None:

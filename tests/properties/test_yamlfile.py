@@ -84,6 +84,7 @@ def test_truth_values_and_nothing_are_what_version_1_2_says(read, text, value):
     [
         ("b: 1\na: 012", 2, "a", "got 012; a leading zero is read as octal by some readers, so write 12"),
         ("a:\n  b: [1, -007]", 2, "a.b[1]", "got -007; a leading zero is read as octal by some readers, so write -7"),
+        ("a: +0_12", 1, "a", "so write 12"),
         ("a: 00", 1, "a", "so write 0"),
         ("012: a", 1, "012", "got 012"),
         ("\na: 2024-05-01", 2, "a", "got the date 2024-05-01; expected no date anywhere"),
@@ -155,6 +156,67 @@ def test_what_cannot_be_read_is_refused_with_the_line(read, text, line, sentence
     (fault,) = faults(read, text)
     assert fault.startswith(f"params.yaml:{line}: "), fault
     assert sentence in fault
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "got", "expected"),
+    [
+        ("a: !!bool foo", "1: a", "foo", "true or false"),
+        ("a: 1\nb: {c: !!int abc}", "2: b.c", "abc", "a whole number"),
+        ("a: [1, !!int 1.5]", "1: a[1]", "1.5", "a whole number"),
+        ("a: !!int ''", "1: a", "''", "a whole number"),
+        ("a: !!float x", "1: a", "x", "a number"),
+        ("!!bool foo: 1", "1: foo", "foo", "true or false"),
+        ("a: !!bool {=: foo}", "1: a", "a list or a mapping that is tagged bool", "it without a tag"),
+        ("a: !!int [1]", "1: a", "a list or a mapping that is tagged int", "it without a tag"),
+        (f"\na: {'1' * 5000}", "2: a", f"{'1' * 40}... (5000 characters)", "a whole number of at most 4300 digits"),
+        (f"a: -0{'1' * 5000}", "1: a", f"-0{'1' * 38}... (5002 characters)", "a whole number of at most 4300 digits"),
+        (f"a: 0x{'f' * 5000}", "1: a", f"0x{'f' * 38}... (5002 characters)", "a whole number of at most 4300 digits"),
+    ],
+)
+def test_a_value_that_is_not_what_its_tag_says_is_refused_with_line_and_key(read, text, place, got, expected):
+    assert faults(read, text) == [f"params.yaml:{place}: got {got}; expected {expected}"]
+
+
+def _refused(read, text: str) -> list[str]:
+    try:
+        read(text)
+    except AskedWrongly as refused:
+        return refused.faults
+    return []
+
+
+TAGS = ["!!bool", "!!int", "!!float", "!!null", "!!str", "!!binary", "!!timestamp", "!!set", "!!omap", "!!map", "!x"]
+ODD = ["foo", "''", "-", "12", "0x", "1_", "1:2", "~", ".nan", "[1]", "[{a: 1, b: 2}]", "{=: foo}", "{<<: 3}", "\u00e9"]
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_any_tag_on_any_value_is_read_or_refused_with_its_line(read, tag):
+    for value in ODD:
+        for text in (f"- {tag} {value}", f"? {tag} {value}\n: 1", f"a: {tag} {value}"):
+            assert all(fault.startswith("params.yaml:1: ") for fault in _refused(read, text)), text
+
+
+@pytest.mark.parametrize(
+    ("inner", "line"),
+    [
+        ("[" * 1000 + "]" * 1000, 2),
+        ("[" * 1000, 2),
+        ("{a: " * 101 + "1" + "}" * 101, 2),
+        ("\n".join(["", *("  " * depth + "-" for depth in range(1, 120))]), 102),
+    ],
+    ids=["a thousand", "never closed", "one too many", "in lines"],
+)
+def test_what_stands_too_deep_is_refused_with_the_line(read, inner, line):
+    (fault,) = faults(read, f"b: 1\na: {inner}")
+    assert fault.startswith(f"params.yaml:{line}: got lists or mappings more than 100 deep in one another; expected")
+
+
+def test_what_stands_as_deep_as_it_may_is_read(read):
+    found = read("a: " + "[" * 99 + "7" + "]" * 99).data["a"]
+    for _ in range(99):
+        (found,) = found
+    assert found == 7
 
 
 def test_another_version_of_yaml_is_refused(read):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
 
 from puoc.analysis.frames import frame, number, present
 from puoc.analysis.plans import EntryPlan, TablePlan, planned_tuning
+from puoc.forms import BY_SELECT, read_form
+from puoc.resultfiles import read_frame
 
 _CHOICES = ("published", "selected", "oracle")
 _OF_CHOICE = {
@@ -39,6 +41,10 @@ CHOICE = {
     "note": "text",
 }
 
+_CHOSEN = TypeAdapter(dict[str, dict[str, Any]])
+_KEY = ["entry", "config_id", "cell", "seed"]
+_NEEDED = ([*_KEY, "method", "params", "is_published", "auc_val_pu"], [*_KEY, "auc"])  # of validation, of the test
+
 
 def choices(root: Path, plans: list[TablePlan]) -> pd.DataFrame:
     """One row per planned tuning entry and table that uses its choice.
@@ -56,7 +62,7 @@ def choices(root: Path, plans: list[TablePlan]) -> pd.DataFrame:
         if not all(path.is_file() for path in paths):
             rows.append({"tune": tune, "entry": tune, "note": "not run"})
             continue
-        val, test = (pd.read_parquet(path) for path in paths)
+        val, test = (read_frame(*both) for both in zip(paths, _NEEDED, strict=True))
         _check(val, test, paths)
         for entry in sorted(val["entry"].unique()):
             of_entry = val[val["entry"] == entry], test[test["entry"] == entry]
@@ -74,19 +80,14 @@ def _selected_configs(root: Path, plans: list[TablePlan]) -> list[tuple[TablePla
     for plan in plans:
         path = root / "work" / "configs" / "selected" / f"{plan.table}.json"
         if path.is_file():
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = read_form(path, _CHOSEN, BY_SELECT)
             found += [(plan, entry, values[entry.entry]) for entry in plan.entries if entry.entry in values]
     return found
 
 
 def _check(val: pd.DataFrame, test: pd.DataFrame, paths: list[Path]) -> None:
-    key = ["entry", "config_id", "cell", "seed"]
-    needed = ([*key, "method", "params", "is_published", "auc_val_pu"], [*key, "auc"])
-    for table, path, columns in zip((val, test), paths, needed, strict=True):
-        lacking = [name for name in columns if name not in table.columns]
-        if lacking:
-            raise ValueError(f"{path}: no column {', '.join(lacking)}; write it again with `dvc repro`")
-        if table.duplicated(key).any():
+    for table, path in zip((val, test), paths, strict=True):
+        if table.duplicated(_KEY).any():
             raise ValueError(f"{path}: two rows for one entry, configuration, cell and seed, one expected")
 
 

@@ -20,12 +20,7 @@ from puoc.analysis.significance import SIGNIFICANCE, twin_tests
 from puoc.analysis.summary import SUMMARY, summarise
 from puoc.analysis.sweeps import SURFACE, SWEEPS, sweeps
 from puoc.analysis.verdicts import VERDICTS, verdicts
-
-#: The files of ``results/compare``.
-COMPARED = (
-    *("summary", "significance", "ranks", "protocol", "evidence", "choice", "sweeps", "surface"),
-    *("failures", "verdicts", "claims"),
-)
+from puoc.resultfiles import read_frame
 
 FAILURES = {
     "origin": "text",  # tables/T or tune/M
@@ -38,6 +33,21 @@ FAILURES = {
     "attempts": "int",
     "fit_id": "text",
     "trial_id": "text",
+}
+
+#: The files of ``results/compare``, with their columns.
+COMPARED = {
+    "summary": SUMMARY,
+    "significance": SIGNIFICANCE,
+    "ranks": RANKS,
+    "protocol": PROTOCOL,
+    "evidence": EVIDENCE,
+    "choice": CHOICE,
+    "sweeps": SWEEPS,
+    "surface": SURFACE,
+    "failures": FAILURES,
+    "verdicts": VERDICTS,
+    "claims": CLAIMS,
 }
 
 
@@ -62,7 +72,7 @@ def compare(root: Path | str, asked: Trials | None = None) -> None:
     for tune in planned_tuning(root):
         path = root / "results" / "tune" / "val" / f"{tune}.parquet"
         if path.is_file():
-            failures += _failures(pd.read_parquet(path), f"tune/{tune}")
+            failures += _failures(read_frame(path, ("status",)), f"tune/{tune}")
     folder = root / "results" / "compare"
     summaries = [summarise(plan, rows) for plan, rows in results]
     summary = _write(folder / "summary.parquet", summaries, SUMMARY)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from puoc.resultfiles import to_parquet
 
 _TYPES = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
 
@@ -28,9 +29,7 @@ def write_frame(table: pd.DataFrame, columns: Columns, path: Path) -> None:
     """Write a frame as parquet. Equal rows give equal bytes: no pandas metadata, NaN as null."""
     schema = pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
     content = pa.Table.from_pandas(table, schema=schema, preserve_index=False).replace_schema_metadata(None)
-    sink = pa.BufferOutputStream()
-    pq.write_table(content, sink, compression="zstd")
-    replace_file(path, sink.getvalue().to_pybytes())
+    replace_file(path, to_parquet(content, compression="zstd"))
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -2,13 +2,73 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
+from puoc.forms import BY_PLAN, read_form
+
 #: Why a table of own data has no AUC and nothing that rests on one.
 UNTESTED = "no labelled test rows"
+
+
+class _Entry(BaseModel):
+    method: str
+    kind: str
+    twin: str | None = None
+    labels: str | None = None
+    configs: str | None = None
+    published_as: str | None = None
+    skip: str | None = None
+
+
+class _Cell(BaseModel):
+    name: str
+
+
+class _Shares(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, float]
+
+    P: float
+    U: float
+
+
+class _Own(BaseModel):
+    tested: bool = True
+    marks: list[str] = []
+    notes: list[str] = []
+
+
+class _Table(BaseModel):
+    """What the comparison needs of a table's plan; what computing needs besides, ``puoc.planfiles`` checks."""
+
+    table: str
+    scenario: str
+    dataset: str
+    title: str | None = None
+    cells: list[_Cell]
+    entries: dict[str, _Entry]
+    seeds: list[int]
+    configs: str | None = None
+    published: str | None = None
+    shared_rows: _Shares | None = None
+    own: _Own | None = None
+
+
+class _Tuned(BaseModel):
+    method: str
+
+
+class _Sweep(BaseModel):
+    """What the comparison needs of a sweep's plan."""
+
+    scenario: str
+    dataset: str
+    space: str
+    entries: dict[str, _Tuned]
 
 
 @dataclass(frozen=True)
@@ -71,7 +131,7 @@ def planned_tables(root: Path) -> list[TablePlan]:
     Raises
     ------
     FileNotFoundError : there is no plan.
-    ValueError : a plan file lacks a key.
+    ValueError : a plan file is not as ``puoc plan`` writes it.
     """
     folder = root / "work" / "plan" / "tables"
     if not folder.is_dir():
@@ -84,26 +144,32 @@ def planned_tuning(root: Path) -> list[str]:
     return sorted(path.stem for path in (root / "work" / "plan" / "tune").glob("*.json"))
 
 
+def planned_sweep(root: Path, name: str) -> dict[str, Any]:
+    """The plan of a sweep. Raises ValueError as ``planned_tables``."""
+    path = root / "work" / "plan" / "tune" / f"{name}.json"
+    found: dict[str, Any] = read_form(path, _Sweep, BY_PLAN)
+    if name not in found["entries"]:
+        raise ValueError(f"{path}: entries: {name}: the key is missing; {BY_PLAN}")
+    return found
+
+
 def _table_plan(path: Path) -> TablePlan:
-    asked: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    asked: dict[str, Any] = read_form(path, _Table, BY_PLAN)
     own = asked.get("own") or {}
-    try:
-        plan = TablePlan(
-            table=str(asked["table"]),
-            scenario=str(asked["scenario"]),
-            dataset=str(asked["dataset"]),
-            title=str(asked.get("title") or asked["table"]),
-            cells=tuple(str(cell["name"]) for cell in asked["cells"]),
-            entries=tuple(_entry_plan(name, entry, asked) for name, entry in asked["entries"].items()),
-            seeds=tuple(int(seed) for seed in asked["seeds"]),
-            published=asked.get("published"),
-            shared_rows=asked.get("shared_rows"),
-            tested=bool(own.get("tested", True)),
-            marks=tuple(own.get("marks", ())),
-            notes=tuple(own.get("notes", ())),
-        )
-    except KeyError as error:
-        raise ValueError(f"{path}: no key {error}; plan the tables again") from error
+    plan = TablePlan(
+        table=str(asked["table"]),
+        scenario=str(asked["scenario"]),
+        dataset=str(asked["dataset"]),
+        title=str(asked.get("title") or asked["table"]),
+        cells=tuple(str(cell["name"]) for cell in asked["cells"]),
+        entries=tuple(_entry_plan(name, entry, asked) for name, entry in asked["entries"].items()),
+        seeds=tuple(int(seed) for seed in asked["seeds"]),
+        published=asked.get("published"),
+        shared_rows=asked.get("shared_rows"),
+        tested=bool(own.get("tested", True)),
+        marks=tuple(own.get("marks", ())),
+        notes=tuple(own.get("notes", ())),
+    )
     if plan.table != path.stem:
         raise ValueError(f"{path}: the file plans table {plan.table!r}, {path.stem!r} expected from its name")
     for what, names in (("cell", plan.cells), ("seed", plan.seeds)):

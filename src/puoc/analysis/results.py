@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from puoc.analysis.plans import TablePlan
+from puoc.resultfiles import FROM_LEDGER, read_frame
 
 #: Every answer a planned trial may have; ``missing`` says that a run stopped before it.
 STATUSES = ("ok", "failed", "skipped", "missing")
@@ -29,7 +30,7 @@ def read_results(root: Path, plan: TablePlan, asked: Trials | None = None) -> pd
         maybe, and are left out. Of a table that it lacks, and without it, all rows are taken.
     """
     path = root / "results" / "tables" / f"{plan.table}.parquet"
-    rows = planned_rows(pd.read_parquet(path), plan, str(path)) if path.is_file() else None
+    rows = planned_rows(read_frame(path, _NEEDED), plan, str(path)) if path.is_file() else None
     return present_rows(rows, plan, asked)
 
 
@@ -69,7 +70,7 @@ def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFra
 def _check(rows: pd.DataFrame, source: str) -> None:
     lacking = [name for name in _NEEDED if name not in rows.columns]
     if lacking:
-        raise ValueError(f"{source}: no column {', '.join(lacking)}; write the table again with `dvc repro`")
+        raise ValueError(f"{source}: no column {', '.join(lacking)}; {FROM_LEDGER}")
     unknown = sorted({str(status) for status in rows["status"]} - set(STATUSES))
     if unknown:
         raise ValueError(f"{source}: status {unknown[0]!r} is unknown, one of {', '.join(STATUSES)} expected")

@@ -6,15 +6,18 @@ the seeds' means, since the cells of one seed may share rows. A difference of tw
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
 
 from puoc.analysis.frames import frame, number
-from puoc.analysis.plans import planned_tuning
+from puoc.analysis.plans import planned_sweep, planned_tuning
+from puoc.forms import BY_SELECT, read_form
+from puoc.resultfiles import BY_SWEEP, FROM_LEDGER, read_frame
 
 #: What a configuration may be to its sweep. The first is what tables use, the last knows the test.
 ROLES = ("chosen", "published", "by_value", "by_rank", "best_on_test")
@@ -58,6 +61,7 @@ SURFACE = {
     "test_se": "float",
 }
 
+_CHOSEN = TypeAdapter(dict[str, Any])
 
 NOT_PLANNED = "params.yaml does not plan it; no table uses it"
 
@@ -76,27 +80,27 @@ def sweeps(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     Raises
     ------
-    ValueError : a file of results lacks a column.
+    ValueError : a file of results is damaged or lacks a column.
     """
     found, surfaces = [], []
     for name, files in unplanned(root).items():
-        val, test = (_read(path, column) for path, column in zip(files, ("auc_val_pu", "auc"), strict=True))
+        val, test = _tuned(files, BY_SWEEP, "method", "scenario", "dataset")
         if len(val):
             summary, surface = of_sweep(val, test, None)
             about = {"tune": name, **{key: val[key].iloc[0] for key in ("method", "scenario", "dataset")}}
             found.append(_whole(about | summary | {"note": NOT_PLANNED}))
             surfaces += [about | row for row in surface]
     for tune in planned_tuning(root):
-        plan = _json(root / "work" / "plan" / "tune" / f"{tune}.json")
+        plan = planned_sweep(root, tune)
         paths = [root / "results" / "tune" / part / f"{tune}.parquet" for part in ("val", "test")]
         about = {name: plan[name] for name in ("scenario", "dataset", "space")} | {"tune": tune}
         about |= {"method": plan["entries"][tune]["method"]}
         if not all(path.is_file() for path in paths):
             found.append(_whole(about | {"note": "not run"}))
             continue
-        val, test = (_read(path, column) for path, column in zip(paths, ("auc_val_pu", "auc"), strict=True))
+        val, test = _tuned(paths, FROM_LEDGER)
         path = root / "work" / "configs" / "selected" / "sweeps" / f"{tune}.json"
-        summary, surface = of_sweep(val, test, _json(path) if path.is_file() else None)
+        summary, surface = of_sweep(val, test, read_form(path, _CHOSEN, BY_SELECT) if path.is_file() else None)
         found.append(_whole(about | summary))
         surfaces += [about | row for row in surface]
     return frame(found, SWEEPS), frame([{name: row[name] for name in SURFACE} for row in surfaces], SURFACE)
@@ -194,13 +198,8 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row.get(name, counts.get(name)) for name in SWEEPS}
 
 
-def _read(path: Path, column: str) -> pd.DataFrame:
-    rows = pd.read_parquet(path)
-    if column not in rows.columns:
-        raise ValueError(f"{path}: no column {column}; write it again with `dvc repro`")
-    return rows
-
-
-def _json(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+def _tuned(paths: Sequence[Path], again: str, *besides: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Validation and test rows of a sweep."""
+    key = ("config_id", "cell", "seed")
+    val = read_frame(paths[0], (*key, "params", "is_published", "auc_val_pu", *besides), again)
+    return val, read_frame(paths[1], (*key, "auc"), again)

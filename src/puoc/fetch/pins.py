@@ -11,10 +11,11 @@ from hashlib import md5
 from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
-from ruamel.yaml import YAML
-
+from puoc.faults import kind
 from puoc.fetch.verify import FetchError, hexdigest
+from puoc.yamlfile import AskedWrongly, KeyPath, YamlFile
 
 
 def compare_with_dvc(data_root: Path, dvc_file: Path) -> str | None:
@@ -22,13 +23,12 @@ def compare_with_dvc(data_root: Path, dvc_file: Path) -> str | None:
 
     Raises
     ------
-    FetchError : the file does not pin ``data_root`` by an md5 of DVC 3.
+    FetchError : the file is not as ``dvc add`` writes it, or does not pin ``data_root`` by an md5 of DVC 3.
     """
     if not dvc_file.exists():
         return None
-    outs = (YAML(typ="safe").load(dvc_file) or {}).get("outs", [])
-    pins = [out for out in outs if out.get("path") == data_root.name]
-    if len(pins) != 1 or pins[0].get("hash") != "md5" or "md5" not in pins[0]:
+    pins = [out for out in _outs(dvc_file, data_root.name) if out.get("path") == data_root.name]
+    if len(pins) != 1 or pins[0].get("hash") != "md5" or not isinstance(pins[0].get("md5"), str):
         raise FetchError(f"{dvc_file} has no md5 of DVC 3 for {data_root.name}; run `dvc add {data_root.name}` again")
     got, expected = f"{directory_md5(data_root)}.dir", pins[0]["md5"]
     if got == expected:
@@ -38,6 +38,25 @@ def compare_with_dvc(data_root: Path, dvc_file: Path) -> str | None:
         f"another dataset was fetched. Every file was verified by its own checksum; `dvc add {data_root.name}` pins "
         "what is there."
     )
+
+
+def _outs(dvc_file: Path, name: str) -> list[dict[str, Any]]:
+    """The list ``outs`` of a .dvc file, which a merge or an editor may have made something else."""
+    again = f"expected {{}} as `dvc add {name}` writes it; settle the merge or run that again"
+    try:
+        file = YamlFile(dvc_file)
+    except AskedWrongly as error:
+        raise FetchError(f"{error}; {again.format('a file')}") from error
+    if not isinstance(file.data, dict):
+        raise FetchError(f"{dvc_file.name}:{file.lines.get((), 1)}: got {kind(file.data)}; {again.format('a mapping')}")
+    found = file.data.get("outs")
+    if not isinstance(found, list):
+        raise FetchError(f"{file.at(('outs',))}: got {kind(found)}; {again.format('a list')}")
+    for index, out in enumerate(found):
+        if not isinstance(out, dict):
+            key: KeyPath = ("outs", index)
+            raise FetchError(f"{file.at(key)}: got {kind(out)}; {again.format('a mapping with path and md5')}")
+    return found
 
 
 def directory_md5(folder: Path) -> str:

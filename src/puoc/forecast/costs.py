@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 from puoc.datasets import DATASETS
 from puoc.draws import train_count
-from puoc.forecast.work import row_scale, seen, work_of
+from puoc.forecast.work import Work, row_scale, seen, work_of
 from puoc.ledger import Ledger
-from puoc.records import Encoding, Fit, TestSet
-from puoc.registry import ENCODERS
+from puoc.records import Encoding, Fit, FitResult, TestSet
 
 _LOOKED_AT = 500  # records of a ledger, so that planning stays quick beside a long one
 _SHORT = 1.0  # seconds below which a fit tells what it costs to begin, not what its work does
@@ -75,7 +74,10 @@ class Forecast:
 
     def seconds(self, fit: Fit, tests: Iterable[TestSet] = ()) -> float:
         """Of training and of scoring the test sets; 0 where no cost is known, and then ``unknown`` says so."""
-        work = work_of(fit)
+        work = _known_work(fit)
+        if work is None:
+            self.unknown.add(fit.method)
+            return 0.0
         cost = cost_of(work.key)
         if self.kind != "cpu":
             own = self._own.get(work.key)
@@ -96,23 +98,42 @@ class Forecast:
         """Factors to the table and seconds per unit, from fits of the ledger that trained on this kind of device."""
         rates: dict[Key, list[float]] = defaultdict(list)
         for fit_id in islice(ledger.ids() if ledger else (), _LOOKED_AT):
-            entry = ledger.get(fit_id) if ledger else None
-            if entry is None or entry.result.status != "ok" or (entry.result.fit_seconds or 0) < _SHORT:
+            result = _trained(ledger, fit_id)
+            if result is None or (result.device or "").partition(":")[0] != self.kind:
                 continue
-            if (entry.result.device or "").partition(":")[0] != self.kind:
-                continue
-            fit = entry.result.fit
-            encoder = fit.encoder.name if isinstance(fit.encoder, Encoding) else None
-            if fit.sample.dataset not in DATASETS or (encoder and encoder not in ENCODERS):  # of another project
-                continue
-            work = work_of(fit)
-            rates[work.key].append(float(entry.result.fit_seconds or 0) / work.units)
+            work = _known_work(result.fit)
+            if work is not None and work.units > 0:
+                rates[work.key].append(float(result.fit_seconds or 0) / work.units)
         factors = {}
         for key, found in rates.items():
             cost = cost_of(key)
             if cost is not None:
                 factors[key] = min(max(median(found) / cost.per_unit, 1 / _MOST), _MOST)
         return factors, {key: median(found) for key, found in rates.items()}
+
+
+def _trained(ledger: Ledger | None, fit_id: str) -> FitResult | None:
+    """The record of a fit that took its time on data as they are now; None for any other, also a damaged one."""
+    try:
+        entry = ledger.get(fit_id) if ledger else None
+    except ValueError:  # told where its answer is needed
+        return None
+    if entry is None or entry.result.status != "ok" or (entry.result.fit_seconds or 0) < _SHORT:
+        return None
+    sample = entry.result.fit.sample
+    known = DATASETS.get(sample.dataset)  # none: of another project
+    return entry.result if known and known.digest == sample.data_digest else None
+
+
+def _known_work(fit: Fit) -> Work | None:
+    """The work of a fit; None where it cannot be told. No odd fit stops a plan, since hours are a courtesy.
+
+    Of an encoder that is gone or took other rows, of a method whose hyperparameters are not those of the paper's.
+    """
+    try:
+        return work_of(fit)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return None
 
 
 def scored_rows(fit: Fit, test: TestSet) -> int:

@@ -26,6 +26,7 @@ from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
 from puoc.report.sweeps import sweep_views
 from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
+from puoc.resultfiles import BY_COMPARE, read_frame
 from puoc.wording import counted
 
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
@@ -86,7 +87,7 @@ def _read_compared(root: Path, name: str) -> pd.DataFrame:
     path = root / "results" / "compare" / f"{name}.parquet"
     if not path.is_file():
         raise FileNotFoundError(f"no {path}; the stage `compare` writes it, run `dvc repro`")
-    return pd.read_parquet(path)
+    return read_frame(path, COMPARED[name], BY_COMPARE)
 
 
 def _environment() -> Environment:

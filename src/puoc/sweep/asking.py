@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from puoc.files import read_json
 from puoc.params import read_params
 from puoc.plan import PLAN, make_plan
+from puoc.planfiles import read_plan
 from puoc.records import content_id
 from puoc.spaces import read_space
 from puoc.yamlfile import AskedWrongly, YamlFile
@@ -68,7 +68,7 @@ def ask(root: Path, asking: Asking) -> Sweep:
     path = root / PLAN / "tune" / f"{asking.entry}.json"
     if asking.space is None and asking.search is None and not asking.asha:
         if path.exists():
-            plan = read_json(path)
+            plan = read_plan(path)
             if asking.scenario in (None, plan["scenario"]):
                 return Sweep(asking.entry, asking.entry, plan, None, is_planned=True)
         elif asking.scenario is None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from puoc.bind import bind
-from puoc.files import read_json
 from puoc.forecast.costs import Forecast
+from puoc.planfiles import read_compute
 from puoc.records import Fit, TestSet
 from puoc.runner import Runner
 from puoc.sweep.asking import Sweep
@@ -34,8 +34,7 @@ class Standing(NamedTuple):
 
 def settings_of(root: Path) -> dict[str, Any]:
     """The section compute of the plan."""
-    found: dict[str, Any] = read_json(root / "work" / "plan" / "compute.json")
-    return found
+    return read_compute(root)
 
 
 def standing(runner: Runner, sweep: Sweep, forecast: Forecast | None = None) -> Standing:

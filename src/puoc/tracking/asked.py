@@ -16,7 +16,8 @@ from typing import Any, Literal, NamedTuple
 
 from puoc.digests import scoring_digest
 from puoc.records import content_id
-from puoc.rows import read_rows
+from puoc.resultfiles import BY_SWEEP, FROM_LEDGER
+from puoc.rows import TEST_COLUMNS, TEST_KEYS, read_rows
 from puoc.tracking.address import TrackingError
 
 Row = dict[str, Any]
@@ -114,14 +115,14 @@ def read_asked(root: Path) -> tuple[list[Row], frozenset[str]]:
 
     Raises
     ------
-    TrackingError : a results file lacks a column or has an unknown status.
+    ValueError : a results file is damaged or lacks the columns that name a row.
     """
     rows: list[Row] = []
     sources = set()
     for path in sorted((root / "work" / "plan" / "tables").glob("*.json")):
-        found = _read(root / "results" / "tables" / f"{path.stem}.parquet")
-        if found is not None:
-            rows += found
+        results = root / "results" / "tables" / f"{path.stem}.parquet"
+        if results.is_file():
+            rows += read_rows(results)
             sources.add(f"tables/{path.stem}")
     # also of a section tune that is gone, and of `puoc sweep` with a space or search of its own: no plan has a hyphen
     for folder in (root / "results" / "tune", root / "results" / "sweeps"):
@@ -133,14 +134,12 @@ def read_asked(root: Path) -> tuple[list[Row], frozenset[str]]:
 
 def _tuned(folder: Path, name: str) -> list[Row]:
     """Validation rows of a sweep with their test AUCs."""
-    found = read_rows(folder / "val" / f"{name}.parquet")
-    tested = _read(folder / "test" / f"{name}.parquet") or []
-    aucs = {row["trial_id"]: {key: row[key] for key in ("auc", "auc_train_pool")} for row in tested}
+    again = BY_SWEEP if folder.name == "sweeps" else FROM_LEDGER
+    found = read_rows(folder / "val" / f"{name}.parquet", again=again)
+    path = folder / "test" / f"{name}.parquet"
+    tested = read_rows(path, (*TEST_KEYS, *TEST_COLUMNS), again) if path.is_file() else []
+    aucs = {row["trial_id"]: {key: row[key] for key in TEST_COLUMNS} for row in tested}
     return [row | aucs.get(row["trial_id"], {}) for row in found]
-
-
-def _read(path: Path) -> list[Row] | None:
-    return read_rows(path) if path.is_file() else None
 
 
 def answered(rows: Iterable[Row]) -> list[Row]:
