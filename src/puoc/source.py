@@ -6,12 +6,21 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from puoc.files import read_json
+from pydantic import BaseModel
+
+from puoc.forms import BY_PLAN, read_form
 from puoc.records import content_id
 from puoc.yamlfile import AskedWrongly, YamlFile
 
 SOURCE = Path("work", "plan", "source.json")  # below a project's root
 _SPACES = Path("tuning", "spaces")
+
+
+class _Source(BaseModel):
+    params: str
+    bytes: str
+    content: str
+    spaces: dict[str, str]
 
 
 def source_of(params: Path, root: Path) -> dict[str, Any]:
@@ -29,7 +38,7 @@ def changed_since(root: Path) -> list[str]:
     """Files that say other things than when ``puoc plan`` read them; none where the plan does not tell."""
     if not (root / SOURCE).exists():
         return []
-    source = read_json(root / SOURCE)
+    source = read_form(root / SOURCE, _Source, BY_PLAN)
     params, changed = root / source["params"], []
     if not params.exists() or (_digest(params) != source["bytes"] and _says(params) != source["content"]):
         changed.append(source["params"])

@@ -106,3 +106,14 @@ def test_the_plan_of_another_file_is_compared_with_that(root: Path) -> None:
     code, told = said("run shift")
     assert code == 2
     assert "other.yaml changed since" in told
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"params": 1}', "{"])
+def test_a_damaged_note_of_what_a_plan_was_made_of_is_named(content: str, root: Path) -> None:
+    note = root / "work" / "plan" / "source.json"
+    note.write_text(content)
+    code, told = said("status")
+    assert code == 2
+    assert "source.json" in told
+    assert "run puoc plan" in told
+    assert said("plan")[0] == said("status")[0] == 0
