@@ -1,9 +1,17 @@
 # Every target installs first where needed, into .venv/, and never touches the system.
 PYTHON ?= python3
 VENV := .venv
-EXTRAS ?= dev
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+
+# The stamp holds what was installed, such as .[cluster,dev] (a first version left it empty): what was asked for once
+# stays, through an upgrade too, and EXTRAS adds to it.
+comma := ,
+space := $(subst x,,x x)
+INSTALLED := $(if $(wildcard $(STAMP)),$(or $(shell cat $(STAMP)),.[dev]))
+HELD := $(subst $(comma),$(space),$(INSTALLED:.[%]=%))
+EXTRAS ?= $(if $(INSTALLED),,dev)
+WANTED := $(sort $(HELD) $(subst $(comma),$(space),$(EXTRAS)))
 
 export OMP_NUM_THREADS ?= 1
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -12,20 +20,21 @@ export DVC_NO_ANALYTICS := 1
 export RAY_USAGE_STATS_ENABLED := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help install repro test test-all lint ui clean
+.PHONY: help install more-extras repro test test-all lint ui clean
 
 help:  ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-install: $(STAMP)  ## Install puoc and what it needs into .venv
+install: $(STAMP)  ## Install puoc and what it needs into .venv; EXTRAS=dev,cluster adds to it
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt $(if $(filter-out $(HELD),$(WANTED)),more-extras)
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; v >= (3, 11) or sys.exit("got Python %d.%d; expected 3.11 or newer: make install PYTHON=python3.11" % v)'
+	@$(PYTHON) -c 'import sys, tomllib; known = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; strange = set(sys.argv[1:]) - set(known); strange and sys.exit("EXTRAS: got %s; expected some of %s, with commas between them" % (", ".join(sorted(strange)), ", ".join(known)))' $(filter-out $(HELD),$(WANTED))
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(subst $(space),$(comma),$(WANTED))]'
 	@# Without a git history (a source archive) DVC has to be told so.
 	@git rev-parse --is-inside-work-tree >/dev/null 2>&1 || $(BIN)/dvc config --local core.no_scm true
-	touch $(STAMP)
+	@echo '.[$(subst $(space),$(comma),$(WANTED))]' >$(STAMP)
 
 repro: install  ## Run the whole job: data, sweeps, fits, comparison, report, MLflow
 	@$(BIN)/puoc plan --check

@@ -1,4 +1,4 @@
-"""``puoc ledger``: count, verify, export, import and tidy the records."""
+"""``puoc ledger``: count, verify, export, import and compact the records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from puoc.wording import counted
 if TYPE_CHECKING:
     from puoc.ledger import Ledger
 
-app = typer.Typer(help="Count, verify, export, import and tidy the ledger.", no_args_is_help=True)
+app = typer.Typer(help="Count, verify, export, import and compact the ledger.", no_args_is_help=True)
 
 
 @app.command("count")

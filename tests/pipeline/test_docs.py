@@ -19,6 +19,8 @@ from puoc import encoders, priors
 from puoc.datasets import DATASETS
 from puoc.methods import METHODS, make
 from puoc.params import read_params
+from puoc.scenarios import SCENARIOS
+from puoc.yamlfile import YamlFile
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -90,6 +92,21 @@ def test_the_table_of_the_readme_is_a_valid_question(tmp_path: Path) -> None:
     yaml.dump(params, tmp_path / "params.yaml")
     shutil.copytree(ROOT / "tuning", tmp_path / "tuning")
     assert "my_table" in read_params(tmp_path / "params.yaml").tables
+
+
+def test_the_readme_lists_every_scenario_once() -> None:
+    [line] = re.findall(r"scenario: (.*)", code_blocks("README.md", "yaml")[0])
+    assert sorted(re.findall(r"[a-z]\w*_?\w*", line.replace(" # or ", ""))) == sorted(SCENARIOS)
+
+
+def test_every_search_space_is_explained() -> None:
+    text = (ROOT / "tuning" / "README.md").read_text()
+    rows = [line.split("|")[1] for line in text.split("## The printed grids")[0].splitlines() if line.startswith("| `")]
+    explained = [re.sub(r"<\w+>", r"\\w+", name) for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    explained += ["published_\\w+"]
+    spaces = {name for path in (ROOT / "tuning" / "spaces").glob("*.yaml") for name in YamlFile(path).data}
+    assert sorted(name for name in spaces if not any(re.fullmatch(one, name) for one in explained)) == []
+    assert [one for one in explained if not any(re.fullmatch(one, name) for name in spaces)] == []
 
 
 @pytest.mark.parametrize("profile", sorted((ROOT / "profiles").glob("*.yaml")), ids=lambda path: path.stem)
