@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import file_digest, sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
@@ -35,6 +36,7 @@ class Meta(Record):
     counts: dict[str, tuple[int, ...]]
     scale: float
     duplicates: int  # rows that repeat the content of an earlier row
+    files: dict[str, str] = {}  # sha256 of each array's file; by it puoc prepare sees one that was changed since
 
 
 @dataclass(frozen=True)
@@ -172,11 +174,14 @@ def prepare(
     )
     _check_declared(prepared.meta, declared)
     (folder / "meta.json").unlink(missing_ok=True)
+    files = {}
     for part in ("X", "y", "group", "split"):
         array = getattr(prepared, part)
         if array is not None:
-            write_bytes(folder / f"{part}.npy", _npy(array))
-    write_json(folder / "meta.json", prepared.meta.canonical())
+            content = _npy(array)
+            files[f"{part}.npy"] = sha256(content).hexdigest()
+            write_bytes(folder / f"{part}.npy", content)
+    write_json(folder / "meta.json", prepared.meta.model_copy(update={"files": files}).canonical())
     return declared.digest
 
 
@@ -184,17 +189,28 @@ def _is_prepared(folder: Path, declared: type[Dataset]) -> bool:
     if not (folder / "meta.json").exists():
         return False
     try:
-        meta = Prepared.open(folder).meta
-        _check_declared(meta, declared)
+        found = Prepared.open(folder)
+        _check_declared(found.meta, declared)
     except ValueError:
         return False  # of another version, or damaged: written anew
-    return True
+    there = ["X.npy", "y.npy", "group.npy", *([] if found.split is None else ["split.npy"])]
+    return found.meta.files == {name: _sha256(folder / name) for name in there}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _check_declared(meta: Meta, declared: type[Dataset]) -> None:
     where = f"change it in {declared.__module__}, or the raw files and the code that reads them disagree"
     for part in ("digest", "shape", "counts", "inputs", "classes", "scale"):
         got, expected = getattr(meta, part), getattr(declared, part)
+        if part == "digest" and not expected:  # of a dataset that is being added
+            raise ValueError(
+                f'{declared.name}: no digest is declared; write digest = "{got}" into {declared.__module__}, once you '
+                f"know that these are the rows"
+            )
         if got != expected:
             raise ValueError(f"{declared.name}: the prepared arrays have {part} {got}, {expected} declared; {where}")
 

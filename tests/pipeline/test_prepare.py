@@ -45,6 +45,24 @@ def test_a_damaged_folder_is_refused_and_prepared_anew(folder, part, damage):
     assert (folder / part).read_bytes() == whole
 
 
+@pytest.mark.parametrize("part", ["X.npy", "y.npy", "group.npy"])
+def test_an_array_that_was_changed_since_is_prepared_anew(folder, part):
+    """Of the same shape, so that nothing but its bytes tells."""
+    whole = (folder / part).read_bytes()
+    (folder / part).write_bytes(whole[:-7] + bytes([whole[-7] ^ 1]) + whole[-6:])
+    assert Prepared.open(folder).digest == DATASETS["digits"].digest
+    again(folder)
+    assert (folder / part).read_bytes() == whole
+
+
+def test_a_dataset_that_is_being_added_is_told_its_digest(tmp_path, monkeypatch):
+    actual = DATASETS["digits"].digest
+    monkeypatch.setattr(DATASETS["digits"], "digest", "")
+    with pytest.raises(ValueError, match=f'no digest is declared; write digest = "{actual}" into puoc.datasets.digits'):
+        prepare("digits", tmp_path / "data", tmp_path / "prepared")
+    assert not (tmp_path / "prepared" / "digits" / "meta.json").exists()
+
+
 def test_arrays_of_another_version_are_prepared_anew(folder):
     meta = json.loads((folder / "meta.json").read_text())
     (folder / "meta.json").write_text(json.dumps(meta | {"digest": "0" * 32}))
