@@ -96,3 +96,13 @@ def test_a_batch_that_lacks_p_or_u_has_a_finite_loss(lacking: str) -> None:
     noise = method.draws(x_p, x_u, torch.Generator().manual_seed(1))
     loss = method.loss(lane(Head(12, 16)), x_p, x_u, torch.tensor(0.4), noise, 0)
     assert torch.isfinite(loss)
+
+
+@pytest.mark.parametrize("name", ["oc_cnn", "pu_cnn"])
+@pytest.mark.parametrize("d", [1, 2])
+def test_rows_of_which_standardising_leaves_nothing_are_refused(name: str, d: int) -> None:
+    more = {"surrogate": "logistic", "correction": "clamp"} if name == "pu_cnn" else {}
+    made = make(name, (PU if more else OC) | more)
+    rows = np.random.default_rng(0).random((20, d)).astype(np.float32)
+    with pytest.raises(ValueError, match=f"{name} standardises each row .* at least 3 values expected, got {d}"):
+        made.fit(rows, rows, alpha=0.5, seed=0)

@@ -192,3 +192,10 @@ def test_which_rows_it_takes_follows_from_what_is_trained() -> None:
         method("oc_cnn", **ALL).fit(np.zeros((4, 5), np.float32))
     with pytest.raises(ValueError, match="oc_cnn takes vectors, got rows of shape"):
         method("oc_cnn").fit(images(4))
+
+
+@pytest.mark.parametrize(("n_p", "batch_size"), [(1, 8), (4, 1)])
+def test_a_batch_of_one_row_has_no_statistics_and_is_refused(n_p: int, batch_size: int) -> None:
+    made = make("oc_cnn", OC | ALL | {"batch_size": batch_size})
+    with pytest.raises(ValueError, match=f"at least 2 rows a step expected, got 1 of {n_p} .* batch_size {batch_size}"):
+        made.sizes(n_p, 0)

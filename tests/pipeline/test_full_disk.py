@@ -9,32 +9,13 @@ from pathlib import Path
 
 import pytest
 from planned import Data, Planned
+from test_runner import PARAMS
 
 from puoc.ledger import Ledger
 from puoc.pipeline import answer
 from puoc.rows import read_rows
 
-PARAMS = """
-compute: {workers: 2, lane_map: loop, models: all, device: cpu}
-tables:
-  shift:
-    scenario: named_shift
-    dataset: digits
-    pos: [3]
-    shifts: [{neg: [1]}]
-    n_pos_lab: 20
-    n_pos_unl: 20
-    n_neg_unl: 20
-    seeds: 4
-    configs: published
-    methods: [nnpu]
-tune: {}
-methods:
-  nnpu:
-    prior: true
-    params:
-      {lr: 1.0e-2, lr_decay: 1.0, epochs: 2, batch_size: 64, batching: union, surrogate: sigmoid, correction: ascent}
-"""
+ASKED = PARAMS.replace("seeds: 2", "seeds: 4").replace("[oc_svm, nnpu]", "[nnpu]").replace("epochs: 1", "epochs: 2")
 LIMIT = 50_000  # bytes that a file may have: a record does, a network's model does not
 
 #: The signal would end the process; without it a write fails with an errno, as on a full disk.
@@ -49,7 +30,7 @@ main_and_leave()
 
 @pytest.mark.parametrize("how", ["max_lanes: 1", "max_lanes: 2"])
 def test_a_full_disk_uses_up_no_attempt_and_the_next_run_goes_on(how: str, tmp_path: Path, prepared_data: Data) -> None:
-    root = Planned(PARAMS.replace("lane_map: loop", f"lane_map: vmap, {how}"), "digits").at(tmp_path, prepared_data)
+    root = Planned(ASKED.replace("lane_map: loop", f"lane_map: vmap, {how}"), "digits").at(tmp_path, prepared_data)
     told = [run(root) for _ in range(3)]
     ledger = Ledger(root / "ledger")
     assert [code for code, _ in told] == [1] * 3

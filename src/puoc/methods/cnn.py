@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from puoc.deep import Deep, Noise
 from puoc.estimator import Array, typed
 from puoc.lanes import Lane
-from puoc.methods.cnn_nets import FromImages, Head, ReleasedHead, in_training_mode
+from puoc.methods.cnn_nets import FromImages, Head, ReleasedHead, check_standardised, in_training_mode
 from puoc.registry import method
 from puoc.risks import LOSSES, Correction, logistic, mean, non_negative
 from puoc.trunks import WIDTHS, Network, Weights
@@ -83,26 +83,16 @@ class OnFeatures(Begins, Deep):
             return FromImages(self._head(WIDTHS[self.network]), self.network, self._begins, self.pixels)
         if len(shape) != 1:
             raise ValueError(f"{self.name} takes vectors, got rows of shape {shape}; an encoder may help")
-        if self.latent is None and shape[0] < 3:  # of one value nothing is left, of two a sign
-            raise ValueError(
-                f"{self.name} standardises each row by its own values: vectors of at least 3 values expected, got "
-                f"{shape[0]}"
-            )
+        if self.latent is None:
+            check_standardised(self.name, shape[0])
         return self._head(shape[0])
 
     def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
-        """See ``Deep``.
-
-        Raises
-        ------
-        ValueError : with ``trainable: all`` a batch of one row, which has no statistics to be normalised by.
-        """
+        """See ``Deep``. Raises ValueError where a batch of one row would be normalised by its own statistics."""
         found = super().sizes(n_p, n_u)
         if self.trainable == "all" and any(sum(of) < 2 for of in found):
-            raise ValueError(
-                f"{self.name} with trainable: all normalises each batch by its own rows: at least 2 a step expected, "
-                f"got 1 of {n_p} labelled positives by batch_size {self.batch_size}"
-            )
+            got = f"got 1 of {n_p} labelled positives by batch_size {self.batch_size}"
+            raise ValueError(f"{self.name} with trainable: all: at least 2 rows a step expected, {got}")
         return found
 
     def _head(self, d: int) -> nn.Module:

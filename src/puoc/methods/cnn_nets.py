@@ -76,6 +76,14 @@ def standardised(x: Tensor) -> Tensor:
     return centred / (centred.square().mean(1, keepdim=True) + 1e-5).sqrt()
 
 
+def check_standardised(name: str, d: int) -> None:
+    """Refuse rows of which standardising leaves nothing, or a sign: ValueError."""
+    if d < 3:
+        raise ValueError(
+            f"{name} standardises each row by its own values: vectors of at least 3 values expected, got {d}"
+        )
+
+
 def in_training_mode(net: nn.Module, x: Tensor, kept: Tensor) -> Tensor:
     """Logits with this dropout, normalised by the batch's own statistics; the running ones stay as they are."""
     net.train()
