@@ -10,9 +10,9 @@ are encoded. Rows that the table src/puoc/forecast/costs.csv has are kept: delet
 
 from __future__ import annotations
 
+import argparse
 import csv
 import platform
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,10 +44,17 @@ EPOCHS = (1, 2)
 
 def main() -> None:
     """Measure what the table lacks and write it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("profiles", type=Path, nargs="+", help="params files whose methods are measured")
+    asked = parser.parse_args()
     torch.set_num_threads(1)
+    try:
+        params = [read_params(path, ROOT) for path in asked.profiles]
+    except ValueError as error:
+        parser.error(str(error))
     found = _read()
-    for path in sys.argv[1:]:
-        for fit in _fits(read_params(Path(path), ROOT)):
+    for one in params:
+        for fit in _fits(one):
             key = work_of(fit).key
             if key not in found:
                 found[key] = _measure(fit)

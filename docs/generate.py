@@ -9,6 +9,7 @@ or of grid_tables.py, method_tables.py, reliability_tables.py or paper_tables.py
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -130,8 +131,11 @@ def _table(name: str) -> str:
 
 def main() -> None:
     """Rewrite the pages, or check them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a table is old")
+    asked = parser.parse_args()
     stale = [page for page in PAGES if generated(page.read_text()) != page.read_text()]
-    if "--check" in sys.argv:
+    if asked.check:
         names = ", ".join(page.name for page in stale)
         sys.exit(f"{names}: a table differs from docs/evidence; run docs/generate.py" if stale else 0)
     for page in stale:

@@ -5,8 +5,8 @@ python docs/grid_tables.py FOLDER    # from the results of a project that ran th
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -45,7 +45,12 @@ def _mean(value: float, error: float) -> str:
 def keep(project: Path) -> None:
     """Bring the rows of a project's sweeps together, as they are, with what a choice and its cost need."""
     found = []
-    for path in sorted((project / "results" / "tune" / "val").glob("*.parquet")):
+    rows = sorted((project / "results" / "tune" / "val").glob("*.parquet"))
+    if not rows:
+        raise ValueError(
+            f"{project}: no results/tune/val/*.parquet there; expected a project that ran profiles/grids.yaml"
+        )
+    for path in rows:
         val, test = pd.read_parquet(path), pd.read_parquet(project / "results" / "tune" / "test" / path.name)
         both = val.merge(test[["config_id", "cell", "seed", "auc"]], on=["config_id", "cell", "seed"], validate="1:1")
         found.append(both[_KEPT].assign(tune=path.stem))
@@ -53,4 +58,9 @@ def keep(project: Path) -> None:
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="a project that ran profiles/grids.yaml")
+    try:
+        keep(parser.parse_args().folder)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))

@@ -101,8 +101,10 @@ def export(ledger: Ledger, path: Path) -> None:
 
     Raises
     ------
-    ValueError : a record is damaged, or scores are missing; nothing is written then.
+    ValueError : another suffix than .parquet, a record is damaged, or scores are missing; nothing is written then.
     """
+    if path.suffix.lower() != ".parquet":
+        raise ValueError(f"{path}: got {path.suffix or 'no suffix'}; expected .parquet, which is what is written")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -47,6 +47,9 @@ def check_place(path: Path, inputs: Iterable[Path]) -> None:
     try:
         if path.exists():
             _check_replaceable(path, inputs)
+        if path.suffix.lower() not in (".html", ".htm"):
+            got = path.suffix or "no suffix"
+            raise ValueError(f"--html: got {got} ({path}); expected .html, since a page is written")
         with tempfile.TemporaryFile(dir=_nearest(path.absolute().parent)):
             pass
     except OSError as error:

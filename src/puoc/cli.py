@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from puoc import cli_assess, cli_ledger, cli_own, cli_sweep
+from puoc import cli_assess, cli_ledger, cli_own, cli_sweep, cli_ui
 from puoc.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say, storage_refused
 from puoc.wording import counted
 
@@ -30,7 +30,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_ledger.app, name="ledger")
-for _command in (cli_own.fit, cli_own.score, cli_assess.assess, cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study):
+_OF_DATA = (cli_own.fit, cli_own.score, cli_assess.assess)
+for _command in (*_OF_DATA, cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study, cli_ui.ui):
     app.command()(_command)
 
 Table = Annotated[str, typer.Argument(help="A table of params.yaml.")]
@@ -249,24 +250,13 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
     say(f"{counted(len(chosen), 'fit')} will be tried once more by the next dvc repro, or puoc sweep where that asked")
 
 
-@app.command()
-def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) -> None:
-    """Serve the MLflow UI on this machine alone (127.0.0.1)."""
-    with asked_wrongly(), storage_refused():
-        from puoc.tracking import server_command
-
-        command, environment = server_command(ROOT, port)
-    say(f"MLflow UI: http://127.0.0.1:{port} (Ctrl-C ends it)")
-    os.execvpe(command[0], command, environment)
-
-
 def _bring_into_line() -> None:
     with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.tracking import track as bring_into_line
 
         counts = bring_into_line(ROOT)
-    say("MLflow: " + ", ".join(f"{name} {number}" for name, number in counts.items()))
+    say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
 
 
 def _answer(part: Any, name: str) -> None:

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def assess(
-    positives: Annotated[Path, typer.Option(help="Labelled positives: a table, texts or a folder of pictures.")],
-    unlabelled: Annotated[Path, typer.Option(help="Unlabelled rows, of the same form.")],
+    positives: Annotated[
+        Path | None, typer.Option(help="Labelled positives: a table, texts or a folder of pictures.")
+    ] = None,
+    unlabelled: Annotated[Path | None, typer.Option(help="Unlabelled rows, of the same form.")] = None,
+    data: Annotated[Path | None, typer.Option(help="In place of both: one table with a label column.")] = None,
     incoming: Annotated[
         Path | None, typer.Option(help="Rows as they come in now; without them: no word on shift.")
     ] = None,
@@ -24,6 +27,8 @@ def assess(
         bool, typer.Option("--json", help="Print the whole answer as JSON; its key `answer` is the word.")
     ] = False,
     html: Annotated[Path, typer.Option(help="The page; replaces an earlier one only.")] = Path("assess.html"),
+    label: Annotated[str | None, typer.Option(help="The column with the labels of --data.")] = None,
+    positive: Annotated[str | None, typer.Option(help="Its value that means positive, if that is in doubt.")] = None,
     kind: Annotated[str | None, typer.Option(help="table, images or texts; else by what the path is.")] = None,
     text: Annotated[str | None, typer.Option(help="The column that holds the texts.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
@@ -42,11 +47,17 @@ def assess(
         from puoc.own import read_pair
         from puoc.own.how import how_of
 
-        check_place(html, [path for path in (positives, unlabelled, incoming) if path is not None])
+        if data is None and unlabelled is None:
+            raise ValueError("--unlabelled: the file is missing; expected --positives and --unlabelled, or --data")
+        for option, answer in (("--label", label), ("--positive", positive)):
+            if answer is not None and data is None:
+                raise ValueError(f"{option}: got {answer!r}, and without --data nothing has labels")
+        given = {"positives": positives, "unlabelled": unlabelled, "data": data}
+        check_place(html, [path for path in (*given.values(), incoming) if path is not None])
         columns = {"drop": tuple(drop or ()), "category": tuple(category or ()), "missing": tuple(missing or ())}
         layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
-        how = how_of(kind=kind, text=text, pixels=pixels, **columns, **layout)
-        pair = read_pair(positives, unlabelled, how)
+        how = how_of(kind=kind, label=label, positive=positive, text=text, pixels=pixels, **columns, **layout)
+        pair = read_pair(positives, unlabelled, how, data=data)
         later = None if incoming is None else pair.read(incoming)
         from puoc.assess import assess as assess_rows
 
@@ -55,15 +66,11 @@ def assess(
         from puoc.fit_command import command
 
         recommended = found.recommended
-        line = command(recommended.method, recommended.params, positives, unlabelled, how, seed)
+        line = command(recommended.method, recommended.params, given, how, seed)
         found = found.model_copy(update={"recommended": recommended.model_copy(update={"command": line})})
     notes = [*pair.notes, *pair.positives.notes, *(pair.unlabelled.notes if pair.unlabelled else ())]
     notes += later.notes if later is not None else ()
-    files = {
-        "positives": str(positives),
-        "unlabelled": str(unlabelled),
-        "incoming": str(incoming) if incoming else None,
-    }
+    files = {role: str(path) if path else None for role, path in (*given.items(), ("incoming", incoming))}
     from puoc.files import write_bytes
 
     with storage_refused():

@@ -141,7 +141,7 @@ def score(
     file: Annotated[Path, typer.Argument(help="Rows to score, of the form of the training rows.")],
     model: Annotated[Path, typer.Option(help="A model file that puoc fit wrote.")],
     out: Annotated[
-        Path | None, typer.Option(help="CSV or Parquet to write, by its suffix; else CSV is printed.")
+        Path | None, typer.Option(help="File to write: .csv, .tsv or .parquet; without it CSV is printed.")
     ] = None,
     chunk: Annotated[int | None, typer.Option(min=1, help="Rows read at once; no score depends on it.")] = None,
     separator: Separator = None,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel
 
+from puoc.wording import counted
 from puoc.yamlfile import KeyPath
 
 
@@ -27,9 +29,18 @@ def sentence(item: Any, model: type[BaseModel]) -> str:
         return f"unknown key{nearest(last, model.model_fields)}; expected {listed(model.model_fields)}"
     if item["type"] == "missing":
         return "the key is missing"
-    message = item["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    expected = message if message.startswith("expected") else f"expected {message}"
-    return f"got {item['input']!r}; {expected}" if item["type"] != "value_error" or item["loc"] else message
+    if item["type"] == "value_error":
+        message: str = item["msg"].removeprefix("Value error, ")
+        expected = message if message.startswith("expected") else f"expected {message}"
+        return f"got {_shown(item['input'])}; {expected}" if item["loc"] else message
+    return f"got {_shown(item['input'])}; expected {expected_by(item)}"
+
+
+def expected_by(item: Any) -> str:
+    """What a pydantic error expected, in words of YAML."""
+    if item["type"] == "too_short":
+        return "at least {} in the list".format(counted(item["ctx"]["min_length"], "entry", "entries"))
+    return _EXPECTED.get(item["type"]) or str(item["msg"]).removeprefix("Input should be ")
 
 
 def is_name(name: str) -> bool:
@@ -50,4 +61,36 @@ def listed(names: Iterable[str]) -> str:
 
 def kind(value: Any) -> str:
     """A value and its type, for a place where a section was expected."""
-    return "nothing" if value is None or value == {} else f"{value!r} ({type(value).__name__})"
+    return "nothing" if value is None or value == {} else f"{_shown(value)} ({type_of(value)})"
+
+
+def type_of(value: Any) -> str:
+    """What YAML calls a value."""
+    return next((word for types, word in _TYPES if isinstance(value, types)), type(value).__name__)
+
+
+def _shown(value: Any) -> str:
+    """As it stands in the file, but for quotes."""
+    if value is None:
+        return "nothing"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+_TYPES: tuple[tuple[Any, str], ...] = (
+    (bool, "a truth value"),
+    ((int, float), "a number"),
+    (str, "a text"),
+    ((list, tuple), "a list"),
+    (dict, "a mapping"),
+    (type(None), "nothing"),
+    (date, "a date"),
+)
+#: By pydantic's names of errors, whose own words are Python's.
+_EXPECTED = {
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "a mapping, name: value"),
+    **dict.fromkeys(("float_parsing", "float_type"), "a number"),
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list, [one, another]"),
+    "string_type": "a text",
+}

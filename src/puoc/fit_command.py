@@ -13,8 +13,12 @@ from puoc.own import How
 ENCODER = "components"
 
 
-def command(method: str, params: Mapping[str, Any], positives: Path, unlabelled: Path, how: How, seed: int = 0) -> str:
+def command(method: str, params: Mapping[str, Any], files: Mapping[str, Path | None], how: How, seed: int = 0) -> str:
     """A line for the shell: files, hyperparameters and every answer about how to read that is no default.
+
+    Parameters
+    ----------
+    files : positives and unlabelled, or data, by these names.
 
     Raises
     ------
@@ -23,7 +27,8 @@ def command(method: str, params: Mapping[str, Any], positives: Path, unlabelled:
     words = ["puoc", "fit", "--method", method]
     for name, value in normalise(method, dict(params)).items():
         words += _option("params", f"{name}={value}")
-    words += _option("encoder", ENCODER) + _option("positives", positives) + _option("unlabelled", unlabelled)
+    words += _option("encoder", ENCODER)
+    words += [word for role, path in files.items() if path is not None for word in _option(role, path)]
     for name, value in how:
         if value != type(how).model_fields[name].default:
             words += _answer(name, value)

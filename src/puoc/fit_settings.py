@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from puoc import encoders, methods, priors
-from puoc.faults import listed, nearest
+from puoc.faults import listed, nearest, type_of
 from puoc.records import Record
 from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.yamlfile import YamlFile
@@ -148,10 +148,8 @@ def _check_plain(params: dict[str, Any]) -> None:
     for name, value in params.items():
         for one in value if isinstance(value, list) else [value]:
             if not isinstance(one, bool | int | float | str | None):
-                kind = type(one).__name__
-                raise ValueError(
-                    f"--params: {name} is a {kind}; expected a number, a text, true, false or a list of them"
-                )
+                expected = "expected a number, a text, true, false or a list of them"
+                raise ValueError(f"--params: {name} is {type_of(one)}; {expected}")
 
 
 def _prior_of(entry: dict[str, Any] | None) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from puoc.faults import expected_by
 from puoc.records import canonical_json
 
 
@@ -63,5 +64,4 @@ def _sentence(error: ErrorDetails) -> str:
     field = error["loc"][0]
     if error["type"] == "missing":
         return f"missing hyperparameter {field!r}"
-    expected = error["msg"].removeprefix("Input should be ")
-    return f"hyperparameter {field!r}: got {error['input']!r}, expected {expected}"
+    return f"hyperparameter {field!r}: got {error['input']!r}, expected {expected_by(error)}"

@@ -57,10 +57,10 @@ def _as_tuple(value: Any) -> Any:
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if not values:
-        raise ValueError("the list is empty, at least one entry expected")
+        raise ValueError("expected at least 1 entry in the list")
     twice = [value for value, times in Counter(values).items() if times > 1]
     if twice:
-        raise ValueError(f"{twice[0]} stands there twice")
+        raise ValueError(f"expected each entry once; {twice[0]} stands there twice")
     return values
 
 

@@ -20,6 +20,8 @@ from puoc.own import How
 from puoc.own.pictures import PicturePreparing, list_pictures
 from puoc.own.preparing import Block
 
+_FORMS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # what stands between columns
+
 
 class Scored(NamedTuple):
     """What is to be said of a file of scores."""
@@ -36,14 +38,15 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
 
     Parameters
     ----------
-    out : a CSV or Parquet file, by its suffix; None for CSV on the standard output.
+    out : a CSV, TSV or Parquet file, by its suffix; None for CSV on the standard output.
     how : how to read the file.
     at_once : rows read at once.
 
     Raises
     ------
-    ValueError : no model file, a model of no own data, a file that does not fit it, or ``out`` is there already.
+    ValueError : another suffix, no model file, a model of no own data, or a file that does not fit it.
     """
+    _check_form(out)
     for given in (model_path, path):
         if not given.exists():
             raise ValueError(f"{given}: there is no such file or folder")
@@ -114,6 +117,14 @@ def _schema(files: bool, threshold: dict[str, Any] | None, marks: str) -> pa.Sch
     return pa.schema(fields)
 
 
+def _check_form(out: Path | None) -> None:
+    if out is not None and out.suffix.lower() not in _FORMS:
+        got = out.suffix or "no suffix"
+        raise ValueError(
+            f"--out: got {got} ({out}); expected .csv, .tsv or .parquet, which says how scores are written"
+        )
+
+
 @contextmanager
 def _writer(out: Path | None, schema: pa.Schema) -> Iterator[Any]:
     """Something to call with columns. A file appears under its name when it is whole."""
@@ -125,9 +136,13 @@ def _writer(out: Path | None, schema: pa.Schema) -> Iterator[Any]:
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = out.parent / f".{out.name}.{uuid.uuid4().hex[:8]}"
-    make = parquet.ParquetWriter if out.suffix == ".parquet" else csv.CSVWriter
+    between = _FORMS[out.suffix.lower()]
     try:
-        with make(temporary, schema) as writer:
+        with (
+            parquet.ParquetWriter(temporary, schema)
+            if between is None
+            else csv.CSVWriter(temporary, schema, write_options=csv.WriteOptions(delimiter=between))
+        ) as writer:
             yield lambda columns: writer.write(pa.table(columns, schema))
         temporary.replace(out)
     finally:

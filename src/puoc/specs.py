@@ -17,13 +17,20 @@ class Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
 
 
+MOST_SEEDS = 100_000  # by their number: more were never meant, and each is a line of the plan
+
+
 def _as_seeds(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("expected a number of seeds or a list of them")
     if isinstance(value, int):
         if value < 1:
             raise ValueError("expected at least 1 seed")
+        if value > MOST_SEEDS:
+            raise ValueError(f"expected at most {MOST_SEEDS:,} seeds")
         return tuple(range(value))
+    if not isinstance(value, list | tuple):
+        raise ValueError("expected a number of seeds or a list of them")
     return value
 
 

@@ -250,7 +250,7 @@ def test_a_name_of_an_order_and_its_steps_are_one_question(digits: str) -> None:
     for wrong, said in (
         ("papr", "hyperparameter 'steps': got 'papr', expected paper or look_up_first, or a list of steps"),
         (["lower", "stemm"], "'stem' or 'look_up'"),
-        ([], "at least 1 item"),
+        ([], "at least 1 entry"),
     ):
         with pytest.raises(ValueError, match=said):
             normalise("mean_word_vector", {"vectors": digits, "steps": wrong})

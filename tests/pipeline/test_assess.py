@@ -94,6 +94,38 @@ def test_the_answer_is_told_printed_as_json_and_shown_on_a_page(ask: Ask, tmp_pa
 
 P, U = rows(40), rows(60, 1.0, seed=1)
 
+LABELLED = {
+    "nothing": ([], "--unlabelled: the file is missing; expected --positives and --unlabelled, or --data"),
+    "P alone": (["--positives", "p.csv"], "--unlabelled: the file is missing"),
+    "U alone": (["--unlabelled", "p.csv"], "no labelled positives; expected a file of them, or one file with a label"),
+    "both ways": (["--data", "p.csv", "--label", "y", "--positives", "p.csv"], "expected one way"),
+    "no label": (["--data", "p.csv"], "the column with the labels is not named; say --label NAME"),
+    "no such label": (["--data", "p.csv", "--label", "z"], "no column 'z' for the labels; it has 'a', 'y'"),
+    "a label in doubt": (["--data", "p.csv", "--label", "y"], "which one means positive? Say --positive VALUE"),
+    "a label of nothing": (
+        ["--positives", "p.csv", "--unlabelled", "p.csv", "--label", "y"],
+        "--label: got 'y', and without",
+    ),
+    "a value of nothing": (
+        ["--positives", "p.csv", "--unlabelled", "p.csv", "--positive", "1"],
+        "got '1', and without",
+    ),
+    "the page's place": (["--data", "p.csv", "--label", "y", "--html", "p.csv"], "--html: p.csv is to be read from"),
+    "no page": (["--data", "p.csv", "--label", "y", "--html", "a.pdf"], "--html: got .pdf (a.pdf); expected .html"),
+    "a page without suffix": (["--data", "p.csv", "--label", "y", "--html", "a"], "got no suffix (a); expected .html"),
+}
+
+
+@pytest.mark.parametrize(("words", "expected"), LABELLED.values(), ids=LABELLED)
+def test_a_table_with_labels_is_asked_for_as_by_fit(
+    words: list[str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.csv").write_text("a,y\n" + "".join(f"{i * i},{i % 2 + 1}\n" for i in range(60)))
+    refused(puoc("assess", *words), expected)
+    assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
+
+
 ODD = {
     "U of 19": ({"positives": P, "unlabelled": U[:19]}, "got 19 unlabelled rows, at least 20 expected"),
     "P of 19": ({"positives": P[:19], "unlabelled": U}, "got 19 labelled positives, at least 20 expected"),

@@ -145,7 +145,10 @@ WRONG = {
         ["tables.one_vs_all.configs: got 'chosen'; expected 'published' or 'selected'"],
     ),
     "no seeds": (("seeds: 2", "seeds: 0"), ["tables.one_vs_all.seeds: got 0; expected at least 1"]),
-    "seeds in words": (("seeds: 2", "seeds: two"), ["tables.one_vs_all.seeds: got 'two'; expected"]),
+    "seeds in words": (
+        ("seeds: 2", "seeds: two"),
+        ["tables.one_vs_all.seeds: got 'two'; expected a number of seeds or a list"],
+    ),
     "an unknown space": (("space: tiny", "space: tini"), ["tune.pu_svm.space: ", "no space 'tini'", "tiny"]),
     "a sweep of no entry": (
         ("tune:\n  pu_svm:", "tune:\n  pu_swm:"),
@@ -183,7 +186,12 @@ def test_a_wrong_question_is_refused_with_its_place_and_the_plan_stays(ask: Aske
 
 @pytest.mark.parametrize(
     ("text", "got"),
-    [("", "nothing"), ("# nothing yet\n", "nothing"), ("[1, 2]\n", "[1, 2] (list)"), ("--- text\n", "'text' (str)")],
+    [
+        ("", "nothing"),
+        ("# nothing yet\n", "nothing"),
+        ("[1, 2]\n", "[1, 2] (a list)"),
+        ("--- text\n", "'text' (a text)"),
+    ],
     ids=["empty", "a comment", "a list", "a text"],
 )
 def test_a_file_that_is_no_mapping_is_refused(ask: Asked, text: str, got: str) -> None:
@@ -291,3 +299,10 @@ def test_a_place_that_cannot_be_used_is_named_in_a_line(command: str) -> None:
     assert done.exit_code == 1, done.output
     assert place in done.output
     assert path.is_dir() if path.suffix else path.read_text() == "mine"
+
+
+@pytest.mark.usefixtures("ask")
+def test_mlflow_without_rows_is_told_in_words() -> None:
+    done = CliRunner().invoke(app, ["track"])
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[0] == "MLflow: no rows"

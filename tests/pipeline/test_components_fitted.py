@@ -142,7 +142,7 @@ def test_the_command_that_is_recommended_fits_what_the_assessment_fitted(family:
     pair = read_pair(p, u, HOW)
     assert pair.X_u is not None
     method, params = families.question(family, min(families.MOST_VALUES, pair.X_p.shape[1]))
-    said = run(command(method, params, p, u, HOW, seed=4))
+    said = run(command(method, params, {"positives": p, "unlabelled": u}, HOW, seed=4))
     assert "encoder: components {'dimension': 20, 'cut': 6.0}" in said
     seen, alone = families.fit_one(family, pair.X_p, pair.X_u, seed=4)
     np.testing.assert_allclose(scores(), alone.decision_function(seen(pair.read(v).X)), rtol=1e-4, atol=1e-5)
@@ -158,17 +158,19 @@ def test_the_command_that_is_recommended_fits_what_the_assessment_fitted(family:
 def test_a_command_gives_exactly_the_hyperparameters_whatever_is_packaged() -> None:
     for name, params in packaged_methods():
         for changed in ({}, {"lr": 1e-05} if "lr" in params else {"nu": 1e-05} if "nu" in params else {"lam": 1e-05}):
-            words = shlex.split(command(name, params | changed, Path("p"), Path("u"), How()))
+            words = shlex.split(command(name, params | changed, {"data": Path("p")}, How()))
             given = [words[i + 1] for i, word in enumerate(words) if word == "--params"]
             assert settings(name, given=given).params == params | changed
     with pytest.raises(ValueError, match="nu"):
-        command("oc_svm", {"kernel": "linear", "nu": 2}, Path("p"), Path("u"), How())
+        command("oc_svm", {"kernel": "linear", "nu": 2}, {"data": Path("p")}, How())
 
 
 def test_a_command_is_words_for_a_shell_whatever_files_and_columns_are_called() -> None:
     how = How(kind="texts", text="a b", missing=("-", ""), separator="\t", header=False, encoding="cp1252")
-    line = command("oc_svm", {"kernel": "linear", "nu": 0.5}, Path("-p.csv"), Path("it's u.csv"), how)
+    files = {"positives": Path("-p.csv"), "unlabelled": Path("it's u.csv"), "data": None}
+    line = command("oc_svm", {"kernel": "linear", "nu": 0.5}, files, how)
     words = shlex.split(line)
+    assert "--data" not in words
     assert "--positives=-p.csv" in words
     assert words[words.index("--unlabelled") + 1] == "it's u.csv"
     assert words[words.index("--text") + 1] == "a b"
@@ -197,3 +199,18 @@ def test_an_assessment_names_the_command_in_every_form_and_it_runs(files: Path) 
     meta = modelfile.read_meta(Path("model"))
     assert (meta["method"], meta["params"]) == (found["method"], normalise(found["method"], found["params"]))
     assert f"to fit it: {found['command']}" in puoc(*words)[1]
+
+
+@pytest.mark.slow
+def test_a_table_with_labels_is_assessed_as_its_two_parts_and_fitted_by_the_command(files: Path) -> None:
+    p, u = (pd.read_csv(f"{name} 1.csv", sep=";", decimal=",") for name in "pu")
+    pd.concat([p.assign(y="2"), u.assign(y="1")]).to_csv("all.csv", index=False)
+    words = ("--data", "all.csv", "--label", "y", "--positive", "2", "--drop", "noise")
+    one = json.loads(invoke("assess", *words, "--json").stdout)
+    parts = ("--positives", "p 1.csv", "--unlabelled", "u 1.csv", "--decimal", ",", "--drop", "noise")
+    two = json.loads(invoke("assess", *parts, "--json").stdout)
+    assert one["evidence"] == two["evidence"]
+    assert one["answer"] == two["answer"]
+    assert {role: path for role, path in one["files"].items() if path} == {"data": "all.csv"}
+    assert "2 (60 rows) read as positive" in one["reading"][0]
+    run(one["recommended"]["command"])

@@ -210,7 +210,7 @@ REFUSED = {
     "an open bracket": (["--method", "pu_svm", "--params", "lam=[1"], ["--params: got 'lam=[1'; expected name=value"]),
     "a tag": (["--method", "pu_svm", "--params", "lam=!!python/name:os.system x"], ["--params: got 'lam=!!python"]),
     "a date": (["--method", "pu_svm", "--params", "lam=2020-01-01"], ["--params: lam is a date; expected a number"]),
-    "a mapping": (["--method", "pu_svm", "--params", "lam={a: 1}"], ["--params: lam is a dict; expected a number"]),
+    "a mapping": (["--method", "pu_svm", "--params", "lam={a: 1}"], ["--params: lam is a mapping; expected a number"]),
     "a list in itself": (["--method", "pu_svm", "--params", "lam=&a [*a]"], ["--params: lam is a list; expected"]),
     "a name too long": (["--method", "naive", "--positives", "p" * 300 + ".csv"], ["File name too long; expected"]),
     "an output too long": (["--method", "naive", "--out", "m" * 300], ["File name too long; expected another path"]),
@@ -225,6 +225,12 @@ REFUSED = {
     "a model that is there": (["--method", "naive", "--out", "p.csv"], ["p.csv: is there already"]),
     "both ways of labelling": (["--method", "naive", "--data", "t.csv"], ["expected one way"]),
     "a file without methods": (["--method", "naive", "--settings", "p.csv"], ["p.csv: no section methods"]),
+    "a label of no labelled file": (
+        ["--method", "naive", "--label", "stadt"],
+        ["--label: got 'stadt', and without --d"],
+    ),
+    "a label of no column": (["--method", "naive", "--label", "x"], ["--label: got 'x'", "nothing has labels"]),
+    "a value of no label": (["--method", "naive", "--positive", "1"], ["--positive: got '1'", "nothing has labels"]),
 }
 
 
@@ -360,6 +366,10 @@ def test_the_commands_and_the_python_of_the_documentation_run(files) -> None:
 
 UNFIT = {
     "no unlabelled rows": (["--method", "naive", "--positives", "p.csv"], "unlabelled rows are needed"),
+    "a label of no labelled file": (
+        ["--method", "oc_svm", "--positives", "p.csv", "--label", "stadt"],
+        "--label: got 'stadt', and without --data or --test nothing has labels",
+    ),
     "no unlabelled rows for alpha": (["--method", "oc_svm", "--positives", "p.csv", "--by-alpha"], "rows are needed"),
     "too few withheld": (
         ["--method", "oc_svm", "--positives", "p.csv", "--false-alarms", "0.01"],
@@ -413,6 +423,27 @@ ELSEWHERE = {
     "scores deep below a file": (["--model", "model", "--out", "p.csv/x/y.csv"], "p.csv is a file; expected a folder"),
     "a name of scores too long": (["--model", "model", "--out", "s" * 300], "File name too long; expected another"),
 }
+
+
+@pytest.mark.parametrize("name", ["s.xlsx", "s.csv.gz", "s.PDF", "s", "s."])
+def test_a_form_that_scores_are_not_written_in_is_refused_before_anything_is_read(name: str, files) -> None:
+    Path("model").write_text("damaged, and not looked at")
+    before = sorted(files.iterdir())
+    got = Path(name).suffix or "no suffix"
+    refused(
+        puoc("score", "--model", "model", "u.csv", "--out", name), f"--out: got {got} ({name}); expected .csv, .tsv"
+    )
+    assert sorted(files.iterdir()) == before
+
+
+def test_scores_are_written_in_the_form_that_the_suffix_names_in_any_case(files) -> None:
+    fit("pu_svm", "--prior", "0.4")
+    whole = scores("u.csv")
+    reads = {"csv": pd.read_csv, "tsv": lambda path: pd.read_csv(path, sep="\t"), "parquet": pd.read_parquet}
+    for suffix, read in reads.items():
+        for name in (f"s.{suffix}", f"S.{suffix.upper()}"):
+            assert puoc("score", "--model", "model", "u.csv", "--out", name)[0] == 0
+            pd.testing.assert_frame_equal(read(name), whole, check_exact=True)
 
 
 def test_places_that_cannot_be_are_refused_before_a_file_is_scored(files) -> None:

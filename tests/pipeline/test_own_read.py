@@ -229,6 +229,7 @@ def test_columns_that_differ_between_the_files_are_named(tmp_path: Path) -> None
     p, u = file(tmp_path, "a,b\n1,2\n2,3\n"), file(tmp_path, "a,c\n1,2\n2,3\n", "u.csv")
     message = refused(puoc("fit", "--method", "naive", "--positives", p, "--unlabelled", u, "--check"))
     assert "u.csv: no column 'b', which " in message
+    assert "p.csv: no column 'c', which " in message
     same = file(tmp_path, "b,a\n2,1\n4,3\n", "v.csv")
     pair = read_pair(p, same)
     assert pair.X_u is not None

@@ -537,12 +537,23 @@ def test_scores_that_are_used_again_are_young_again(ledger):
     assert kept.stat().st_mtime > OLD + 80000
 
 
-@pytest.mark.parametrize("words", [("export", "folder"), ("export", "nowhere/x/y.parquet"), ("import", "folder")])
+@pytest.mark.parametrize(
+    "words", [("export", "folder.parquet"), ("export", "nowhere/x/y.parquet"), ("import", "folder.parquet")]
+)
 def test_a_place_that_cannot_be_used_is_told_in_words(words, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.parquet").mkdir()
     (tmp_path / "nowhere").write_text("a file")
     done = CliRunner().invoke(app, ["ledger", *words])
     assert isinstance(done.exception, SystemExit)
     assert done.exit_code in (1, 2)
     assert words[1].split("/")[0] in done.output
+
+
+@pytest.mark.parametrize("name", ["records.csv", "records", "records.parquet.gz"])
+def test_an_export_under_a_name_of_another_form_is_refused(name, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["ledger", "export", name])
+    assert done.exit_code == 2, done.output
+    assert f"{name}: got {Path(name).suffix or 'no suffix'}; expected .parquet" in done.output
+    assert not Path(name).exists()

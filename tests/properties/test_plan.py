@@ -205,7 +205,7 @@ WRONG = {
         ("seeds: 2", "seeds: [1, 1]"),
         "tables.one_vs_all.seeds: got [1, 1]; expected each seed once",
     ),
-    "a truth value for a seed": (("seeds: 2", "seeds: [true]"), "seeds[0]: got True; expected a valid integer"),
+    "a truth value for a seed": (("seeds: 2", "seeds: [true]"), "seeds[0]: got true; expected a whole number"),
     "a negative seed": (("seeds: 2", "seeds: [-1]"), "seeds[0]: got -1; expected greater than or equal to 0"),
     "a device there is not": (
         ("device: cpu", "device: gpu"),
@@ -213,7 +213,7 @@ WRONG = {
     ),
     "compute that is no mapping": (
         ("compute: {workers: auto, lane_map: loop, max_lanes: 8, models: all, device: cpu}", "compute: []"),
-        "compute: got [] (list); expected the keys executor, workers",
+        "compute: got [] (a list); expected the keys executor, workers",
     ),
     "no methods": ((TINY[TINY.index("methods:\n  oc") :], "methods:\n"), "methods: got nothing; expected at least one"),
     "a number for a method's name": (
@@ -247,7 +247,7 @@ WRONG = {
     ),
     "a text for a class": (
         (BY_POS[0], BY_POS[1] % "zero"),
-        "methods.oc_svm.by_pos.digits.zero: got 'zero'; expected a valid integer",
+        "methods.oc_svm.by_pos.digits.zero: got 'zero'; expected a whole number",
     ),
     "a sweep of an entry whose classes differ": (
         ("lam: 0.01}", "lam: 0.01}\n    by_pos: {digits: {2: {lam: 0.1}}}"),

@@ -55,13 +55,14 @@ def _same_columns(tables: Sequence[RawTable], how: How) -> list[str]:
     first = [name for name in tables[0].columns if name not in how.drop]
     for other in tables[1:]:
         names = [name for name in other.columns if name not in how.drop]
-        for one, has, lacks in ((first, tables[0], other), (names, other, tables[0])):
-            beyond = [name for name in one if name not in lacks.columns]
-            if beyond:
-                raise ValueError(
-                    f"{lacks.where}: no column {', '.join(map(repr, beyond))}, which {has.where} has; expected the "
-                    f"same columns in both, or --drop.{has.hint}{lacks.hint}"
-                )
+        lacking = [
+            f"{lacks.where}: no column {', '.join(map(repr, beyond))}, which {has.where} has"
+            for one, has, lacks in ((first, tables[0], other), (names, other, tables[0]))
+            if (beyond := [name for name in one if name not in lacks.columns])
+        ]
+        if lacking:
+            hints = f"{tables[0].hint}{other.hint}"
+            raise ValueError(f"{'; '.join(lacking)}; expected the same columns in both, or --drop.{hints}")
     return first + [name for name in how.drop if name in tables[0].columns]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
+from puoc.faults import expected_by
 from puoc.records import Record
 
 Kind = Literal["table", "images", "texts"]
@@ -55,5 +56,4 @@ def how_of(**given: Any) -> How:
         return How(**given)
     except ValidationError as error:
         first = error.errors()[0]
-        expected = first["msg"].removeprefix("Input should be ")
-        raise ValueError(f"--{first['loc'][0]}: got {first['input']!r}; expected {expected}") from error
+        raise ValueError(f"--{first['loc'][0]}: got {first['input']!r}; expected {expected_by(first)}") from error

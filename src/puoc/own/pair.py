@@ -109,9 +109,13 @@ def read_pair(
 
     Raises
     ------
-    ValueError : a file cannot be read, or in two ways; files do not fit each other; all or no rows are withheld.
+    ValueError : a file cannot be read, or in two ways; files do not fit each other; a label of no labelled file; all
+        or no rows are withheld.
     """
     how = how or How()
+    for option, given in (("--label", how.label), ("--positive", how.positive)):
+        if given is not None and data is None and test is None:
+            raise ValueError(f"{option}: got {given!r}, and without --data or --test nothing has labels")
     notes: list[str] = []
     if data is not None:
         if positives is not None or unlabelled is not None:

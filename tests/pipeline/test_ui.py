@@ -1,0 +1,97 @@
+"""``puoc ui``: a port that cannot be had is told before anything is announced, and the server's end is passed on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+from own_files import puoc
+from project import Project
+
+from puoc.cli_ui import _serve
+
+
+@pytest.mark.parametrize("port", ["0", "-1", "65536", "99999", str(10**30)])
+def test_a_port_that_is_none_is_refused(port: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert puoc("ui", "--port", port) == (2, f"--port: got {port}; expected 1 to 65535\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, said = puoc("ui", "--port", port)
+    assert code == 2, said
+    assert said.startswith(
+        f"--port: got {port}, which cannot be had (Address already in use); expected one that is free"
+    )
+    assert said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("program", "code"), [("exit 3", 3), ("exit 0", 1), ("kill -KILL $$", 137)])
+def test_a_server_that_ends_by_itself_is_no_success(program: str, code: int) -> None:
+    assert _serve(["sh", "-c", program], os.environ) == code
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_server_and_is_no_fault(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    threading.Timer(0.5, os.kill, (os.getpid(), number)).start()
+    started = time.monotonic()
+    assert _serve(["sleep", "60"], os.environ) == 0
+    assert time.monotonic() - started < 30
+    assert signal.getsignal(number) is before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)])
+def test_the_pages_are_served_and_nothing_is_left_when_the_command_ends(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "puoc", "ui", "--port", str(port)]
+    env = Project(Path(__file__).parents[2]).env | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    with (tmp_path / "log").open("w") as log:
+        command = subprocess.Popen(words, cwd=tmp_path, env=env, stdout=log, stderr=log)
+    try:
+        _answers(f"http://127.0.0.1:{port}/health", command)
+        below = psutil.Process(command.pid).children(recursive=True)
+        assert below
+        command.send_signal(number)
+        assert command.wait(60) == code
+        _, alive = psutil.wait_procs(below, 60)
+        assert alive == []
+    finally:
+        if command.poll() is None:
+            command.kill()
+    assert f"MLflow UI: http://127.0.0.1:{port}" in (tmp_path / "log").read_text()
+
+
+def _answers(url: str, command: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 240
+    while time.monotonic() < until:
+        assert command.poll() is None
+        try:
+            with urllib.request.urlopen(url, timeout=1):
+                return
+        except OSError:
+            time.sleep(0.3)
+    raise AssertionError(f"{url} does not answer")
