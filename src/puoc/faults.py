@@ -73,6 +73,8 @@ def _shown(value: Any) -> str:
     """As it stands in the file, but for quotes."""
     if value is None:
         return "nothing"
+    if isinstance(value, list):
+        return f"[{', '.join('null' if one is None else _shown(one) for one in value)}]"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 

@@ -202,10 +202,10 @@ def test_a_truth_value_is_taken_as_a_value_and_refused_as_a_name(here: Path, yes
     for key in ("label", "text", "drop", "category"):
         code, said = ask(here, PLAIN.replace("}", f", {key}: {yes}}}"))
         assert code == 2
-        expected = f"datasets.mine.{key}: got {yes.capitalize()}; expected a column's name: put it in quotes"
+        expected = f"datasets.mine.{key}: got {read}; expected a column's name: put it in quotes"
         assert expected in said.replace("[", "").replace("]", "")
     for key in ("drop", "category", "missing"):
-        assert "got [None]; expected a text: put it in quotes" in ask(here, PLAIN.replace("}", f", {key}: [null]}}"))[1]
+        assert "got [null]; expected a text: put it in quotes" in ask(here, PLAIN.replace("}", f", {key}: [null]}}"))[1]
 
 
 @pytest.mark.parametrize("option", ["--drop", "--no-header", "--allow-overlap", "--x"])
