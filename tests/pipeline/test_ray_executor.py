@@ -8,7 +8,9 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,9 +94,25 @@ def test_a_job_that_ray_ends_for_memory_is_one_that_died(monkeypatch: pytest.Mon
 
     monkeypatch.setenv("RAY_memory_usage_threshold", "0.0001")
     monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "100")
-    with RayExecutor(1, _do) as executor:
-        outcomes = list(executor.run(["wait", "wait"]))
-    assert [type(outcome) for _, outcome in outcomes] == [Died, Died]
+    outcomes = []
+    with RayExecutor(1, _do) as executor, suppress(OSError):
+        for _, outcome in executor.run(["wait", "wait"]):
+            outcomes.append(outcome)
+        assert len(outcomes) == 2
+    assert [type(outcome) for outcome in outcomes] == [Died] * len(outcomes)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_ray")
+def test_workers_that_end_as_they_start_end_the_run_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    from puoc.executors import ray as executors
+
+    def ends(_: Any, call: Any) -> None:
+        os._exit(1)
+
+    monkeypatch.setattr(executors._Actor, "__init__", ends)
+    with executors.RayExecutor(2, _do) as executor, pytest.raises(OSError, match="workers of Ray end as they start: "):
+        list(executor.run(["wait"] * 3))
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "nowhere", "127.0.0.1:99999"])

@@ -28,6 +28,7 @@ if "ray" not in sys.modules:  # it has read the mode otherwise, and what it star
 _STARTS = 3
 _REACHED = 5.0  # seconds to reach a cluster's address
 _PLACED = 120.0  # seconds in which one worker at least has to find a CPU
+_AGAIN = 60.0  # seconds after which a worker that ended as it started is tried again, while others work
 _STORE = 200 * 2**20  # bytes of shared memory for Ray's objects: jobs are small, arrays are read from files
 
 
@@ -153,7 +154,9 @@ class RayExecutor:
                     self._refuse_strangers(shared)
             self._free: list[Any] = []
             self._coming: dict[Any, Any] = {}  # actors that have not answered yet, by their answer
-            self._in_vain = 0  # actors that ended before they answered, since one did
+            # actors that ended before they answered: since one did, and those not replaced; the last one's end
+            self._in_vain, self._lacking, self._why = 0, 0, Exception()
+            self._again = 0.0  # when one more is tried beside others
             for _ in range(n_here):
                 self._new()
         except BaseException:
@@ -201,6 +204,12 @@ class RayExecutor:
             while queue and self._free:  # a worker that has no CPU yet gets no job, which would wait with it
                 actor, job = self._free.pop(), queue.pop()
                 busy[actor.answer.remote(job)] = actor, job
+            alone = not (busy or self._free or self._coming)
+            if alone and self._in_vain > _STARTS:
+                raise OSError(f"workers of Ray end as they start: {' '.join(str(self._why).split())[-400:]}")
+            if alone or (self._lacking and time.monotonic() > self._again):
+                self._lacking, self._again = self._lacking - 1, time.monotonic() + _AGAIN
+                self._new()
             if busy:
                 since = time.monotonic()
             elif time.monotonic() - since > _PLACED:
@@ -224,10 +233,8 @@ class RayExecutor:
         try:
             self.ray.get(reference)
         except self._gone() as error:
-            self._in_vain += 1
-            if self._in_vain > _STARTS:
-                raise OSError(f"workers of Ray end as they start: {' '.join(str(error).split())[-400:]}") from error
-            self._new()
+            self._in_vain, self._lacking, self._why = self._in_vain + 1, self._lacking + 1, error
+            self._again = time.monotonic() + _AGAIN
         else:
             self._in_vain = 0
             self._free.append(actor)
