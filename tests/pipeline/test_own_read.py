@@ -250,7 +250,7 @@ def test_a_column_with_one_value_in_each_file_is_refused(tmp_path: Path) -> None
     u = file(tmp_path, "a,y\n3,0\n4,0\n", "u.csv")
     words = ("fit", "--method", "naive", "--positives", p, "--unlabelled", u, "--check")
     refused(puoc(*words), "column 'y' is '1' in all rows, and '0' in all of ", "--drop 'y', also if it is the label")
-    for answer in ("--label", "--drop", "--category"):
+    for answer in ("--drop", "--category"):
         assert puoc(*words, answer, "y")[0] == 0
 
 

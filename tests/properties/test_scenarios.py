@@ -131,7 +131,7 @@ def test_a_column_without_a_name_is_named_by_its_positives():
     ("kind", "changed", "message"),
     [
         ("one_vs_all", {"pos": [10]}, "class 10 does not exist, 0 to 9 expected"),
-        ("one_vs_all", {"pos": []}, "empty"),
+        ("one_vs_all", {"pos": []}, "at least 1 entry in the list"),
         ("one_vs_all", {"pos": [1, 1]}, "1 stands there twice"),
         ("one_vs_all", {"pos": [-1]}, "greater than or equal to 0"),
         ("one_vs_all", {"pos": [True]}, "valid integer"),
@@ -143,7 +143,7 @@ def test_a_column_without_a_name_is_named_by_its_positives():
         ("named_shift", {"shifts": [{"neg": [0, 1]}]}, r"classes \[0\] are positive and negative"),
         ("named_shift", {"shifts": [{"neg": 1, "neg_test": 0}]}, r"classes \[0\] are positive and negative"),
         ("named_shift", {"shifts": [{"neg": 1, "name": "a"}, {"neg": 2, "name": "a"}]}, "a stands there twice"),
-        ("named_shift", {"shifts": []}, "empty"),
+        ("named_shift", {"shifts": []}, "at least 1 entry in the list"),
         ("pos_modes", {"neg": [8]}, r"classes \[8\] are positive and negative"),
         ("pos_modes", {"k": [5]}, "k=5 classes wanted of the 4 in of"),
         ("fixed_classes", {"neg": [1]}, r"classes \[1\] are positive and negative"),
