@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pytest
 from planned import Data, Planned
@@ -21,6 +22,7 @@ from typer.testing import CliRunner
 
 from puoc.cli import app
 from puoc.executors import job as jobs
+from puoc.executors.lifeline import session
 from puoc.executors.local import Died, LocalExecutor
 from puoc.ledger import Ledger
 from puoc.pipeline import Standing, answer, questions, standing
@@ -308,6 +310,13 @@ def _obey(job: str) -> str:
     if job.startswith("who"):
         return str(os.getpid())
     return job
+
+
+def test_a_clock_that_is_set_makes_no_other_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each session tries a failed fit once, so one ``dvc repro`` must not have two."""
+    before = session()
+    monkeypatch.setattr(psutil.Process, "create_time", lambda _: 1.0e9)  # psutil's, from the clock as it is now
+    assert session() == before
 
 
 @pytest.mark.parametrize("job", ["dies while it sends", "is killed"])
