@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
+import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +13,9 @@ from typing import Annotated
 import typer
 
 from puoc.console import REFUSED, asked_wrongly, say, storage_refused
+from puoc.executors.lifeline import die_with_parent
 
 HOST = "127.0.0.1"
-_PR_SET_PDEATHSIG = 1
 
 
 def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) -> None:
@@ -48,8 +47,7 @@ def _check_free(port: int) -> None:
 
 def _serve(words: Sequence[str], environment: Mapping[str, str]) -> int:
     """Serve until a signal comes, which is 0, or the server ends by itself, where MLflow says 0 whatever it was."""
-    libc, server = ctypes.CDLL(None), None  # loaded before the fork
-    asked = False
+    server, asked, parent = None, False, os.getpid()
 
     def end(*_: object) -> None:
         nonlocal asked
@@ -63,7 +61,7 @@ def _serve(words: Sequence[str], environment: Mapping[str, str]) -> int:
         words,
         env=environment,
         start_new_session=True,
-        preexec_fn=lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM) if sys.platform == "linux" else None,
+        preexec_fn=lambda: die_with_parent(parent, signal.SIGTERM),
     )
     if asked:
         server.terminate()

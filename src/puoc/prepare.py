@@ -36,9 +36,7 @@ class Meta(Record):
     counts: dict[str, tuple[int, ...]]
     scale: float
     duplicates: int  # rows that repeat the content of an earlier row
-    files: dict[str, str] | None = (
-        None  # sha256 of each array's file; by it puoc prepare sees one that was changed since
-    )
+    files: dict[str, str] | None = None  # sha256 of each array's file, by which one that was changed is seen
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import psutil
 from puoc.claims import state_of
 
 _PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)  # loaded before any fork
 _SHELLS = {"sh", "bash", "dash", "zsh", "ash"}
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _INTERRUPTED = 130  # exit code
@@ -57,10 +58,10 @@ def leave_signals_to_parent() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when the process that forked it ends."""
+def die_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when the process that forked it ends."""
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _LIBC.prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:  # it ended before the line above
         os._exit(1)
 
