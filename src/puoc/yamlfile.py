@@ -21,6 +21,7 @@ KeyPath = tuple[str | int, ...]
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?")
 _DEEPEST = 100  # lists and mappings inside one another; the reader itself ends at some hundreds, without a place
+_MOST = 100_000  # values, those that aliases repeat counted each time; profiles/paper.yaml has 1,337
 _SHOWN = 60  # characters of a value that a message repeats
 _SCALARS = {"int": "a whole number", "float": "a number", "bool": "true or false"}  # what a tag promises
 #: What ruamel raises besides its own error where a value is not what its tag promises.
@@ -52,6 +53,7 @@ class YamlFile:
             got = directive[0].strip().splitlines()[-1]
             raise AskedWrongly([f"{path.name}: got the directive {got}; expected YAML 1.2, without a directive"])
         self.lines: dict[KeyPath, int] = {}
+        self._met = 0
         self._made = YAML(typ="safe", pure=True).constructor
         try:
             root = YAML(typ="safe", pure=True).compose(text)
@@ -73,6 +75,11 @@ class YamlFile:
 
     def _walk(self, node: Node, key: KeyPath, above: tuple[Node, ...]) -> Iterator[str]:
         self.lines.setdefault(key, node.start_mark.line + 1)
+        self._met += 1
+        if self._met > _MOST:  # at once: a few lines of nested aliases stand for more values than can be walked
+            raise AskedWrongly(
+                [f"{self.at(key[:1])}: the aliases repeat more than {_MOST:,} values; expected fewer (write them out)"]
+            )
         if any(node is one for one in above):
             yield f"{self.at(key)}: the alias stands inside what it names; expected one that names something finished"
         elif len(above) >= _DEEPEST and not isinstance(node, ScalarNode):

@@ -375,6 +375,10 @@ UNFIT = {
         ["--method", "oc_svm", "--positives", "p.csv", "--false-alarms", "0.01"],
         "99 withheld positives at least, and 12 were",
     ),
+    "a label of parts of pictures": (
+        ["--method", "vpu", "--positives", "p", "--unlabelled", "u", "--test", "parts", "--label", "stadt"],
+        "--label: got 'stadt', and the test rows of images are read from the parts positive and negative of parts",
+    ),
     "a method that takes vectors": (
         ["--method", "oc_svm", "--positives", "p", "--unlabelled", "u"],
         "oc_svm takes vector rows, and these are image rows",
@@ -385,8 +389,8 @@ UNFIT = {
 @pytest.mark.parametrize(("words", "expected"), UNFIT.values(), ids=UNFIT.keys())
 def test_a_check_refuses_what_a_fit_refuses(words: list[str], expected: str, files) -> None:
     rng = np.random.default_rng(0)
-    for name in ("p", "u"):
-        Path(name).mkdir()
+    for name in ("p", "u", "parts/positive", "parts/negative"):
+        Path(name).mkdir(parents=True)
         for i in range(3):
             Image.fromarray(rng.integers(0, 256, (12, 12), dtype=np.uint8)).save(f"{name}/{i}.png")
     checked = refused(puoc("fit", *words, "--check"), expected)

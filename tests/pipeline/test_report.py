@@ -335,6 +335,19 @@ def test_an_entry_below_chance_by_two_standard_errors_is_named_under_its_table(t
     assert text.count("worse than chance") == 2
 
 
+def test_a_training_that_came_to_nothing_is_named_with_its_seeds(tmp_path: Path) -> None:
+    plan = plan_of("ova")
+    rows = rows_of(plan)
+    level = {"auc": 0.5, "auc_train_pool": 0.5}
+    set_where(rows, "pu_drocc", level, cell=["class 1"], seed=[7, 3])
+    set_where(rows, "nnpu", {"auc": 0.5}, cell=["class 0"], seed=[1])  # by chance, by one protocol
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    text = section_of(build(tmp_path).read_text(encoding="utf-8"), "ova")
+    assert "<li>pu_drocc at class 1, seed 3, 7: an AUC of exactly .5 on held-out rows and on the training pool" in text
+    assert text.count("exactly .5") == 1
+
+
 def test_a_shift_without_an_interval_says_how_many_pairs_it_needs(site: Path) -> None:
     compare(site)
     text = build(site).read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -126,6 +127,15 @@ def test_keys_that_are_written_differently_and_mean_the_same_are_refused(read):
 
 def test_all_faults_are_told_at_once(read):
     assert len(faults(read, "a: 012\nb: 2024-05-01\na: 1")) == 3
+
+
+@pytest.mark.parametrize("opening", ["[", "{x: ["])
+def test_aliases_that_stand_for_more_than_can_be_walked_are_refused_at_once(read, opening):
+    closing = opening.replace("{x: [", "]}").replace("[", "]")
+    below = [f"a{i}: &a{i} {opening}{f'*a{i - 1},' * 9}{closing}" for i in range(1, 16)]
+    lines = ["a0: &a0 [" + "x," * 9 + "]", *below]  # 9 to the 16th values in sixteen lines
+    (fault,) = faults(read, "\n".join(lines))
+    assert re.match(r"params.yaml:\d+: a\d+: the aliases repeat more than 100,000 values", fault), fault
 
 
 def test_anchors_and_merge_keys_work(read):

@@ -25,7 +25,7 @@ from puoc.report.scoring import earlier_note, stale_notes
 from puoc.report.significance import evidence_sentences, test_views
 from puoc.report.sources import config_views, draw_sentence, protocol_views, trial_groups
 from puoc.report.sweeps import sweep_views
-from puoc.report.tables import chance_notes, column_heads, empty_notes, row_views
+from puoc.report.tables import chance_notes, column_heads, constant_notes, empty_notes, row_views
 from puoc.resultfiles import BY_COMPARE, read_frame
 from puoc.wording import counted
 
@@ -147,6 +147,7 @@ def _section(anchor: str, table: Table, choice: pd.DataFrame, plane: dict[str, A
         "rows": views,
         "notes": empty_notes(table.summary),
         "below_chance": chance_notes(table.summary),
+        "constant": constant_notes(rows),
         "evidence": evidence_sentences(table.tests, run=rows is not None, tested=plan.tested),
         "criterion": bool(table.summary["n_val_pu"].any()),
         "tests": test_views(table.tests),

@@ -14,6 +14,7 @@ from puoc.report.format import DASH, number, spread
 from puoc.report.significance import ALPHA
 from puoc.report.sources import config_badge
 
+_CHANCE = 0.5  # the AUC of scores that say nothing
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
 
@@ -84,13 +85,31 @@ def chance_notes(summary: pd.DataFrame) -> list[str]:
     cells = summary[~summary["is_average"] & (summary["n"] > 1)]
     cells = cells.assign(error=cells["std"] / cells["n"] ** 0.5)
     notes = []
-    for entry, group in cells[cells["mean"] + 2 * cells["error"] < 0.5].groupby("entry", sort=False):
+    for entry, group in cells[cells["mean"] + 2 * cells["error"] < _CHANCE].groupby("entry", sort=False):
         found = [(row["cell"], f"({spread(row['mean'], row['error'])}, n = {row['n']})") for row in records(group)]
         if len(found) == 1:
             notes.append(f"{entry} at {found[0][0]} ranks worse than chance {found[0][1]}")
         else:
             where = ", ".join(f"{cell} {values}" for cell, values in found)
             notes.append(f"{entry} ranks worse than chance at {where}")
+    return notes
+
+
+def constant_notes(rows: pd.DataFrame | None) -> list[str]:
+    """Trials whose scores are probably all the same: an AUC of exactly one half by both protocols.
+
+    The scores themselves are not among the results; ties in all of them give this AUC, and little else does twice.
+    """
+    if rows is None:
+        return []
+    level = rows[(rows["status"] == "ok") & (rows["auc"] == _CHANCE) & (rows["auc_train_pool"] == _CHANCE)]
+    notes = []
+    for (entry, cell), group in level.groupby(["entry", "cell"], sort=False):
+        seeds = ", ".join(str(seed) for seed in sorted(group["seed"]))
+        notes.append(
+            f"{entry} at {cell}, seed {seeds}: an AUC of exactly .5 on held-out rows and on the training pool; it "
+            "probably scores all rows alike, as after a training that came to nothing"
+        )
     return notes
 
 
