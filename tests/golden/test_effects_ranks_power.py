@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import friedmanchisquare, rankdata
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
 from test_analysis import ORACLE, plan, rows
 
 from puoc.analysis.effects import (
@@ -21,11 +21,10 @@ from puoc.analysis.effects import (
 )
 from puoc.analysis.evidence import evidence_table
 from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.power import power, seeds_for_power, seeds_to_reject
+from puoc.analysis.power import MOST_SEEDS, power, seeds_for_power, seeds_to_reject
 from puoc.analysis.protocol import protocol_table
-from puoc.analysis.ranks import critical_difference, friedman, groups, rank_table
+from puoc.analysis.ranks import friedman, groups, rank_table
 from puoc.analysis.signed_rank import null_rank_sums, shift_with_interval, signed_rank_test
-from puoc.analysis.summary import summarise
 
 coarse = st.lists(st.integers(-4, 4).map(lambda step: step / 50), min_size=1, max_size=12)
 DEGENERATE = ([], [[0.1]], ["a"], [0.1, float("nan")], [0.1, float("inf")])
@@ -127,11 +126,13 @@ def test_friedman_by_hand_and_at_its_ends() -> None:
     assert friedman([[0.9, 0.8, 0.7]] * 2).p == pytest.approx(1 / 6, abs=0.02)
     tied = friedman([[0.5, 0.5], [0.5, 0.5]])
     assert (tied.average_ranks, tied.chi_squared, tied.p) == ((1.5, 1.5), 0.0, 1.0)
+    one = friedman([[[0.9, 0.8, 0.7]] * 20])  # one block of twenty cells shows how they rank, and proves nothing
+    assert (one.average_ranks, one.p, one.critical_difference) == ((1, 2, 3), 1.0, 2.0)
 
 
-@pytest.mark.parametrize("strange", [[[1.0, 2.0]], [[1.0], [2.0]], [1.0, 2.0], [["a", "b"]] * 2])
+@pytest.mark.parametrize("strange", [[], [[1.0], [2.0]], [1.0, 2.0], [["a", "b"]] * 2, [[[]]]])
 def test_friedman_refuses_what_is_no_table(strange: object) -> None:
-    with pytest.raises(ValueError, match="two blocks and two methods expected"):
+    with pytest.raises(ValueError, match="one block and two methods expected"):
         friedman(strange)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="1 of 4 values are not finite"):
         friedman([[0.1, float("nan")], [0.2, 0.3]])
@@ -139,16 +140,45 @@ def test_friedman_refuses_what_is_no_table(strange: object) -> None:
 
 def test_the_permutation_p_of_friedman_is_near_that_of_its_large_sample_form() -> None:
     values = np.random.default_rng(4).normal(0, 1, (30, 5)) + np.linspace(0, 0.6, 5)
-    assert friedman(values).p == pytest.approx(friedmanchisquare(*values.T).pvalue, abs=0.02)
+    found = friedman(values)
+    assert found.p == pytest.approx(friedmanchisquare(*values.T).pvalue, abs=0.02)
+    assert found.critical_difference == pytest.approx(nemenyi(30, 5), abs=0.08)
 
 
-def test_critical_differences_and_groups_of_a_published_example() -> None:
+def nemenyi(n_blocks: int, n_methods: int, level: float = 0.05) -> float:
+    """Demsar (2006), section 3.2.2."""
+    q = float(studentized_range.ppf(1 - level, n_methods, np.inf)) / np.sqrt(2)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks)))
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.5, 0.99])
+def test_equal_methods_are_told_apart_at_the_level_whatever_cells_share(shared: float) -> None:
+    gen = np.random.default_rng(11)
+    rejected = 0
+    for _ in range(200):
+        of_seed, of_cell = gen.normal(0, 1, (5, 1, 3)), gen.normal(0, 1, (5, 6, 3))
+        rejected += friedman(np.sqrt(shared) * of_seed + np.sqrt(1 - shared) * of_cell).p < 0.05
+    assert rejected <= 19  # of 200 at .05: no more with a chance of .997
+
+
+def test_more_cells_and_more_seeds_tell_more_apart() -> None:
+    gen = np.random.default_rng(3)
+    effect = np.array([0.0, 0.4, 0.8])
+
+    def power(seeds: int, cells: int) -> float:
+        return float(np.mean([friedman(gen.normal(0, 1, (seeds, cells, 3)) + effect).p < 0.05 for _ in range(60)]))
+
+    few, more_cells, more_seeds = power(5, 1), power(5, 8), power(12, 8)
+    assert few + 0.2 < more_cells
+    assert more_cells + 0.2 < more_seeds
+
+
+def test_groups_of_a_published_example() -> None:
     """Demsar (2006), section 3.2.4: four variants of C4.5 on 14 datasets, average ranks as printed there."""
     ranks = [3.143, 2.000, 2.893, 1.964]  # plain, with m, with cf, with both
-    assert critical_difference(14, 4) == pytest.approx(1.25, abs=0.005)
-    assert critical_difference(14, 4, 0.1) == pytest.approx(1.12, abs=0.005)
-    assert groups(ranks, critical_difference(14, 4)) == [(3, 1, 2, 0)]
-    assert groups(ranks, critical_difference(14, 4, 0.1)) == [(3, 1, 2), (2, 0)]
+    assert nemenyi(14, 4) == pytest.approx(1.25, abs=0.005)
+    assert groups(ranks, nemenyi(14, 4)) == [(3, 1, 2, 0)]
+    assert groups(ranks, nemenyi(14, 4, 0.1)) == [(3, 1, 2), (2, 0)]
 
 
 @given(st.lists(st.floats(1, 8), min_size=1, max_size=8), st.floats(0, 4))
@@ -165,31 +195,43 @@ A, B, C = (EntryPlan(name, name, "pu", None, "pu", "published") for name in "ABC
 
 
 def test_ranks_of_a_table_by_hand() -> None:
-    asked = plan(seeds=1, cells=("x", "y", "z"), entries=(A, B, C, ORACLE))
-    values = {("A", "x"): [0.9], ("A", "y"): [0.9], ("A", "z"): [0.7], ("B", "x"): [0.8], ("B", "y"): [0.9]}
-    values |= {("B", "z"): [0.8], ("C", "x"): [0.7], ("C", "y"): [0.5], ("C", "z"): [0.6]}
-    values |= {("pn_oracle", cell): [1.0] for cell in "xyz"}
-    table = rank_table(asked, summarise(asked, rows(asked, values))).set_index("entry")
+    asked = plan(seeds=2, cells=("x", "y", "z"), entries=(A, B, C, ORACLE))
+    values = {("A", "x"): [0.9, 0.9], ("A", "y"): [0.9, 0.9], ("A", "z"): [0.7, 0.9], ("B", "x"): [0.8, 0.8]}
+    values |= {("B", "y"): [0.9, 0.9], ("B", "z"): [0.8, 0.8]}
+    values |= {("C", "x"): [0.7, 0.7], ("C", "y"): [0.5, 0.5], ("C", "z"): [0.6, 0.6]}
+    values |= {("pn_oracle", cell): [1.0, 1.0] for cell in "xyz"}
+    table = rank_table(asked, rows(asked, values)).set_index("entry")
     assert list(table.index) == ["A", "B", "C"]
-    assert table["average_rank"].tolist() == pytest.approx([(1 + 1.5 + 2) / 3, (2 + 1.5 + 1) / 3, 3])
-    assert table[["wins", "ties", "losses"]].to_numpy().tolist() == [[1, 1, 1], [1, 1, 1], [0, 0, 3]]
-    assert set(table["groups"]) == {"a"}  # three cells tell nothing apart
-    assert table["critical_difference"].iloc[0] == pytest.approx(critical_difference(3, 3))
+    first, second = [(1 + 1.5 + 2) / 3, (2 + 1.5 + 1) / 3, 3], [(1 + 1.5 + 1) / 3, (2 + 1.5 + 2) / 3, 3]
+    assert table["average_rank"].tolist() == pytest.approx([(a + b) / 2 for a, b in zip(first, second, strict=True)])
+    assert table[["wins", "ties", "losses"]].to_numpy().tolist() == [[1, 2, 0], [0, 2, 1], [0, 0, 3]]
+    assert set(table["groups"]) == {"a"}  # two seeds tell nothing apart
+    assert set(table["note"]) == {"2 seeds of 3 entries can give no p below 0.17"}
+    assert table["p"].iloc[0] == pytest.approx(1 / 3, abs=0.02)  # of six orders C is last in two
+
+
+def test_one_fit_that_serves_every_cell_counts_once() -> None:
+    """Of a one-class method in a sweep over alpha, all cells are one number."""
+    asked = plan(seeds=3, cells=tuple("vwxyz"), entries=(A, B, C))
+    gen = np.random.default_rng(5)
+    values = {(name, cell): row for name in "ABC" for row in [gen.normal(0.7, 0.02, 3).tolist()] for cell in "vwxyz"}
+    table = rank_table(asked, rows(asked, values))
+    alone = rank_table(plan(seeds=3, cells=("v",), entries=(A, B, C)), rows(asked, values).query("cell == 'v'"))
+    for column in ("average_rank", "friedman", "p", "critical_difference", "groups"):
+        assert table[column].tolist() == alone[column].tolist()
 
 
 def test_a_cell_with_a_hole_is_left_out_of_the_ranks_and_said() -> None:
     asked = plan(seeds=2, cells=("x", "y", "z"), entries=(A, B, C))
     values = {(name, cell): [0.6, 0.7] for name in "AB" for cell in "xyz"} | {("C", c): ["failed"] * 2 for c in "xyz"}
     values[("A", "y")] = [0.6, "failed"]
-    table = rank_table(asked, summarise(asked, rows(asked, values))).set_index("entry")
+    table = rank_table(asked, rows(asked, values)).set_index("entry")
     assert table.loc[["A", "B"], "average_rank"].tolist() == [1.5, 1.5]
     assert np.isnan(table.loc["C", "average_rank"])
-    assert table["note"].unique().tolist() == ["full in half of the cells or fewer: C; 2 of 3 cells have every entry"]
-    assert (
-        rank_table(asked, summarise(asked, None))["note"]
-        .iloc[0]
-        .startswith("full in half of the cells or fewer: A, B, C")
-    )
+    lacking, holes = "full in half of the cells or fewer: C", "2 of 3 cells have every entry"
+    assert table["note"].unique().tolist() == [f"{lacking}; {holes}; 2 seeds of 2 entries can give no p below 0.5"]
+    unrun = rank_table(asked, None)["note"].iloc[0]
+    assert unrun.startswith("full in half of the cells or fewer: A, B, C")
 
 
 @pytest.mark.parametrize("n", range(1, 9))
@@ -212,6 +254,11 @@ def test_power_at_no_effect_stays_below_the_level_and_grows_with_the_effect() ->
     assert found == sorted(found)
     assert power(5, 3.0) == 0.0  # five pairs cannot reach .05
     assert power(6, 3.0) > 0.9
+
+
+def test_more_seeds_than_are_simulated_have_the_power_of_those() -> None:
+    assert power(100_000, 0.0) == power(MOST_SEEDS, 0.0) <= 0.06
+    assert power(300, 0.1) == power(MOST_SEEDS, 0.1) < 1
 
 
 def test_seeds_for_a_power_are_the_fewest() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,18 @@ def test_rows_in_any_order_say_the_same() -> None:
     rows = rows_beside(plan, lambda method, column, seed: float(gen.uniform(0.4, 0.9)), held_out=True)
     first, shuffled = (computed((plan, some)) for some in (rows, rows.sample(frac=1, random_state=1)))
     pd.testing.assert_frame_equal(first, shuffled)
+
+
+def test_a_table_of_half_the_methods_takes_no_test_from_the_one_that_has_both() -> None:
+    plan = plan_beside("ova", 10)
+    rows = rows_beside(plan, as_printed("ova"), held_out=True)
+    alone = computed((plan, rows))
+    hybrids = [entry for entry in plan.entries if TWINS.get(entry.method)]
+    half = replace(plan, table="earlier", entries=tuple(hybrids))
+    few = rows[rows["entry"].isin([entry.entry for entry in hybrids])].assign(table="earlier")
+    both = computed((half, few.assign(auc=few["auc"] - 0.3)), (plan, rows))
+    for column in ("verdict", "n_holds", "n_fails", "n_undecided", "n_not_run"):
+        assert both[column].tolist() == alone[column].tolist(), column
 
 
 def test_parts_of_a_claim() -> None:

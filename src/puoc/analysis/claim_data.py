@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -82,10 +83,14 @@ def our_evidence(
 ) -> Evidence:
     """Our rows and tests; what may not be compared with the paper (see ``reservations``) is left out.
 
-    Of several tables that answer one printed cell, the first planned counts.
+    Of several tables that answer one printed cell, the one with most cells of its printed table counts, so that methods
+    are compared within one table wherever one has both; of equals the first planned. A test of twins counts from the
+    first of them that made it.
     """
     sources: dict[str, Source] = {}
     cells = [one for one in beside(plans) if not one.is_average]
+    answers = Counter((one.published, one.table) for one in cells)
+    cells.sort(key=lambda one: -answers[one.published, one.table])
     outcomes = twin_outcomes(plans, tests)
     words = {"better": "hybrid", "worse": "parent", "no difference shown": "neither", "cannot tell": "unknown"}
     by_entry = _by_entry(cells, results)
@@ -93,14 +98,16 @@ def our_evidence(
         found = by_entry.get((one.table, one.entry, one.cell), {})
         source = sources.setdefault(one.published, Source())
         key = (one.method, one.column)
-        if not found or held[one].void or key in source.values:
+        if not found or held[one].void:
             continue
-        source.values[key] = found
-        source.tables.add(one.table)
-        source.differs_in |= {held[one].differs_in} - {""}
         tested = outcomes.get((one.table, one.method, one.cell), {}).get("raw", "not run")
-        if tested in words:
+        counts = tested in words and key not in source.better
+        if counts:
             source.better[key] = words[tested]
+        if counts or key not in source.values:
+            source.values.setdefault(key, found)
+            source.tables.add(one.table)
+            source.differs_in |= {held[one].differs_in} - {""}
     _copy(sources)
     return Evidence(sources, exact=False)
 

@@ -74,9 +74,8 @@ def compare(root: Path | str, asked: Trials | None = None) -> None:
         if path.is_file():
             failures += _failures(read_frame(path, ("status",)), f"tune/{tune}")
     folder = root / "results" / "compare"
-    summaries = [summarise(plan, rows) for plan, rows in results]
-    summary = _write(folder / "summary.parquet", summaries, SUMMARY)
-    _write(folder / "ranks.parquet", [rank_table(*both) for both in zip(plans, summaries, strict=True)], RANKS)
+    summary = _write(folder / "summary.parquet", [summarise(plan, rows) for plan, rows in results], SUMMARY)
+    _write(folder / "ranks.parquet", [rank_table(plan, rows) for plan, rows in results], RANKS)
     _write(folder / "protocol.parquet", [protocol_table(plan, rows) for plan, rows in results], PROTOCOL)
     _write(folder / "evidence.parquet", [evidence_table(plan) for plan in plans], EVIDENCE)
     tests = _write(folder / "significance.parquet", [twin_tests(plan, rows) for plan, rows in results], SIGNIFICANCE)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puoc.analysis.signed_rank import midranks, null_rank_sums, smallest_p
 
-#: Most seeds that ``seeds_for_power`` considers.
+#: Most seeds that are considered.
 MOST_SEEDS = 200
 _DRAWS = 4000
 
@@ -37,6 +37,7 @@ def power(n: int, effect: float, comparisons: int = 1, level: float = 0.05) -> f
             f"got n={n}, comparisons={comparisons}, effect={effect}, level={level}; n and comparisons of at least 1, a "
             "finite effect and a level between 0 and 1 expected"
         )
+    n = min(n, MOST_SEEDS)
     bound = _largest_low_sum(n, level / comparisons)
     if bound < 0:
         return 0.0

@@ -1,11 +1,14 @@
-"""Many methods over many columns: Friedman's test, average ranks and which of them differ (Demsar, 2006).
+"""Many methods over many columns: Friedman's test, average ranks and which of them differ (after Demsar, 2006).
 
-A block is a cell of a table (a class, a shift, a share): its mean AUC by entry. Blocks of one table draw from one
-dataset, so a rank says what holds over its cells, not over datasets.
+A block is a seed. Cells of one seed share labelled positives, often unlabelled and test rows too, and of a one-class
+method even the fit: as blocks of their own they would count one draw several times. So entries are ranked within each
+seed and cell, ranks of a seed are averaged over its cells, and what is permuted is the entries within seeds. What is
+told apart holds for these cells over new draws from one dataset, not for other cells or datasets.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,21 +17,24 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from puoc.analysis.frames import frame
+from puoc.analysis.grid import Grid
 from puoc.analysis.plans import UNTESTED, TablePlan
 from puoc.analysis.signed_rank import midranks
+from puoc.wording import counted
 
 RANKS = {
     "table": "text",
     "entry": "text",
-    "average_rank": "float",  # 1 = best in every cell
+    "average_rank": "float",  # 1 = best in every seed and cell
     "wins": "int",  # cells in which it has the best mean, alone
     "ties": "int",  # or shares it
     "losses": "int",
+    "n_seeds": "int",
     "n_cells": "int",  # cells in which every entry has a full mean
     "n_entries": "int",
     "friedman": "float",  # chi-squared with n_entries - 1 degrees of freedom
-    "p": "float",  # by permutations within the cells
-    "critical_difference": "float",  # Nemenyi, at .05
+    "p": "float",  # by permutations within the seeds
+    "critical_difference": "float",  # of average ranks, by the same permutations, at .05
     "groups": "text",  # letters: entries that share one do not differ
     "note": "text",
 }
@@ -37,57 +43,60 @@ _DIGITS = 10
 _LEVEL = 0.05
 _PERMUTATIONS = 9999
 _SEED = 0
+_NOTHING = 1e-9  # what sums of ranks may differ by through rounding
 
 
 @dataclass(frozen=True)
 class Friedman:
-    """Friedman's test of k methods in n blocks."""
+    """Friedman's test of k methods in n blocks, and which average ranks differ where it rejects."""
 
     average_ranks: tuple[float, ...]  # in the order of the columns; 1 = highest value
     chi_squared: float
-    p: float  # by permutations of the ranks within each block
+    p: float  # by permutations of the methods within each block
+    critical_difference: float  # average ranks further apart differ, at level .05 over all pairs
 
 
 def friedman(values: ArrayLike) -> Friedman:
     """Test whether methods rank alike over blocks; higher values are better, ties share midranks.
 
+    In place of Nemenyi's critical difference, which takes a block for one ranking, stands the same quantile of the same
+    statistic, the range of average ranks, under the permutations.
+
     Parameters
     ----------
-    values : (n, k) blocks by methods, rounded to 10 digits before ranking.
+    values : (n, k) blocks by methods, or (n, c, k) with c cells in each block, whose ranks are averaged; rounded to 10
+        digits before ranking.
 
     Raises
     ------
-    ValueError : fewer than two blocks or methods, or a value that is not finite.
+    ValueError : no block, fewer than two methods, or a value that is not finite.
     """
     table = _checked(values)
-    n, k = table.shape
-    ranks = midranks(-table)
+    ranks = midranks(-table).mean(axis=1)
+    k = ranks.shape[1]
+    apart = ranks - (k + 1) / 2
     means = ranks.mean(axis=0)
-    # with ties the ranks' own spread stands in the denominator (Conover, 1999, section 5.8)
-    spread = float(((ranks - (k + 1) / 2) ** 2).sum())
-    chi = 0.0 if spread == 0 else float((k - 1) * n**2 * ((means - (k + 1) / 2) ** 2).sum() / spread)
-    return Friedman(tuple(float(mean) for mean in means), chi, _permutation_p(ranks))
+    # the ranks' own spread stands in the denominator, as with ties (Conover, 1999, section 5.8)
+    spread = float((apart**2).sum())
+    chi = 0.0 if spread <= _NOTHING else float((k - 1) * (apart.sum(axis=0) ** 2).sum() / spread)
+    p, difference = _permuted(apart)
+    return Friedman(tuple(float(mean) for mean in means), chi, p, difference)
 
 
-def _permutation_p(ranks: NDArray[np.float64]) -> float:
-    """Chance of column sums as far apart, if each block's ranks fall anyhow; of few blocks no distribution is needed.
+def _permuted(apart: NDArray[np.float64]) -> tuple[float, float]:
+    """Chance of average ranks as far apart if each block's fall anyhow, and the quantile of their range.
 
     Blocks are sorted first, so their order changes nothing.
     """
-    n, k = ranks.shape
-    ordered = ranks[np.lexsort(ranks.T)]
+    n, k = apart.shape
+    ordered = apart[np.lexsort(apart.T)]
     drawn = np.random.default_rng(_SEED).random((_PERMUTATIONS, n, k)).argsort(axis=2)
     sums = np.take_along_axis(ordered[None], drawn, axis=2).sum(axis=1)
-    spread, observed = ((sums - n * (k + 1) / 2) ** 2).sum(axis=1), ((ordered.sum(axis=0) - n * (k + 1) / 2) ** 2).sum()
-    return float((1 + (spread >= observed - 1e-9).sum()) / (1 + _PERMUTATIONS))
-
-
-def critical_difference(n_blocks: int, n_methods: int, level: float = 0.05) -> float:
-    """Nemenyi's: average ranks that are further apart differ (Demsar, 2006, section 3.2.2)."""
-    from scipy.stats import studentized_range
-
-    q = float(studentized_range.ppf(1 - level, n_methods, np.inf)) / np.sqrt(2)
-    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks)))
+    observed = ordered.sum(axis=0)
+    as_far = ((sums**2).sum(axis=1) >= (observed**2).sum() - _NOTHING).sum()
+    ranges = np.append(np.ptp(sums, axis=1), np.ptp(observed))
+    difference = float(np.quantile(ranges, 1 - _LEVEL, method="higher")) / n
+    return float((1 + as_far) / (1 + _PERMUTATIONS)), difference
 
 
 def groups(average_ranks: ArrayLike, difference: float) -> list[tuple[int, ...]]:
@@ -106,46 +115,51 @@ def groups(average_ranks: ArrayLike, difference: float) -> list[tuple[int, ...]]
     return found
 
 
-def rank_table(plan: TablePlan, summary: pd.DataFrame) -> pd.DataFrame:
+def rank_table(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     """One row an entry of a table; oracles stay out, and so do entries that lack half of the cells.
 
     Of the others, cells in which one has a hole are left out, so that all are ranked over the same cells.
 
     Parameters
     ----------
-    summary : rows of ``summarise`` for this table.
+    rows : as ``planned_rows`` gives them; None where the table was not run.
     """
-    names = [entry.entry for entry in plan.entries if not entry.oracle]
-    cells = summary[~summary["is_average"] & summary["entry"].isin(names)]
-    full = cells[(cells["n"] == cells["n_planned"]) & (cells["n"] > 0)]
-    means = full.pivot(index="cell_index", columns="entry", values="mean").reindex(columns=names)
-    lacking = [name for name in names if 2 * means[name].notna().sum() <= len(plan.cells)]
-    names = [name for name in names if name not in lacking]
-    whole = means[names].dropna(axis=0, how="any")
-    head: dict[str, Any] = {"table": plan.table, "n_cells": len(whole), "n_entries": len(names)}
+    entries = [at for at, entry in enumerate(plan.entries) if not entry.oracle]
+    shape = (len(plan.entries), len(plan.cells), len(plan.seeds))
+    scores = np.full(shape, np.nan) if rows is None else Grid.of(plan, rows).auc
+    full: NDArray[np.bool_] = ~np.asarray(np.isnan(scores).any(axis=2))
+    kept = [at for at in entries if 2 * full[at].sum() > len(plan.cells)]
+    lacking = [plan.entries[at].entry for at in entries if at not in kept]
+    names = [plan.entries[at].entry for at in kept]
+    whole = np.logical_and.reduce(full[kept]) if kept else np.zeros(len(plan.cells), dtype=np.bool_)
+    values = scores[kept][:, whole].transpose(2, 1, 0)  # (seeds, cells, entries)
+    n_seeds, n_cells, n_entries = values.shape
+    head: dict[str, Any] = {"table": plan.table, "n_cells": n_cells, "n_entries": n_entries, "n_seeds": n_seeds}
     said = [f"full in half of the cells or fewer: {', '.join(lacking)}"] if lacking and plan.tested else []
     said += [] if plan.tested else [UNTESTED]
-    if len(whole) < len(plan.cells) and len(names):
-        said.append(f"{len(whole)} of {len(plan.cells)} cells have every entry")
-    if len(names) < 2 or len(whole) < 2:
-        said.append("fewer than two entries or two cells: nothing to rank")
-        counts = {"wins": 0, "ties": 0, "losses": 0}
-        return frame([_row(head | counts, name, said) for name in [*names, *lacking]], RANKS)
-    values = np.round(whole.to_numpy(dtype=float), _DIGITS)
+    if n_cells < len(plan.cells) and names:
+        said.append(f"{n_cells} of {len(plan.cells)} cells have every entry")
+    empty = {"wins": 0, "ties": 0, "losses": 0}
+    if n_entries < 2 or n_cells == 0:
+        said.append("fewer than two entries or no cell: nothing to rank")
+        return frame([_row(head | empty, name, said) for name in [*names, *lacking]], RANKS)
+    if (least := 1 / math.factorial(n_entries) ** (n_seeds - 1)) >= _LEVEL:
+        said.append(f"{counted(n_seeds, 'seed')} of {n_entries} entries can give no p below {least:.2g}")
     test = friedman(values)
-    difference = critical_difference(len(whole), len(names))
-    alike = [tuple(range(len(names)))]  # where Friedman's test tells nothing apart, no pair is
-    letters = _letters(groups(test.average_ranks, difference) if test.p < _LEVEL else alike, len(names))
-    best = values.max(axis=1, keepdims=True)
-    is_best, alone = values == best, (values == best).sum(axis=1, keepdims=True) == 1
-    rows = []
+    alike = [tuple(range(n_entries))]  # where Friedman's test tells nothing apart, no pair is
+    told = groups(test.average_ranks, test.critical_difference) if test.p < _LEVEL else alike
+    letters = _letters(told, n_entries)
+    means = np.round(values.mean(axis=0), _DIGITS)
+    best = means.max(axis=1, keepdims=True)
+    is_best, alone = means == best, (means == best).sum(axis=1, keepdims=True) == 1
+    table = []
     for at, name in enumerate(names):
         wins, ties = int((is_best & alone)[:, at].sum()), int((is_best & ~alone)[:, at].sum())
-        numbers = {"average_rank": test.average_ranks[at], "friedman": test.chi_squared, "p": test.p}
-        numbers |= {"wins": wins, "ties": ties, "losses": len(whole) - wins - ties}
-        rows.append(_row(head | numbers | {"critical_difference": difference, "groups": letters[at]}, name, said))
-    empty = {"wins": 0, "ties": 0, "losses": 0}
-    return frame([*rows, *(_row(head | empty, name, said) for name in lacking)], RANKS)
+        numbers: dict[str, Any] = {"average_rank": test.average_ranks[at], "friedman": test.chi_squared, "p": test.p}
+        numbers |= {"wins": wins, "ties": ties, "losses": n_cells - wins - ties}
+        numbers |= {"critical_difference": test.critical_difference, "groups": letters[at]}
+        table.append(_row(head | numbers, name, said))
+    return frame([*table, *(_row(head | empty, name, said) for name in lacking)], RANKS)
 
 
 def _row(values: dict[str, Any], entry: str, said: list[str]) -> dict[str, Any]:
@@ -161,11 +175,13 @@ def _letters(found: list[tuple[int, ...]], n: int) -> list[str]:
 
 
 def _checked(values: ArrayLike) -> NDArray[np.float64]:
+    """(n, c, k), rounded."""
     table = np.asarray(values)
-    if table.ndim != 2 or table.dtype.kind not in "fiu" or min(table.shape) < 2:
+    table = table[:, None] if table.ndim == 2 else table
+    if table.ndim != 3 or table.dtype.kind not in "fiu" or 0 in table.shape or table.shape[2] < 2:
         raise ValueError(
-            f"got an array of shape {table.shape} and type {table.dtype}, "
-            "numbers of at least two blocks and two methods expected"
+            f"got an array of shape {np.shape(values)} and type {table.dtype}, "
+            "numbers of at least one block and two methods expected"
         )
     lost = int((~np.isfinite(table)).sum())
     if lost:

@@ -23,9 +23,11 @@ def rank_view(ranks: pd.DataFrame) -> dict[str, Any] | None:
         return None
     rows = records(ranked)
     first = rows[0]
-    told = f"Friedman's test over {counted(first['n_cells'], 'cell')}: p {p_value(first['p'])} (by permutations). "
+    told = f"Friedman's test with {counted(first['n_seeds'], 'seed')} as blocks, the ranks of each averaged over "
+    told += f"{counted(first['n_cells'], 'cell')}: p {p_value(first['p'])} (by permutations within seeds). "
     told += (
-        f"Average ranks further apart than {number(first['critical_difference'])} differ (Nemenyi, level .05)."
+        f"Average ranks further apart than {number(first['critical_difference'])} differ "
+        "(by the same permutations, level .05 over all pairs)."
         if first["p"] < _LEVEL
         else "So no ranks are told apart."
     )

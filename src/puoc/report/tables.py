@@ -10,6 +10,7 @@ import pandas as pd
 from puoc.analysis.frames import present, records
 from puoc.analysis.plans import UNTESTED, EntryPlan, TablePlan
 from puoc.analysis.summary import AVERAGE
+from puoc.analysis.verdicts import student
 from puoc.report.format import DASH, number, spread
 from puoc.report.significance import ALPHA
 from puoc.report.sources import config_badge
@@ -81,11 +82,11 @@ def empty_notes(summary: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def chance_notes(summary: pd.DataFrame) -> list[str]:
-    """Entries that rank worse than chance: mean AUC below .5 by more than two standard errors over seeds."""
+    """Entries that rank worse than chance: the 95 % interval of the mean AUC over seeds (Student's) lies below .5."""
     cells = summary[~summary["is_average"] & (summary["n"] > 1)]
-    cells = cells.assign(error=cells["std"] / cells["n"] ** 0.5)
+    cells = cells.assign(error=cells["std"] / cells["n"] ** 0.5, reach=[student(int(n)) for n in cells["n"]])
     notes = []
-    for entry, group in cells[cells["mean"] + 2 * cells["error"] < _CHANCE].groupby("entry", sort=False):
+    for entry, group in cells[cells["mean"] + cells["reach"] * cells["error"] < _CHANCE].groupby("entry", sort=False):
         found = [(row["cell"], f"({spread(row['mean'], row['error'])}, n = {row['n']})") for row in records(group)]
         if len(found) == 1:
             notes.append(f"{entry} at {found[0][0]} ranks worse than chance {found[0][1]}")
