@@ -101,9 +101,14 @@ def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[A
 
 
 def asked_trials(root: Path) -> dict[str, frozenset[str]]:
-    """Ids of the trials that each table asks; without a table whose configurations have not been selected."""
+    """Ids of the trials that each table asks, by its name, and each sweep, by tune/ENTRY.
+
+    A table whose configurations have not been selected is not among them.
+    """
     tables = [name for name in names(root, "tables") if _configs(root, "tables", name).exists()]
-    return {name: frozenset(one.trial.id for one in questions(root, "tables", name)[1]) for name in tables}
+    asked = {name: questions(root, "tables", name)[1] for name in tables}
+    asked |= {f"tune/{name}": questions(root, "tune", name)[1] for name in names(root, "tune")}
+    return {key: frozenset(one.trial.id for one in of) for key, of in asked.items()}
 
 
 def _configs(root: Path, part: Part, name: str) -> Path:

@@ -29,7 +29,7 @@ def tuned(
     val, test = [], []
     for at, params in enumerate(configs):
         for seed in range(SEEDS):
-            key = {"config_id": f"c{at:03}", "cell": "pos=4", "seed": seed}
+            key = {"config_id": f"c{at:03}", "cell": "pos=4", "seed": seed, "trial_id": f"c{at:03}-{seed}"}
             about = {"params": json.dumps(params), "is_published": at == 0, "kind": "pu"}
             status = "ok" if vals[at][seed] is not None else "failed"
             val.append(key | about | {"status": status, "auc_val_pu": vals[at][seed]})

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from puoc.analysis.frames import frame, number, present
 from puoc.analysis.plans import EntryPlan, TablePlan, planned_tuning
+from puoc.analysis.results import Trials, present_sweep
 from puoc.forms import BY_SELECT, read_form
 from puoc.resultfiles import read_frame
 
@@ -43,13 +44,18 @@ CHOICE = {
 
 _CHOSEN = TypeAdapter(dict[str, dict[str, Any]])
 _KEY = ["entry", "config_id", "cell", "seed"]
-_NEEDED = ([*_KEY, "method", "params", "is_published", "auc_val_pu"], [*_KEY, "auc"])  # of validation, of the test
+#: Columns of validation and of the test.
+_NEEDED = ([*_KEY, "trial_id", "method", "params", "is_published", "auc_val_pu"], [*_KEY, "trial_id", "auc"])
 
 
-def choices(root: Path, plans: list[TablePlan]) -> pd.DataFrame:
+def choices(root: Path, plans: list[TablePlan], asked: Trials | None = None) -> pd.DataFrame:
     """One row per planned tuning entry and table that uses its choice.
 
     The oracle choice reads test labels and is never used for anything but this comparison.
+
+    Parameters
+    ----------
+    asked : see ``puoc.analysis.sweeps.sweeps``.
 
     Raises
     ------
@@ -64,10 +70,17 @@ def choices(root: Path, plans: list[TablePlan]) -> pd.DataFrame:
             continue
         val, test = (read_frame(*both) for both in zip(paths, _NEEDED, strict=True))
         _check(val, test, paths)
+        val, test, told = present_sweep(val, test, tune, asked)
+        if val.empty:
+            rows.append({"tune": tune, "entry": tune, "note": told or "not run"})
         for entry in sorted(val["entry"].unique()):
             of_entry = val[val["entry"] == entry], test[test["entry"] == entry]
-            rows += _entry_rows(tune, entry, of_entry, used)
+            rows += [_noted(row, told) for row in _entry_rows(tune, entry, of_entry, used)]
     return frame([_complete(row) for row in rows], CHOICE)
+
+
+def _noted(row: dict[str, Any], told: str) -> dict[str, Any]:
+    return row | {"note": "; ".join(filter(None, (told, row["note"])))}
 
 
 def _complete(row: dict[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def compare(root: Path | str, asked: Trials | None = None) -> None:
 
     Parameters
     ----------
-    asked : see ``read_results``.
+    asked : see ``read_results``, and of sweeps ``puoc.analysis.sweeps.sweeps``.
 
     Raises
     ------
@@ -72,15 +72,16 @@ def compare(root: Path | str, asked: Trials | None = None) -> None:
     for tune in planned_tuning(root):
         path = root / "results" / "tune" / "val" / f"{tune}.parquet"
         if path.is_file():
-            failures += _failures(read_frame(path, ("status",)), f"tune/{tune}")
+            tuned, ids = read_frame(path, ("status", "trial_id")), (asked or {}).get(f"tune/{tune}")
+            failures += _failures(tuned if ids is None else tuned[tuned["trial_id"].isin(ids)], f"tune/{tune}")
     folder = root / "results" / "compare"
     summary = _write(folder / "summary.parquet", [summarise(plan, rows) for plan, rows in results], SUMMARY)
     _write(folder / "ranks.parquet", [rank_table(plan, rows) for plan, rows in results], RANKS)
     _write(folder / "protocol.parquet", [protocol_table(plan, rows) for plan, rows in results], PROTOCOL)
     _write(folder / "evidence.parquet", [evidence_table(plan) for plan in plans], EVIDENCE)
     tests = _write(folder / "significance.parquet", [twin_tests(plan, rows) for plan, rows in results], SIGNIFICANCE)
-    _write(folder / "choice.parquet", [choices(root, plans)], CHOICE)
-    for name, columns, table in zip(("sweeps", "surface"), (SWEEPS, SURFACE), sweeps(root), strict=True):
+    _write(folder / "choice.parquet", [choices(root, plans, asked)], CHOICE)
+    for name, columns, table in zip(("sweeps", "surface"), (SWEEPS, SURFACE), sweeps(root, asked), strict=True):
         _write(folder / f"{name}.parquet", [table], columns)
     _write(folder / "failures.parquet", [frame(failures, FAILURES)], FAILURES)
     recorded = {plan.table: rows for plan, rows in results}

@@ -10,6 +10,7 @@ import pandas as pd
 
 from puoc.analysis.plans import TablePlan
 from puoc.resultfiles import FROM_LEDGER, read_frame
+from puoc.wording import counted
 
 #: Every answer a planned trial may have; ``missing`` says that a run stopped before it.
 STATUSES = ("ok", "failed", "skipped", "missing")
@@ -18,7 +19,7 @@ _NEEDED = [*_KEY, "status", "reason", "attempts", "auc", "auc_train_pool", "fit_
 _NEEDED += ["device", "torch_version", "numerics"]
 _AUCS = ("auc", "auc_train_pool")
 
-Trials = Mapping[str, frozenset[str]]  # ids by table
+Trials = Mapping[str, frozenset[str]]  # ids by table, and by tune/ENTRY of a planned sweep
 
 
 def read_results(root: Path, plan: TablePlan, asked: Trials | None = None) -> pd.DataFrame | None:
@@ -40,6 +41,32 @@ def present_rows(rows: pd.DataFrame | None, plan: TablePlan, asked: Trials | Non
         return rows
     present = rows[rows["trial_id"].isin(asked[plan.table])].reset_index(drop=True)
     return None if present.empty else present
+
+
+def present_sweep(
+    val: pd.DataFrame, test: pd.DataFrame, tune: str, asked: Trials | None
+) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """Validation and test rows that answer the present question of a planned sweep.
+
+    With them what is to be said of rows that do not, and of trials that have no row; empty where the rows are those
+    that the plan asks, or ``asked`` has nothing of this sweep.
+    """
+    ids = (asked or {}).get(f"tune/{tune}")
+    if ids is None:
+        return val, test, ""
+    present, tested = (rows[rows["trial_id"].isin(ids)].reset_index(drop=True) for rows in (val, test))
+    lacking, earlier = len(ids.difference(present["trial_id"])), earlier_words(len(val) - len(present))
+    hole = "not run" if present.empty else f"{lacking} of {counted(len(ids), 'trial')} not run" if lacking else ""
+    return present, tested, "; ".join(filter(None, (hole, earlier)))
+
+
+def earlier_words(n: int) -> str:
+    """What is said of so many rows that the plan asks no more; nothing of none."""
+    if not n:
+        return ""
+    answers, are = ("answers", "is") if n == 1 else ("answer", "are")
+    told = f"{counted(n, 'row')} in results/ {answers} an earlier question and {are} not shown"
+    return f"{told}; dvc repro answers the present one"
 
 
 def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from puoc.analysis.frames import frame, number
 from puoc.analysis.plans import planned_sweep, planned_tuning
+from puoc.analysis.results import Trials, present_sweep
 from puoc.forms import BY_SELECT, read_form
 from puoc.resultfiles import BY_SWEEP, FROM_LEDGER, read_frame
 
@@ -75,8 +76,13 @@ class Value(NamedTuple):
     by_seed: pd.Series[float]  # means over the cells
 
 
-def sweeps(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def sweeps(root: Path, asked: Trials | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """``SWEEPS``, a row a sweep that is planned or has results, and ``SURFACE``, a row a configuration.
+
+    Parameters
+    ----------
+    asked : of each planned sweep the trials that the plan asks. Rows of others answer an earlier question, on another
+        dataset maybe, and are left out, which the note says. Without it all rows are taken.
 
     Raises
     ------
@@ -98,10 +104,14 @@ def sweeps(root: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         if not all(path.is_file() for path in paths):
             found.append(_whole(about | {"note": "not run"}))
             continue
-        val, test = _tuned(paths, FROM_LEDGER)
+        val, test, told = present_sweep(*_tuned(paths, FROM_LEDGER), tune, asked)
+        if val.empty:
+            found.append(_whole(about | {"note": told or "not run"}))
+            continue
         path = root / "work" / "configs" / "selected" / "sweeps" / f"{tune}.json"
-        summary, surface = of_sweep(val, test, read_form(path, _CHOSEN, BY_SELECT) if path.is_file() else None)
-        found.append(_whole(about | summary))
+        is_chosen = path.is_file() and not told  # select chooses from the rows that the plan asks, and from no others
+        summary, surface = of_sweep(val, test, read_form(path, _CHOSEN, BY_SELECT) if is_chosen else None)
+        found.append(_whole(about | summary | ({"note": told} if told else {})))
         surfaces += [about | row for row in surface]
     return frame(found, SWEEPS), frame([{name: row[name] for name in SURFACE} for row in surfaces], SURFACE)
 
@@ -200,6 +210,6 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
 
 def _tuned(paths: Sequence[Path], again: str, *besides: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Validation and test rows of a sweep."""
-    key = ("config_id", "cell", "seed")
+    key = ("config_id", "cell", "seed", "trial_id")
     val = read_frame(paths[0], (*key, "params", "is_published", "auc_val_pu", *besides), again)
     return val, read_frame(paths[1], (*key, "auc"), again)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from puoc.analysis.results import earlier_words
 from puoc.files import read_json
-from puoc.wording import counted
 
 
 def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple[str, str]]:
@@ -24,8 +24,4 @@ def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple
 def earlier_note(recorded: pd.DataFrame | None, present: pd.DataFrame | None) -> str:
     """A note under a table with rows that the plan asks no more; none for others."""
     earlier = sum(len(rows) * sign for rows, sign in ((recorded, 1), (present, -1)) if rows is not None)
-    if not earlier:
-        return ""
-    answers, are = ("answers", "is") if earlier == 1 else ("answer", "are")
-    told = f"{counted(earlier, 'row')} in results/ {answers} an earlier question and {are} not shown"
-    return f"{told}; dvc repro answers the present one"
+    return earlier_words(earlier)
