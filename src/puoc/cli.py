@@ -173,7 +173,8 @@ def report(
     with asked_wrongly(), storage_refused():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
-        from puoc.pipeline import asked_trials, comparison_is_old
+        from puoc.analysis.compare import comparison_is_old
+        from puoc.pipeline import asked_trials
         from puoc.report import build
 
         asked = asked_trials(ROOT)
@@ -216,6 +217,8 @@ def status() -> None:
         say(f"{counted(stands.stale, 'row')} of results/ scored by other code than this; dvc repro scores them again")
     if stands.missing or stands.not_run:
         say("dvc repro computes what is missing")
+    if stands.unwritten:
+        say(f"{counted(stands.unwritten, 'row')} in ledger/ but not in results/; dvc repro writes what is lacking")
     if stands.unrecorded:
         say(f"{counted(stands.unrecorded, 'row')} of results/ not in ledger/; dvc repro --force computes them again")
     if stands.unplanned:

@@ -103,12 +103,27 @@ def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[A
 def asked_trials(root: Path) -> dict[str, frozenset[str]]:
     """Ids of the trials that each table asks, by its name, and each sweep, by tune/ENTRY.
 
-    A table whose configurations have not been selected is not among them.
+    A table whose configurations have not been selected is not among them, and of one whose selection is older than an
+    entry, as after ``puoc plan`` with a new one, the trials of that entry are not.
     """
     tables = [name for name in names(root, "tables") if _configs(root, "tables", name).exists()]
-    asked = {name: questions(root, "tables", name)[1] for name in tables}
-    asked |= {f"tune/{name}": questions(root, "tune", name)[1] for name in names(root, "tune")}
+    asked = {name: _selected(root, "tables", name)[1] for name in tables}
+    asked |= {f"tune/{name}": _selected(root, "tune", name)[1] for name in names(root, "tune")}
     return {key: frozenset(one.trial.id for one in of) for key, of in asked.items()}
+
+
+def _selected(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked], list[str]]:
+    """A plan, every trial of it whose configuration is known, and the entries that have none yet."""
+    plan, path = read_plan(root, part, name), _configs(root, part, name)
+    if part == "tune":
+        return plan, list(bind(plan)), []
+    configs = read_configs(path) if path.exists() else {}
+    known = {entry: row for entry, row in plan["entries"].items() if entry in configs}
+    return (
+        plan,
+        list(bind(plan | {"entries": known}, configs)),
+        [entry for entry in plan["entries"] if entry not in known],
+    )
 
 
 def _configs(root: Path, part: Part, name: str) -> Path:
@@ -227,33 +242,16 @@ def allow_retry(ledger: Ledger, fit_id: str) -> None:
         ledger.allow_retry(fit_id)
 
 
-def comparison_is_old(root: Path) -> bool:
-    """Whether the plan or results changed after ``results/compare`` was written, or it never was.
-
-    ``dvc repro run@TABLE`` does not write it, and ``puoc report`` may follow right away.
-    """
-    from puoc.analysis.compare import COMPARED
-
-    paths = [root / "results" / "compare" / f"{name}.parquet" for name in COMPARED]
-    if not all(path.is_file() for path in paths):  # also after an upgrade that compares more
-        return True
-    compared = [path.stat().st_mtime_ns for path in paths]
-    parts = ("work/plan/tables", "work/plan/tune", "work/configs", "results/tables", "results/tune", "results/sweeps")
-    folders = [root / part for part in parts if (root / part).is_dir()]
-    # the folders too: what was taken out has left its time there
-    sources = [root / "results", *folders, *(path for folder in folders for path in folder.rglob("*"))]
-    return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
-
-
 @dataclass
 class Standing:
     """Where the present plan stands, whatever older results say; as made, nothing is left to do."""
 
     failed: list[Row] = field(default_factory=list)
     missing: list[Row] = field(default_factory=list)  # asked, and answered by neither the ledger nor the results
+    unwritten: int = 0  # answered in the ledger alone: the table or sweep was asked anew, and not run since
     unrecorded: int = 0  # answered in the results alone: the ledger that had the record is gone
     stale: int = 0  # scored by other code than the plan's: the next run scores them again
-    not_run: list[str] = field(default_factory=list)  # tables and sweeps without any results
+    not_run: list[str] = field(default_factory=list)  # tables and sweeps without results; TABLE (ENTRIES) not selected
     unplanned: list[str] = field(default_factory=list)  # sweeps with results that no section tune plans
     failed_unplanned: list[Row] = field(default_factory=list)  # their failed rows: the same puoc sweep asks again
 
@@ -272,12 +270,15 @@ def standing(root: Path) -> Standing:
     planned = [(part, name) for part in parts for name in names(root, part)]
     for of, name in planned:
         path = result_path(root, of, name)
-        if not path.exists() or not _configs(root, of, name).exists():
+        plan, asked, unselected = _selected(root, of, name)
+        if not path.exists() or not asked:
             found.not_run.append(name)
             continue
-        results = {r["trial_id"]: r for r in read_rows(path, OUTCOME)}
-        for one in collect(*questions(root, of, name), ledger):
-            result = results.get(one["trial_id"], one)
+        found.not_run += [f"{name} ({', '.join(unselected)})"] if unselected else []
+        results = {_place(r, of): r for r in read_rows(path, OUTCOME)}
+        for one in collect(plan, asked, ledger):
+            written = results.get(_place(one, of))
+            result = written or one
             if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):
                 found.failed.append(one if one["status"] == "failed" else result)  # a later test set's
             elif _is_stale(result, one["scoring_digest"]):  # also where another table had it scored again
@@ -286,7 +287,14 @@ def standing(root: Path) -> Standing:
                 found.unrecorded += 1
             elif one["status"] == "missing":
                 found.missing.append(one)
+            elif written is None or written["status"] in ("missing", "failed"):  # the latter tried again by another
+                found.unwritten += 1
     return found
+
+
+def _place(r: Row, part: Part) -> tuple[Any, ...]:
+    """Which row of its file answers a question: the trial alone may be that of an entry that had another name."""
+    return tuple(r[key] for key in TEST_KEYS if part == "tune" or key != "config_id")
 
 
 def _is_stale(result: Row, scoring: str) -> bool:

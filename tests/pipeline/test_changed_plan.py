@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from planned import Data, Planned
+from planned import Data
 from typer.testing import CliRunner
 
 from puoc.cli import app
@@ -35,7 +35,6 @@ methods:
   pu_svm: {prior: true, params: {solver: exact, kernel: linear, risk: non_negative, lam: 0.01}}
 """
 SPACE = "published: {}\nfew: {solver: [exact], kernel: [linear], risk: [non_negative], lam: [0.1, 1.0]}\n"
-PLANNED = Planned(PARAMS, "digits")
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +65,18 @@ def root(answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def told(words: str, code: int = 0) -> str:
     """What a command says, after it ended as it should."""
     done = CliRunner().invoke(app, words.split())
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert done.exit_code == code, done.output
     return done.output
 
 
-def edit(path: Path, old: str, new: str) -> None:
+def edit(path: Path, *changes: tuple[str, str]) -> None:
     """Change a file, wherever it says so, and plan anew."""
     text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
     told("plan")
 
 
@@ -82,13 +84,14 @@ def compared(root: Path, name: str) -> pd.DataFrame:
     return pd.read_parquet(root / "results" / "compare" / f"{name}.parquet")
 
 
+RENAMED = ("methods: [oc_svm,", "methods: [svm,"), ("  oc_svm: {params", "  svm: {method: oc_svm, params")
 EARLIER = "rows in results/ answer an earlier question and are not shown; dvc repro answers the present one"
 
 
 def test_a_sweep_that_asks_something_else_by_now_is_not_run(root: Path) -> None:
     (before,) = compared(root, "sweeps").to_dict("records")
     assert (before["n_complete"], before["note"]) == (3, "")
-    edit(root / "params.yaml", "pos: [3], shifts", "pos: [8], shifts")
+    edit(root / "params.yaml", ("pos: [3], shifts", "pos: [8], shifts"))
     told("report --no-track")
     (row,) = compared(root, "sweeps").to_dict("records")
     assert row["note"] == f"not run; 6 {EARLIER}"
@@ -102,7 +105,7 @@ def test_a_sweep_that_asks_something_else_by_now_is_not_run(root: Path) -> None:
 
 
 def test_of_a_sweep_that_asks_other_configurations_those_of_both_are_shown(root: Path) -> None:
-    edit(root / "tuning" / "spaces" / "pu_svm.yaml", "[0.1, 1.0]", "[1.0, 10.0, 100.0]")
+    edit(root / "tuning" / "spaces" / "pu_svm.yaml", ("[0.1, 1.0]", "[1.0, 10.0, 100.0]"))
     told("compare")
     (row,) = compared(root, "sweeps").to_dict("records")
     assert row["note"] == f"4 of 8 trials not run; 2 {EARLIER}"
@@ -119,6 +122,49 @@ def test_failed_rows_of_an_earlier_sweep_are_no_failures_of_the_present_one(root
     told("compare")
     assert set(compared(root, "failures")["origin"]) == {"tune/pu_svm"}
     assert len(compared(root, "failures")) == 6
-    edit(root / "params.yaml", "pos: [3], shifts", "pos: [8], shifts")
+    edit(root / "params.yaml", ("pos: [3], shifts", "pos: [8], shifts"))
     told("compare")
     assert compared(root, "failures").empty
+
+
+def states(root: Path) -> dict[str, str]:
+    """What became of each entry of the table."""
+    summary = compared(root, "summary")
+    return {str(entry): ",".join(sorted(set(rows["state"]))) for entry, rows in summary.groupby("entry")}
+
+
+def test_an_entry_that_nothing_was_selected_for_yet_is_not_run_and_the_rest_is_shown(root: Path) -> None:
+    edit(root / "params.yaml", *RENAMED)
+    assert "not run: shift (svm)\n0 failed rows, 0 missing rows\ndvc repro computes what is missing" in told("status")
+    told("report --no-track")
+    assert states(root) == {"svm": "not run", "pu_svm": "ok"}
+    assert "no failed fit x" in told("retry x", 2)
+    assert "run the stage select again" in told("run shift", 2)  # what computes needs it
+
+
+def test_a_table_that_nothing_was_selected_for_yet_is_not_run(root: Path) -> None:
+    edit(root / "params.yaml", ("methods: [oc_svm, pu_svm]", "methods: [svm]"), RENAMED[1])
+    assert "not run: shift\n" in told("status")
+    told("report --no-track")
+    assert states(root) == {"svm": "not run"}
+
+
+def test_what_the_ledger_has_and_the_results_lack_is_counted(root: Path) -> None:
+    edit(root / "params.yaml", *RENAMED)
+    told("select")
+    said = told("status")
+    assert "0 missing rows\n2 rows in ledger/ but not in results/; dvc repro writes what is lacking" in said
+    told("report --no-track")
+    assert states(root) == {"svm": "not run", "pu_svm": "ok"}
+    told("run shift")
+    assert "not in results" not in told("status")
+    told("report --no-track")
+    assert states(root) == {"svm": "ok", "pu_svm": "ok"}
+
+
+def test_a_row_that_another_table_had_tried_again_is_in_the_ledger_alone(root: Path) -> None:
+    path = root / "results" / "tables" / "shift.parquet"
+    rows = pd.read_parquet(path)
+    rows.loc[rows["entry"] == "oc_svm", "status"] = "failed"
+    rows.to_parquet(path)
+    assert "0 missing rows\n2 rows in ledger/ but not in results/; dvc repro" in told("status")

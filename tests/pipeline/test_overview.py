@@ -11,10 +11,11 @@ import pytest
 from planned import Data, Planned
 from typer.testing import CliRunner
 
+from puoc.analysis.compare import comparison_is_old
 from puoc.cli import app
 from puoc.overview import describe
 from puoc.params import read_params
-from puoc.pipeline import answer, comparison_is_old
+from puoc.pipeline import answer
 from puoc.plan import make_plan
 
 PARAMS = """

@@ -90,6 +90,22 @@ def compare(root: Path | str, asked: Trials | None = None) -> None:
     _write(folder / "claims.parquet", [claims(plans, tests, recorded, held)], CLAIMS)
 
 
+def comparison_is_old(root: Path) -> bool:
+    """Whether the plan or results changed after ``results/compare`` was written, or it never was.
+
+    ``dvc repro run@TABLE`` does not write it, and ``puoc report`` may follow right away.
+    """
+    paths = [root / "results" / "compare" / f"{name}.parquet" for name in COMPARED]
+    if not all(path.is_file() for path in paths):  # also after an upgrade that compares more
+        return True
+    compared = [path.stat().st_mtime_ns for path in paths]
+    parts = ("work/plan/tables", "work/plan/tune", "work/configs", "results/tables", "results/tune", "results/sweeps")
+    folders = [root / part for part in parts if (root / part).is_dir()]
+    # the folders too: what was taken out has left its time there
+    sources = [root / "results", *folders, *(path for folder in folders for path in folder.rglob("*"))]
+    return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
+
+
 def _write(path: Path, parts: list[pd.DataFrame], columns: dict[str, str]) -> pd.DataFrame:
     filled = [part for part in parts if len(part)]
     table = pd.concat(filled, ignore_index=True) if filled else frame([], columns)

@@ -37,7 +37,9 @@ def read_results(root: Path, plan: TablePlan, asked: Trials | None = None) -> pd
 
 def present_rows(rows: pd.DataFrame | None, plan: TablePlan, asked: Trials | None) -> pd.DataFrame | None:
     """The rows that answer the present question; None where there are none."""
-    if rows is None or asked is None or plan.table not in asked or rows.empty:
+    if rows is None or rows.empty:  # of other entries, cells or seeds only
+        return None
+    if asked is None or plan.table not in asked:
         return rows
     present = rows[rows["trial_id"].isin(asked[plan.table])].reset_index(drop=True)
     return None if present.empty else present
