@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from puoc.console import REFUSED, asked_wrongly, say, storage_refused
+from puoc.console import REFUSED, asked_wrongly, planned, say, storage_refused
 from puoc.executors.lifeline import die_with_parent
 
 HOST = "127.0.0.1"
@@ -22,6 +22,8 @@ def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) 
     """Serve the MLflow UI on this machine alone (127.0.0.1)."""
     with asked_wrongly(), storage_refused():
         _check_free(port)
+        if not (Path() / "mlruns" / "mlflow.db").exists():  # it would be made, also in a folder that is no project
+            planned(Path())
         from puoc.tracking import server_command
 
         command, environment = server_command(Path(), port)

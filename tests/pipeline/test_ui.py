@@ -15,9 +15,11 @@ from pathlib import Path
 import psutil
 import pytest
 from own_files import puoc
-from project import Project
+from project import REPOSITORY, Project
 
 from puoc.cli_ui import _serve
+from puoc.params import read_params
+from puoc.plan import make_plan
 
 
 @pytest.mark.parametrize("port", ["0", "-1", "65536", "99999", str(10**30)])
@@ -44,6 +46,16 @@ def test_a_port_that_is_taken_is_refused_before_anything_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_is_no_project_is_refused_and_nothing_is_made_in_it(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "puoc", "ui", "--port", str(_free_port())]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=Project(REPOSITORY).env, capture_output=True, text=True, check=False, timeout=60
+    )
+    refused = f"no work/plan in {tmp_path}; run puoc plan in the folder of params.yaml\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", refused)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(("program", "code"), [("exit 3", 3), ("exit 0", 1), ("kill -KILL $$", 137)])
 def test_a_server_that_ends_by_itself_is_no_success(program: str, code: int) -> None:
     assert _serve(["sh", "-c", program], os.environ) == code
@@ -64,11 +76,10 @@ def test_a_signal_ends_the_server_and_is_no_fault(number: signal.Signals) -> Non
 def test_the_pages_are_served_and_nothing_is_left_when_the_command_ends(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    make_plan(read_params(REPOSITORY / "profiles" / "tiny.yaml", REPOSITORY)).write(tmp_path)
+    port = _free_port()
     words = [sys.executable, "-m", "puoc", "ui", "--port", str(port)]
-    env = Project(Path(__file__).parents[2]).env | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    env = Project(REPOSITORY).env | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     with (tmp_path / "log").open("w") as log:
         command = subprocess.Popen(words, cwd=tmp_path, env=env, stdout=log, stderr=log)
     try:
@@ -83,6 +94,12 @@ def test_the_pages_are_served_and_nothing_is_left_when_the_command_ends(
         if command.poll() is None:
             command.kill()
     assert f"MLflow UI: http://127.0.0.1:{port}" in (tmp_path / "log").read_text()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def _answers(url: str, command: subprocess.Popen[bytes]) -> None:
