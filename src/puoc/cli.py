@@ -191,9 +191,10 @@ def track() -> None:
     """Bring the MLflow store into line with the results, and register the best model of each scenario."""
     _bring_into_line()
     with asked_wrongly(), storage_refused():
+        from puoc.pipeline import asked_trials
         from puoc.tracking import register_best
 
-        best = register_best(ROOT)
+        best = register_best(ROOT, asked_trials(ROOT))
     for found in best:
         version = f"version {found.version}" if found.version else "not registered"
         say(f"best of {found.name}: {found.entry}, {version} ({found.note})")

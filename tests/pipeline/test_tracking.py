@@ -236,6 +236,42 @@ def test_what_a_table_asks_no_more_is_put_away_and_comes_back_when_asked(project
     assert not [run for run in runs(tmp_path).values() if run.data.tags.get(RETIRED) == NOT_ASKED]
 
 
+def test_a_table_that_is_planned_no_more_is_put_away_from_the_projects_own_store(
+    project: Project, tmp_path: Path
+) -> None:
+    kept = project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1)
+    project.ask("former", "one_vs_all", cells=2)  # the kept trials among its own
+    whole = track(tmp_path)
+    before = {key: run.info.run_id for key, run in runs(tmp_path).items()}
+    plan = tmp_path / "work" / "plan" / "tables" / "former.json"
+    plan.unlink()
+    assert track(tmp_path) == {"one_vs_all": len(kept)}
+    said = content(tmp_path)
+    assert {run.data.tags["tables"] for run in runs(tmp_path).values()} == {"ova"}
+    assert len(runs(tmp_path, "cell")) == 1
+    plan.write_text("{}")  # another branch has it
+    assert track(tmp_path) == whole
+    assert {key: run.info.run_id for key, run in runs(tmp_path).items()} == before
+    plan.unlink()
+    for path in (tmp_path / "mlruns").glob("mlflow.db*"):
+        path.unlink()
+    track(tmp_path)
+    assert content(tmp_path) == said
+
+
+def test_a_table_that_is_planned_no_more_stays_in_a_store_that_others_may_share(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'team.db'}")
+    shutil.copyfile(tmp_path / "mlruns" / "mlflow.db", tmp_path / "team.db")
+    project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1)
+    project.ask("former", "shift", entries=("pu_svm",), cells=1)
+    track(tmp_path)
+    (tmp_path / "work" / "plan" / "tables" / "former.json").unlink()
+    assert track(tmp_path) == {"one_vs_all": 2}
+    assert {run.data.tags["tables"] for run in runs(tmp_path).values()} == {"former", "ova"}
+
+
 def test_a_sweep_that_no_plan_has_is_tracked_as_what_it_is_and_goes_with_its_rows(
     project: Project, tmp_path: Path
 ) -> None:
@@ -615,6 +651,15 @@ def test_a_table_that_is_planned_no_more_has_no_say_in_what_is_best(project: Pro
     (tmp_path / "work" / "plan" / "tables" / "former.json").unlink()
     track(tmp_path)
     assert [(one.name, one.entry) for one in register_best(tmp_path)] == [("one_vs_all.toy", "pu_svm")]
+
+
+def test_an_entry_that_the_plan_asks_no_more_has_no_say_in_what_is_best(project: Project, tmp_path: Path) -> None:
+    rows = project.ask("ova", "one_vs_all", cells=1)
+    project.save("ova", [row | {"auc": 0.99} if row["entry"] == "oc_svm" else row for row in rows])
+    track(tmp_path)
+    now = {"ova": frozenset(row["trial_id"] for row in rows if row["entry"] == "pu_svm")}
+    assert [one.entry for one in register_best(tmp_path, now)] == ["pu_svm"]
+    assert [one.entry for one in register_best(tmp_path, {})] == ["oc_svm"]
 
 
 def test_an_entry_with_a_hole_is_not_registered(project: Project, tmp_path: Path) -> None:

@@ -106,6 +106,9 @@ class Tracker:
 def track(root: Path | str) -> dict[str, int]:
     """Bring the store into line with the rows of all planned tables and sweeps; number of trials by experiment.
 
+    Runs of a table that is planned no more are deleted in MLflow's sense, and come back with the table. In a store that
+    is not the project's own they stay: another branch, machine or project may plan a table of this name.
+
     Raises
     ------
     TrackingError : another process keeps writing, the store cannot be used, or it does not hold each trial once.
@@ -117,13 +120,22 @@ def track(root: Path | str) -> dict[str, int]:
             store.open()
             writer = Writer(store)
             writer.load()
-            writer.bring(rows, Ledger(store.root / "ledger"), whole)
+            gone = _unplanned(writer) if store.is_own else frozenset()
+            writer.bring(rows, Ledger(store.root / "ledger"), whole | gone)
             if writer.written:
                 store.sign(uuid.uuid4().hex)
                 writer.load()
             return _counted(writer, rows)
     except Busy as busy:
         raise TrackingError(f"{busy}; wait for it, or end it, and run `puoc track` again") from busy
+
+
+def _unplanned(writer: Writer) -> frozenset[str]:
+    """Sources of runs that are tables which the plan has no more. A sweep without rows may be about to write them."""
+    planned = {f"tables/{path.stem}" for path in (writer.store.root / "work" / "plan" / "tables").glob("*.json")}
+    known = (seen for runs in writer.runs.values() for seen in runs.values())
+    sources = {place.source for seen in known for place in asked.unpack_places(seen.tags).values()}
+    return frozenset(source for source in sources - planned if source.startswith("tables/"))
 
 
 def _counted(writer: Writer, rows: list[Row]) -> dict[str, int]:

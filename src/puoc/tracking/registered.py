@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -42,11 +43,16 @@ class Registered(NamedTuple):
         return ".".join(filter(None, (self.scenario, self.dataset, self.table)))
 
 
-def register_best(root: Path | str) -> list[Registered]:
+def register_best(root: Path | str, now: Mapping[str, frozenset[str]] | None = None) -> list[Registered]:
     """Register the best configuration of every planned scenario and dataset; what is registered already is left alone.
 
     The mean goes over the cells' means of a table, and only an entry whose every trial came out well takes part. Its
     model is the one of the trial whose AUC is nearest to that mean: typical, not the luckiest.
+
+    Parameters
+    ----------
+    now : of each table the ids of the trials that the plan asks. Rows of others answer an earlier question and have no
+        say. Of a table that it lacks, and without it, all rows have.
 
     Raises
     ------
@@ -54,7 +60,7 @@ def register_best(root: Path | str) -> list[Registered]:
     """
     store = Store(root)
     rows, _ = asked.read_asked(store.root)
-    tables = [row for row in rows if not asked.is_sweep(row)]
+    tables = [row for row in rows if not asked.is_sweep(row) and _is_asked(row, now or {})]
     try:
         with store.lock(WAIT_TRACK), store.refusals():
             store.open()
@@ -76,6 +82,10 @@ def register_best(root: Path | str) -> list[Registered]:
         if one.version is None:
             warnings.warn(f"{one.name}: {one.note}", stacklevel=2)
     return done
+
+
+def _is_asked(row: Row, now: Mapping[str, frozenset[str]]) -> bool:
+    return row["table"] not in now or row["trial_id"] in now[row["table"]]
 
 
 def _register(writer: Writer, place: Registered, rows: list[Row]) -> Registered:

@@ -77,7 +77,7 @@ class Store:
         self.database = sqlite_file(self.uri)
         self.artifacts = self.root / "mlruns" / "artifacts"
         self.is_server = self.uri.startswith(("http://", "https://"))
-        self._is_own = self.database == self.root / "mlruns" / "mlflow.db"
+        self.is_own = self.database == self.root / "mlruns" / "mlflow.db"  # shared with no other project
         self._folder = self.database.parent if self.database else self.root / "mlruns"
         self._client: MlflowClient | None = None
         self._inode: int | None = None
@@ -150,7 +150,7 @@ class Store:
 
     def share_artifacts(self) -> None:
         """Leave a note that keeps the artifacts where the project's own database is made anew: not all are its."""
-        if not self._is_own and not self.is_server:
+        if not self.is_own and not self.is_server:
             self.artifacts.mkdir(parents=True, exist_ok=True)
             (self.artifacts / _SHARED).touch()
 
@@ -211,7 +211,7 @@ class Store:
 
     def _remove_artifacts(self) -> None:
         """Files of a deleted database belong to nobody, and would stay beside those that replace them."""
-        ours = self._is_own and self.artifacts.is_dir() and not self.artifacts.is_symlink()
+        ours = self.is_own and self.artifacts.is_dir() and not self.artifacts.is_symlink()
         if ours and not (self.artifacts / _SHARED).exists():
             shutil.rmtree(self.artifacts)
 
@@ -261,7 +261,7 @@ class Store:
 
         if isinstance(error, ImportError):
             return "Install the driver of its database: make install EXTRAS=dev,postgresql has that of PostgreSQL."
-        if self._is_own:
+        if self.is_own:
             advice = "delete mlruns/mlflow.db* and run `puoc track` again (end `make ui` first)"
             return f"Nothing in mlruns/ is original: {advice}."
         if self.is_server or (is_database(self.uri) and not isinstance(error, MlflowException)):
