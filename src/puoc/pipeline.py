@@ -119,11 +119,8 @@ def _selected(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[A
         return plan, list(bind(plan)), []
     configs = read_configs(path) if path.exists() else {}
     known = {entry: row for entry, row in plan["entries"].items() if entry in configs}
-    return (
-        plan,
-        list(bind(plan | {"entries": known}, configs)),
-        [entry for entry in plan["entries"] if entry not in known],
-    )
+    unknown = [entry for entry in plan["entries"] if entry not in known]
+    return plan, list(bind(plan | {"entries": known}, configs)), unknown
 
 
 def _configs(root: Path, part: Part, name: str) -> Path:
