@@ -22,6 +22,7 @@ from puoc.sweep.search import STUDY, params_of, suggest
 from puoc.sweep.trial import EPOCHS, REFUSED, USED, VALUE, Configuration, Task
 
 if TYPE_CHECKING:
+    from puoc.sweep.asking import Sweep
     from puoc.sweep.tuner import Tuner
 
 _AGAIN = 20  # suggestions that are known already before the space counts as exhausted
@@ -117,10 +118,8 @@ class Watch(tune.Callback):  # type: ignore[misc]
         if result.get(REFUSED):
             raise Refused(result[REFUSED], result["is_storage"])
         self.owner.packing.measure(result.get(USED, 0.0))
-        params = self._params(trial)
-        was_stopped = bool(self.owner.sweep.rungs) and result.get(EPOCHS, 0) < (params.get("epochs") or 0)
-        is_ok = result.get("failed", 0) == 0
-        self.owner.has_outcome(params, is_ok, was_stopped and is_ok)
+        params, is_ok = self._params(trial), result.get("failed", 0) == 0
+        self.owner.has_outcome(params, is_ok, is_ok and _was_stopped(self.owner.sweep, params, result))
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """See ``tune.Callback``: its actor died twice, or the trial met a fault of puoc's own."""
@@ -174,22 +173,34 @@ class Suggesting(OptunaSearch):  # type: ignore[misc]
             if name not in self._values and name not in self._names.values():
                 self._names[trial_id] = name
                 return config
-            self._tell(self._ot_trials.pop(trial_id), self._values.get(name))
+            # what halving stopped has no value of its own, and was told as stopped with its rung's
+            self._tell(self._ot_trials.pop(trial_id), nan if name in self._owner.stopped else self._values.get(name))
         return self.FINISHED
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
-        """See ``Searcher``. A configuration without a value is a failed trial of the study."""
-        value = (result or {}).get(VALUE, nan)
-        self._tell(self._ot_trials.pop(trial_id), value)
+        """See ``Searcher``. A configuration without a value is a failed trial of the study, one that halving stopped
+        a pruned one: its value is that of fewer epochs than were suggested."""
+        trial, given = self._ot_trials.pop(trial_id), result or {}
+        value, params = given.get(VALUE, nan), params_of(trial.params, self._owner.sweep)
+        rung = given.get(EPOCHS) if _was_stopped(self._owner.sweep, params, given) else None
+        self._tell(trial, value, rung)
         self._values[self._names.pop(trial_id)] = value
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         """See ``Searcher``: a rung's value is not the configuration's."""
 
-    def _tell(self, trial: Any, value: float | None) -> None:
+    def _tell(self, trial: Any, value: float | None, rung: int | None = None) -> None:
         from optuna.trial import TrialState
 
-        has_value = value is not None and not isnan(value)
-        self._ot_study.tell(
-            trial, value if has_value else None, state=TrialState.COMPLETE if has_value else TrialState.FAIL
-        )
+        if value is None or isnan(value):
+            self._ot_study.tell(trial, state=TrialState.FAIL)
+        elif rung is not None:
+            trial.report(value, rung)
+            self._ot_study.tell(trial, state=TrialState.PRUNED)
+        else:
+            self._ot_study.tell(trial, value)
+
+
+def _was_stopped(sweep: Sweep, params: dict[str, Any], result: dict[str, Any]) -> bool:
+    """Whether successive halving ended a configuration before its last epoch; one that failed may look like it."""
+    return bool(sweep.rungs) and result.get(EPOCHS, 0) < (params.get("epochs") or 0)
