@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
+import subprocess
+import sys
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -13,11 +17,16 @@ from optuna.trial import FrozenTrial, TrialState
 from planned import Data, Planned
 from project import REPOSITORY
 
+from puoc.ledger import Ledger
+from puoc.rows import read_rows
+from puoc.sweep.answering import answer
 from puoc.sweep.asking import Asking, Sweep, ask
 from puoc.sweep.budget import Budget
+from puoc.sweep.missing import settings_of
 from puoc.sweep.packing import Packing
+from puoc.sweep.results import write
 from puoc.sweep.rounds import Suggesting
-from puoc.sweep.search import STUDY, params_of
+from puoc.sweep.search import STUDY, Known, answered, count, known, params_of
 from puoc.sweep.tuner import Tuner
 
 PARAMS = (REPOSITORY / "profiles" / "tiny.yaml").read_text().replace("configs: selected", "configs: published")
@@ -79,3 +88,87 @@ def test_what_was_stopped_is_neither_suggested_nor_completed_again(root: Path) -
     states = [trial.state for trial in search._ot_study.trials]
     assert states[0] == TrialState.PRUNED
     assert set(states[1:]) == {TrialState.FAIL}
+
+
+# what it counts
+
+
+def test_what_another_space_asked_is_neither_known_nor_in_the_results(root: Path) -> None:
+    with_space(root, "few:\n  lam: [0.2, 0.3]", "pu_svm")
+    for config in (grid := ask(root, Asking("pu_svm"))).configs:
+        answer(root, settings_of(root), "a test", grid.of(config["params"]))
+    sweep = ask(root, Asking("pu_svm", space="few", search="tpe"))
+    assert len(answered(sweep, Ledger(root / "ledger"))) == len(grid.configs) == 3
+    found = known(sweep, Ledger(root / "ledger"))
+    own = [config["params"] for config in sweep.configs]
+    assert found
+    assert [one.params for one in found if one.params not in own] == []
+    rows = write(root, sweep)
+    assert [json.loads(row["params"]) for row in rows if json.loads(row["params"]) not in own] == []
+
+
+def test_a_configuration_that_differs_in_what_the_space_leaves_to_the_entry_is_not_in_the_space(root: Path) -> None:
+    with_space(root, "few:\n  lr: [0.2, 0.3]")
+    sweep = ask(root, Asking("nnpu", "one_vs_all", "few", "tpe"))
+    own = sweep.configs[0]["params"]
+    found = [Known(own | changes, 0.7) for changes in ({"lr": 0.2}, {"lr": 0.3, "lr_decay": 0.5}, {"lr": 0.4})]
+    assert count(sweep, found) == 1
+
+
+@pytest.mark.parametrize("epochs", ["{low: 5, high: 99, type: int}", "{low: 90, high: 99, type: int}"])
+def test_rungs_are_no_configurations_of_their_own_and_count_once_where_halving_stopped_one(
+    root: Path, epochs: str
+) -> None:
+    with_space(root, f"long:\n  lr: {{low: 0.001, high: 1.0}}\n  epochs: {epochs}")
+    sweep = ask(root, Asking("nnpu", "one_vs_all", "long", "tpe", asha=True))
+    assert sweep.rungs == (11, 33)
+
+    def found(lr: float, *epochs: int) -> list[Known]:
+        return [Known(sweep.configs[0]["params"] | {"lr": lr, "epochs": n}, 0.7) for n in epochs]
+
+    ended, stopped, elsewhere = found(0.1, 11, 33, 95), found(0.2, 11, 33) + found(0.3, 11), found(2.0, 11, 33, 95)
+    assert count(sweep, ended) == 1
+    assert count(sweep, ended + stopped) == 3
+    assert count(sweep, ended + stopped + elsewhere) == 3
+    assert count(sweep._replace(rungs=()), found(0.1, 95) + elsewhere) == 1
+
+
+def said(root: Path, *words: str) -> tuple[int, ...]:
+    """Run a sweep to its end; configurations it says it answered, that failed, were stopped, were known."""
+    command = [sys.executable, "-m", "puoc", "sweep", "--workers", "2", *words]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    numbers = r"(\d+) configurations? answered, (\d+) failed(?:, (\d+) stopped early)?, (\d+) known before"
+    found = re.search(numbers, done.stdout + done.stderr)
+    assert found, done.stdout + done.stderr
+    return tuple(int(number or 0) for number in found.groups())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_budget_buys_configurations_of_the_space_that_is_searched_whatever_else_is_known(root: Path) -> None:
+    with_space(root, "few:\n  lam: [0.2, 0.3, 0.4]", "pu_svm")
+    asked = ask(root, Asking("pu_svm", space="few", search="tpe"))
+    for sweep in (ask(root, Asking("pu_svm")), asked):
+        for config in sweep.configs:
+            answer(root, settings_of(root), "a test", sweep.of(config["params"]))
+    listed = len(asked.configs)
+    words = ("--method", "pu_svm", "--search", "tpe", "--space", "few", "--budget", str(listed + 3))
+    assert said(root, *words) == (3, 0, 0, listed)
+    rows = read_rows(root / "results" / "sweeps" / "val" / f"{asked.name}.parquet")
+    assert sorted({json.loads(row["params"])["lam"] for row in rows})[-3:] == [0.2, 0.3, 0.4]
+    assert len({row["params"] for row in rows}) == listed + 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_same_search_with_halving_asks_no_more_than_its_budget_however_often_it_is_called(root: Path) -> None:
+    with_space(root, "short:\n  lr: {low: 0.001, high: 0.1, log: true}\n  epochs: {low: 9, high: 12, type: int}")
+    words = ("--method", "nnpu", "--scenario", "one_vs_all", "--space", "short", "--search", "tpe", "--asha")
+    ok, failed, stopped, before = said(root, *words, "--budget", "9")
+    assert (ok + stopped, failed, before) == (9, 0, 0)
+    assert stopped
+    # the published one, listed, may end where it has nobody beside it; so it is asked again if it was stopped
+    again = said(root, *words, "--budget", "12")
+    assert again[0] + again[2] + again[3] >= 12
+    assert 3 <= again[0] + again[2] <= 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from math import isnan
 from statistics import fmean
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STUDY = "puoc"
 _PART = "part"  # which part of a space with several
+_EPOCHS = frozenset({"epochs"})
 
 
 class Known(NamedTuple):
@@ -65,10 +66,10 @@ def suggestion_of(
     return None
 
 
-def known(sweep: Sweep, ledger: Ledger) -> list[Known]:
-    """Every configuration that the ledger answers wholly, whoever asked for it, by its name.
+def answered(sweep: Sweep, ledger: Ledger) -> list[Known]:
+    """Every configuration that the ledger answers wholly, by its name, whoever asked for it and in whatever space.
 
-    A configuration belongs to the sweep if its fits are those of the sweep but for the hyperparameters.
+    Its fits are those of the sweep but for the hyperparameters.
     """
     wanted = {_apart(one.trial.fit.canonical())[1] for one in bind(sweep.of(sweep.configs[0]["params"]))}
     values: dict[str, dict[str, float]] = defaultdict(dict)
@@ -80,6 +81,37 @@ def known(sweep: Sweep, ledger: Ledger) -> list[Known]:
                 values[params][rest] = val
     whole = {params: fmean(found.values()) for params, found in values.items() if len(found) == len(wanted)}
     return [Known(json.loads(params), val) for params, val in sorted(whole.items())]
+
+
+def known(sweep: Sweep, ledger: Ledger) -> list[Known]:
+    """What ``answered`` finds of the sweep's own: the configurations that it lists, and those in its space."""
+    return [one for one in answered(sweep, ledger) if is_asked(sweep, one.params)]
+
+
+def is_asked(sweep: Sweep, params: dict[str, Any]) -> bool:
+    """Whether a sweep lists these hyperparameters, or may suggest them."""
+    own = sweep.configs[0]["params"]
+    listed = any(params == config["params"] for config in sweep.configs)
+    return listed or any(_gives(part, params, own) for part in sweep.parts or [])
+
+
+def count(sweep: Sweep, found: list[Known]) -> int:
+    """How many configurations of a sweep ``answered`` found.
+
+    A rung is recorded as a configuration with fewer epochs, and is none of its own. Where rungs are all that there is,
+    halving has stopped the configuration, which counts once.
+    """
+    own, parts = sweep.configs[0]["params"], sweep.parts or []
+    listed = [_but_epochs(config["params"]) for config in sweep.configs]
+    whole, stopped = Counter[str](), set[str]()
+    for one in found:
+        rest = _but_epochs(one.params)
+        if one.params.get("epochs") in sweep.rungs:
+            if rest in listed or any(_gives(part, one.params, own, _EPOCHS) for part in parts):
+                stopped.add(content_id(rest))
+        elif is_asked(sweep, one.params):
+            whole[content_id(rest)] += 1
+    return whole.total() + len(stopped - whole.keys())
 
 
 def replay(storage: BaseStorage, parts: list[Part], found: list[Known], name: str = STUDY) -> int:
@@ -131,6 +163,18 @@ def _apart(fit: dict[str, Any]) -> tuple[str, str]:
 
 def _name(name: str, chosen: int, parts: list[Part]) -> str:
     return f"{name}_{chosen}" if len(parts) > 1 else name
+
+
+def _but_epochs(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if name not in _EPOCHS}
+
+
+def _gives(part: Part, params: dict[str, Any], own: dict[str, Any], but: frozenset[str] = frozenset()) -> bool:
+    """Whether a part's suggestion over an entry's own hyperparameters may give these, in all but some of them."""
+    return all(
+        _holds(part[name], params.get(name)) if name in part else params.get(name) == own.get(name)
+        for name in (part.keys() | params.keys() | own.keys()) - but
+    )
 
 
 def _holds(distribution: BaseDistribution, value: Any) -> bool:

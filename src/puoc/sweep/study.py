@@ -30,9 +30,6 @@ def write_study(root: Path, sweep: Sweep) -> tuple[Path, int]:
     temporary = path.with_suffix(".part")
     temporary.unlink(missing_ok=True)
     found = known(sweep, Ledger(root / "ledger"))
-    if sweep.parts is None:
-        asked = [config["params"] for config in sweep.configs]
-        found = [one for one in found if one.params in asked]
     parts = sweep.parts if sweep.parts is not None else [_around([one.params for one in found])]
     n = replay(JournalStorage(JournalFileBackend(str(temporary))), parts, found, sweep.name)
     temporary.replace(path)

@@ -143,17 +143,18 @@ class Tuner:
         listed = self._grid()
         if listed.stopped_by:
             return listed
-        found, storage = search.known(self.sweep, self.ledger), InMemoryStorage()
+        answered, storage = search.answered(self.sweep, self.ledger), InMemoryStorage()
+        found = [one for one in answered if search.is_asked(self.sweep, one.params)]
         search.replay(storage, self.sweep.parts or [], found)
         values = {content_id(one.params)[:8]: one.val for one in found}
-        self.n_known = len(values) - listed.ok
+        self.n_known = max(search.count(self.sweep, answered) - sum(self.seen.values()), 0)
         limit = self.budget.configurations
         self.total = None if limit is None else max(limit - self.n_known, 0)
-        while (left := self._left(len(values))) > 0:
-            before = len(values)
+        while (left := self._left(self.n_known + len(self.seen))) > 0:
+            before = len(self.seen)
             if not self._round([], left, (storage, values)):
                 return self._searched("the budget is spent")
-            if len(values) == before:  # the space has no more configurations
+            if len(self.seen) == before:  # the space has no more configurations
                 break
         return self._searched(None)
 
