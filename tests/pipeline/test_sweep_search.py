@@ -19,6 +19,7 @@ from project import REPOSITORY
 
 from puoc.ledger import Ledger
 from puoc.rows import read_rows
+from puoc.spaces import read_space
 from puoc.sweep.answering import answer
 from puoc.sweep.asking import Asking, Sweep, ask
 from puoc.sweep.budget import Budget
@@ -26,7 +27,8 @@ from puoc.sweep.missing import settings_of
 from puoc.sweep.packing import Packing
 from puoc.sweep.results import write
 from puoc.sweep.rounds import Suggesting
-from puoc.sweep.search import STUDY, Known, answered, count, known, params_of
+from puoc.sweep.search import STUDY, Known, answered, count, known, params_of, replay
+from puoc.sweep.study import write_study
 from puoc.sweep.tuner import Tuner
 
 PARAMS = (REPOSITORY / "profiles" / "tiny.yaml").read_text().replace("configs: selected", "configs: published")
@@ -172,3 +174,35 @@ def test_the_same_search_with_halving_asks_no_more_than_its_budget_however_often
     again = said(root, *words, "--budget", "12")
     assert again[0] + again[2] + again[3] >= 12
     assert 3 <= again[0] + again[2] <= 5
+
+
+# what its space holds
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("{low: 10, high: 100, step: 10, type: int}", [10, 50, 50.0, 100], [9, 11, 33, 55.5, 110]),
+        ("{low: 10, high: 100, type: int}", [10, 33], [33.5, 101]),
+        ("{low: 1, high: 100, type: int, log: true}", [1, 33, 33.0], [0, 33.5]),
+        ("{low: 0.1, high: 0.9, step: 0.1}", [0.1, 0.3, 0.1 + 2 * 0.1, 0.9], [0.15, 0.0, 1.0, nan]),
+        ("{low: 0.1, high: 0.9}", [0.1, 0.15], [0.0, True, None, "0.3", nan]),
+        ("[0.1, null]", [0.1, None], [0.2]),
+    ],
+)
+def test_a_space_holds_what_its_study_takes_and_nothing_off_its_steps(
+    root: Path, text: str, inside: list[Any], outside: list[Any]
+) -> None:
+    with_space(root, f"stepped:\n  lam: {text}", "pu_svm")
+    parts = read_space(root / "tuning" / "spaces", "pu_svm", "stepped")
+    found = [Known({"lam": value}, 0.7) for value in inside + outside]
+    assert replay(optuna.storages.InMemoryStorage(), parts, found) == len(inside)
+
+
+def test_a_study_leaves_out_what_lies_off_a_range_steps(root: Path) -> None:
+    with_space(root, "stepped:\n  lam: {low: 0.0, high: 1.0, step: 0.25}", "pu_svm")
+    with_space(root, "two:\n  lam: [0.25, 0.3]", "pu_svm")
+    two = ask(root, Asking("pu_svm", space="two"))
+    for config in two.configs:
+        answer(root, settings_of(root), "a test", two.of(config["params"]))
+    assert write_study(root, ask(root, Asking("pu_svm", space="stepped", search="tpe")))[1] == 1

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STUDY = "puoc"
 _PART = "part"  # which part of a space with several
+_NEARLY = 1e-8  # of a step, as Optuna rounds
 _EPOCHS = frozenset({"epochs"})
 
 
@@ -178,11 +179,19 @@ def _gives(part: Part, params: dict[str, Any], own: dict[str, Any], but: frozens
 
 
 def _holds(distribution: BaseDistribution, value: Any) -> bool:
-    choices = getattr(distribution, "choices", None)
-    if choices is not None:
-        return value in choices
+    """Whether Optuna takes the value as one of the distribution, which it does not off a range's steps."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if isinstance(distribution, CategoricalDistribution):
+        return value in distribution.choices
+    assert isinstance(distribution, (FloatDistribution, IntDistribution))
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and bool(distribution.low <= value <= distribution.high)  # type: ignore[attr-defined]
+    if not is_number or not distribution.low <= value <= distribution.high:
+        return False
+    if isinstance(distribution, IntDistribution):
+        return bool((value - distribution.low) % distribution.step == 0)
+    steps = (value - distribution.low) / distribution.step if distribution.step else 0.0
+    return bool(abs(steps - round(steps)) < _NEARLY)
 
 
 def _suggest(trial: Trial, name: str, distribution: BaseDistribution) -> None:
