@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from itertools import product
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ def read_space(folder: Path, method: str, space: str) -> list[Part]:
         for name, spec in part.items():
             try:
                 found[-1][name] = _distribution(spec)
-            except (TypeError, ValueError) as error:
+            except (ArithmeticError, TypeError, ValueError) as error:
                 faults.append(f"{file.at((*key, name))}: {error}")
     if faults:
         raise AskedWrongly(faults)
@@ -68,6 +69,12 @@ def enumerate_grid(space: list[Part]) -> list[dict[str, Any]]:
     return found
 
 
+def extremes(distribution: BaseDistribution) -> list[Any]:
+    """Both ends of a range, or every choice."""
+    choices = getattr(distribution, "choices", None)
+    return list(choices) if choices is not None else [distribution.low, distribution.high]  # type: ignore[attr-defined]
+
+
 def _distribution(spec: Any) -> BaseDistribution:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
@@ -78,11 +85,26 @@ def _distribution(spec: Any) -> BaseDistribution:
     if not isinstance(spec, dict) or not {"low", "high"} <= set(spec) <= _RANGE_KEYS:
         raise ValueError(f"got {spec!r}; expected a list of choices or {{low, high, log, step, type}}")
     kind = spec.get("type", "float")
+    if kind in ("int", "float"):
+        _check_numbers(spec, is_whole=kind == "int")
     if kind == "int":
         return IntDistribution(spec["low"], spec["high"], log=spec.get("log", False), step=spec.get("step", 1))
     if kind == "float":
         return FloatDistribution(spec["low"], spec["high"], log=spec.get("log", False), step=spec.get("step"))
     raise ValueError(f"type: got {kind!r}; expected int or float")
+
+
+def _check_numbers(spec: dict[str, Any], is_whole: bool) -> None:
+    """Refuse what Optuna would take as it is (NaN, infinity, true) or cut to a whole number."""
+    for key in ("low", "high", "step"):
+        value = spec.get(key)
+        if key == "step" and value is None:
+            continue
+        is_fine = isinstance(value, int) and not isinstance(value, bool)
+        if isinstance(value, float):
+            is_fine = value.is_integer() if is_whole else isfinite(value)
+        if not is_fine:
+            raise ValueError(f"{key}: got {value!r}; expected a {'whole' if is_whole else 'finite'} number")
 
 
 def _values(name: str, distribution: BaseDistribution) -> list[Any]:

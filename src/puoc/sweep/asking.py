@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from puoc.methods import normalise
 from puoc.params import read_params
 from puoc.plan import PLAN, make_plan
 from puoc.planfiles import read_plan
 from puoc.records import content_id
-from puoc.spaces import read_space
-from puoc.yamlfile import AskedWrongly, YamlFile
+from puoc.spaces import enumerate_grid, extremes, read_space
+from puoc.yamlfile import AskedWrongly, KeyPath, YamlFile
 
 if TYPE_CHECKING:
     from puoc.spaces import Part
@@ -88,14 +89,30 @@ def _other(root: Path, asking: Asking) -> Sweep:
     if space is None:
         raise AskedWrongly([f"--space: params.yaml sweeps no {asking.entry}; {_spaces(root, method)}"])
     parts = read_space(root / "tuning" / "spaces", method, space)
-    if search == "tpe" and "published" not in YamlFile(root / "tuning" / "spaces" / f"{method}.yaml").data:
+    file = YamlFile(root / "tuning" / "spaces" / f"{method}.yaml")
+    if search == "tpe" and "published" not in file.data:
         raise AskedWrongly(
             [f"--search tpe begins with the space published, and there is none; {_spaces(root, method)}"]
         )
     # a search begins with the entry's own and the published configurations, and lists no others
     section |= {"space": "published" if search == "tpe" else space, "search": "grid"}
-    params = read_params(root / "params.yaml", root, tune={asking.entry: section})
+    place = f"--space: got {space}; tuning/spaces/{file.at((space,))}"
+    try:
+        if search == "grid" and asking.space is not None:
+            enumerate_grid(parts)
+    except AskedWrongly as error:
+        raise AskedWrongly([f"{place}: {fault}, or ask --search tpe" for fault in error.faults]) from None
+    try:
+        params = read_params(root / "params.yaml", root, tune={asking.entry: section})
+    except AskedWrongly as error:
+        if search == "tpe" or asking.space is None:
+            raise
+        # read as if params.yaml asked it, which is not where the fault is
+        at = YamlFile(root / "params.yaml").at(("tune", asking.entry, "space"))
+        raise AskedWrongly([fault.replace(at, place) for fault in error.faults]) from None
     plan = make_plan(params).files[PLAN / "tune" / f"{asking.entry}.json"]
+    if search == "tpe":
+        _check_values(file, space, parts, method, plan["configs"][0]["params"])
     name = "-".join([asking.entry, str(asking.scenario or section["scenario"]), space, search])
     rungs = _rungs(plan, parts) if asking.asha else ()
     name += "-asha" if rungs else ""
@@ -137,6 +154,25 @@ def _spaces(root: Path, method: str) -> str:
     path = root / "tuning" / "spaces" / f"{method}.yaml"
     known = ", ".join(YamlFile(path).data) if path.exists() else "none"
     return f"expected a space of {method}: {known}"
+
+
+def _check_values(file: YamlFile, space: str, parts: list[Part], method: str, own: dict[str, Any]) -> None:
+    """Refuse a space from which a search could suggest what its method does not take: ends of ranges, every choice."""
+    faults: dict[str, str] = {}
+    for index, part in enumerate(parts):
+        key: KeyPath = (space, index) if isinstance(file.data[space], list) else (space,)
+        values = {name: extremes(distribution) for name, distribution in part.items()}
+        corners = [{name: found[end] for name, found in values.items()} for end in (0, -1)]
+        others = [corners[0] | {name: value} for name, found in values.items() for value in found[1:-1]]
+        for given in corners + others:
+            try:
+                normalise(method, own | given)
+            except ValueError as error:
+                for line in str(error).split("; "):
+                    name = [name for name in part if f"hyperparameter {name!r}" in line][:1]
+                    faults.setdefault(f"tuning/spaces/{file.at((*key, *name))}", line)
+    if faults:
+        raise AskedWrongly([f"{place}: {line}" for place, line in faults.items()])
 
 
 def _rungs(plan: dict[str, Any], parts: list[Part]) -> tuple[int, ...]:

@@ -1,0 +1,100 @@
+"""Spaces that no sweep can have are refused before anything is started, at the place where they can be mended."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from planned import Data, Planned
+from project import REPOSITORY
+from typer.testing import CliRunner
+
+from puoc.cli import app
+from puoc.spaces import read_space
+from puoc.sweep.asking import Asking, ask
+from puoc.yamlfile import AskedWrongly
+
+PARAMS = (REPOSITORY / "profiles" / "tiny.yaml").read_text().replace("configs: selected", "configs: published")
+TINY = Planned(PARAMS, "digits")
+
+
+@pytest.fixture
+def root(tmp_path: Path, prepared_data: Data) -> Path:
+    """A planned project in which nothing was run."""
+    shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
+    return TINY.at(tmp_path, prepared_data)
+
+
+def with_space(root: Path, text: str, method: str = "nnpu") -> None:
+    path = root / "tuning" / "spaces" / f"{method}.yaml"
+    path.write_text(f"{path.read_text()}\n{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{lr: {low: -1.0, high: -0.5}}", r"bad\.lr: hyperparameter 'lr': got -1.0, expected greater than 0"),
+        (
+            "{lr: {low: 0.1, high: 0.5}, epochs: {low: 1, high: 5.5}}",
+            r"bad\.epochs: .*'epochs': got 1.0, expected a whole number",
+        ),
+        ("{lrr: {low: 0.1, high: 0.5}}", r"bad\.lrr: unknown hyperparameter 'lrr' \(did you mean 'lr'\?\)"),
+        ("{lr: [0.1, -0.2, 0.3]}", r"bad\.lr: hyperparameter 'lr': got -0.2, expected greater than 0"),
+        ("[{lr: [0.1]}, {lr: [0.1], epochs: [0, 9]}]", r"bad\[1\]\.epochs: hyperparameter 'epochs': got 0, expected "),
+    ],
+)
+def test_a_search_whose_space_holds_what_the_method_does_not_take_is_refused_at_its_place(
+    root: Path, text: str, message: str
+) -> None:
+    with_space(root, f"bad: {text}")
+    with pytest.raises(AskedWrongly, match=rf"^tuning/spaces/nnpu\.yaml:\d+: {message}"):
+        ask(root, Asking("nnpu", "one_vs_all", "bad", "tpe"))
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_such_a_search_ends_with_2_and_starts_nothing(
+    root: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    with_space(root, "bad: {lr: {low: -1.0, high: -0.5}}")
+    monkeypatch.chdir(root)
+    asked = ["sweep", "--method", "nnpu", "--scenario", "one_vs_all", "--space", "bad", "--search", "tpe"]
+    done = CliRunner().invoke(app, [*asked, "--budget", "9", *words])
+    assert done.exit_code == 2, done.output
+    assert re.search(r"nnpu\.yaml:\d+: bad\.lr: ", done.output)
+    assert not (root / "work" / "ray").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{low: .nan, high: 1.0}", "low: got nan; expected a finite number"),
+        ("{low: 0.1, high: .inf}", "high: got inf; expected a finite number"),
+        ("{low: 0.1, high: 0.5, step: .nan}", "step: got nan; expected a finite number"),
+        ("{low: true, high: 2.0}", "low: got True; expected a finite number"),
+        ("{low: a, high: 2.0}", "low: got 'a'; expected a finite number"),
+        ("{low: 1.5, high: 9, type: int}", "low: got 1.5; expected a whole number"),
+        ("{low: 1, high: .inf, type: int}", "high: got inf; expected a whole number"),
+    ],
+)
+def test_a_range_needs_ends_that_are_numbers(root: Path, text: str, message: str) -> None:
+    with_space(root, f"bad:\n  lr: {text}")
+    with pytest.raises(AskedWrongly, match=rf"nnpu\.yaml:\d+: bad\.lr: {message}$"):
+        read_space(root / "tuning" / "spaces", "nnpu", "bad")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{lr: {low: 0.1, high: 0.5}}", "lr is a range without a step, .*, or ask --search tpe"),
+        ("{lr: [0.1, -0.2]}", "nnpu: hyperparameter 'lr': got -0.2, expected greater than 0"),
+    ],
+)
+def test_a_grid_of_the_command_line_that_cannot_be_is_told_there_and_at_its_space(
+    root: Path, text: str, message: str
+) -> None:
+    with_space(root, f"bad: {text}")
+    TINY.plan(root, ("tune:\n  pu_svm:", "tune:\n  nnpu:"))  # params.yaml asks another space of nnpu
+    with pytest.raises(AskedWrongly, match=rf"^--space: got bad; tuning/spaces/nnpu\.yaml:\d+: bad: {message}"):
+        ask(root, Asking("nnpu", space="bad"))
