@@ -75,11 +75,10 @@ def read_plan(root: Path, part: Part, name: str) -> dict[str, Any]:
     ------
     ValueError : the plan does not have it, and what there is, is named; or its file is damaged.
     """
-    path = root / "work" / "plan" / part / f"{name}.json"
-    if not path.exists():
-        known = ", ".join(names(root, part)) or "none (run puoc plan first)"
-        raise ValueError(f"no plan of {name!r} in {part}; planned: {known}")
-    return read_plan_file(path)
+    if name not in (known := names(root, part)):  # a name such as ../x is no path, either
+        planned = ", ".join(known) or "none (run puoc plan first)"
+        raise ValueError(f"no plan of {name!r} in {part}; planned: {planned}")
+    return read_plan_file(root / "work" / "plan" / part / f"{name}.json")
 
 
 def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked]]:

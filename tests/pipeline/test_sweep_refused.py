@@ -98,3 +98,26 @@ def test_a_grid_of_the_command_line_that_cannot_be_is_told_there_and_at_its_spac
     TINY.plan(root, ("tune:\n  pu_svm:", "tune:\n  nnpu:"))  # params.yaml asks another space of nnpu
     with pytest.raises(AskedWrongly, match=rf"^--space: got bad; tuning/spaces/nnpu\.yaml:\d+: bad: {message}"):
         ask(root, Asking("nnpu", space="bad"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sweep", "--method", "../compute"], "--method: got ../compute, which no plan sweeps; planned: pu_svm; or"),
+        (
+            ["sweep", "--method", "../tune/pu_svm"],
+            "--method: got ../tune/pu_svm, which no plan sweeps; planned: pu_svm",
+        ),
+        (["sweep", "--method", "../x"], "--method: got ../x, which no plan sweeps; planned: pu_svm; or"),
+        (["study", "--method", "../x"], "--method: got ../x, which no plan sweeps; planned: pu_svm; or"),
+        (["tune", "../compute"], "no plan of '../compute' in tune; planned: pu_svm"),
+        (["run", "../tune/pu_svm"], "no plan of '../tune/pu_svm' in tables; planned: one_vs_all"),
+    ],
+)
+def test_a_name_is_never_read_as_a_path(
+    root: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(root)
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2, done.output
+    assert message in " ".join(done.output.split())

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from puoc.methods import normalise
 from puoc.params import read_params
+from puoc.pipeline import names, read_plan
 from puoc.plan import PLAN, make_plan
-from puoc.planfiles import read_plan
 from puoc.records import content_id
 from puoc.spaces import enumerate_grid, extremes, read_space
 from puoc.yamlfile import AskedWrongly, KeyPath, YamlFile
@@ -66,15 +66,14 @@ def ask(root: Path, asking: Asking) -> Sweep:
     ------
     ValueError : there is no such entry, scenario, sweep or space; what there is, is named. Nothing was started.
     """
-    path = root / PLAN / "tune" / f"{asking.entry}.json"
     if asking.space is None and asking.search is None and not asking.asha:
-        if path.exists():
-            plan = read_plan(path)
+        planned = names(root, "tune")
+        if asking.entry in planned:
+            plan = read_plan(root, "tune", asking.entry)
             if asking.scenario in (None, plan["scenario"]):
                 return Sweep(asking.entry, asking.entry, plan, None, is_planned=True)
         elif asking.scenario is None:
-            known = ", ".join(sorted(found.stem for found in path.parent.glob("*.json"))) or "none"
-            expected = f"planned: {known}; or give --scenario and --space"
+            expected = f"planned: {', '.join(planned) or 'none'}; or give --scenario and --space"
             raise AskedWrongly([f"--method: got {asking.entry}, which no plan sweeps; {expected}"])
     return _other(root, asking)
 
