@@ -17,12 +17,15 @@ from optuna.trial import FrozenTrial, TrialState
 from planned import Data, Planned
 from project import REPOSITORY
 
+from puoc.bind import bind
 from puoc.ledger import Ledger
+from puoc.records import FitResult
 from puoc.rows import read_rows
 from puoc.spaces import read_space
 from puoc.sweep.answering import answer
 from puoc.sweep.asking import Asking, Sweep, ask
 from puoc.sweep.budget import Budget
+from puoc.sweep.cluster import Wanted, connected
 from puoc.sweep.missing import settings_of
 from puoc.sweep.packing import Packing
 from puoc.sweep.results import write
@@ -206,3 +209,30 @@ def test_a_study_leaves_out_what_lies_off_a_range_steps(root: Path) -> None:
     for config in two.configs:
         answer(root, settings_of(root), "a test", two.of(config["params"]))
     assert write_study(root, ask(root, Asking("pu_svm", space="stepped", search="tpe")))[1] == 1
+
+
+# a GPU's memory
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_suggestion_that_ran_out_of_memory_among_too_many_is_asked_again_with_half_as_many(root: Path) -> None:
+    with_space(root, "few:\n  lam: [0.2, 0.3, 0.4]", "pu_svm")
+    sweep = ask(root, Asking("pu_svm", space="few", search="tpe"))
+    for config in sweep.configs:
+        answer(root, settings_of(root), "a test", sweep.of(config["params"]))
+    packing = Packing(gpus=1, cpus=2)
+    packing.measure(0.4)
+    assert packing.each == 2
+    owner = tuner(root, sweep, packing=packing)
+    owner.settings["device"] = "cpu"  # Ray counts the GPU that it is told of, and nothing computes on it
+    failed = {one.trial.fit.id: one.trial.fit for one in bind(sweep.of(sweep.configs[0]["params"] | {"lam": 0.3}))}
+    reason = "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    for fit in failed.values():
+        owner.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git={}, session=owner.session))
+    with connected(Wanted(workers=2, gpus=1), 2):
+        found = owner.run()
+    assert (found.ok, found.failed, found.known) == (3, 0, len(sweep.configs))
+    assert (packing.each, packing.was_halved) == (1, True)
+    again = [owner.ledger.get(fit_id) for fit_id in failed]
+    assert [(entry.result.status, entry.result.attempts) for entry in again if entry] == [("ok", 2)] * len(failed)

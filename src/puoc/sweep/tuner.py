@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from puoc.executors.lifeline import session
 from puoc.executors.local import Died
 from puoc.ledger import Ledger
 from puoc.provenance import git_state
-from puoc.records import FitResult, content_id
+from puoc.records import Fit, FitResult, content_id
 from puoc.rows import Row, row
 from puoc.runner import Progress, Runner
 from puoc.sweep.asking import Sweep
@@ -92,6 +92,7 @@ class Tuner:
         self.total: int | None = None  # configurations that are to get an outcome in this run, where that is known
         self.seen: dict[str, bool] = {}  # configurations with an outcome in this run, and whether it is no failure
         self.stopped: set[str] = set()  # by successive halving
+        self.short_of_memory: dict[str, dict[str, Any]] = {}  # configurations of the round that a GPU could not hold
         self.last_error = ""
 
     @property
@@ -154,9 +155,28 @@ class Tuner:
             before = len(self.seen)
             if not self._round([], left, (storage, values)):
                 return self._searched("the budget is spent")
+            if self._is_asked_again(storage, values):
+                continue
             if len(self.seen) == before:  # the space has no more configurations
                 break
         return self._searched(None)
+
+    def _is_asked_again(self, storage: Any, values: dict[str, float]) -> bool:
+        """As ``_after_round``, after suggestions: whether the study is to suggest some again before any others."""
+        import optuna
+
+        from puoc.sweep.search import STUDY, suggestion_of
+
+        given = {name: suggestion_of(params, self.sweep.parts or []) for name, params in self.short_of_memory.items()}
+        if not given or not self._halve():
+            return False
+        study = optuna.load_study(study_name=STUDY, storage=storage)
+        for name, suggestion in given.items():
+            if suggestion is not None:
+                study.enqueue_trial(suggestion[0])
+                del self.seen[name]
+                values.pop(name, None)
+        return True
 
     def _searched(self, stopped_by: str | None) -> Outcome:
         failed = sum(not ok for ok in self.seen.values())
@@ -188,6 +208,7 @@ class Tuner:
         """Run named configurations, or ``n`` suggested ones; False where time ended it."""
         from puoc.sweep.rounds import Round, TimeIsUp
 
+        self.short_of_memory.clear()
         try:
             Round(self).run(config_ids, n, search)
         except TimeIsUp:
@@ -196,19 +217,27 @@ class Tuner:
 
     def _after_round(self, now: Standing) -> Standing:
         """Give another try, with a session of its own, to what ran out of a GPU's memory among too many."""
-        if not self.packing.gpus:
-            return now
-        entries = [entry for fit_id in now.fit_ids if (entry := self.ledger.get(fit_id)) is not None]
-        reasons = [entry.result.reason for entry in entries if entry.result.session == self.session]
-        if any(map(ran_out_of_memory, reasons)) and self.packing.halve():
-            self.session += ", half as many on a GPU"
+        if self.packing.gpus and self._ran_out_of_memory(now.fit_ids) and self._halve():
             return standing(self.runner, self.sweep)
         return now
+
+    def _halve(self) -> bool:
+        if not self.packing.halve():
+            return False
+        self.session += ", half as many on a GPU"
+        return True
+
+    def _ran_out_of_memory(self, fit_ids: Iterable[str]) -> bool:
+        """Whether any of the fits ran out of a GPU's memory in this session."""
+        results = [entry.result for fit_id in fit_ids if (entry := self.ledger.get(fit_id)) is not None]
+        return any(one.session == self.session and ran_out_of_memory(one.reason) for one in results)
 
     def has_outcome(self, params: dict[str, Any], is_ok: bool, was_stopped: bool = False) -> None:
         """Take note of a configuration's outcome and hand on its rows."""
         plan, name = self.sweep.of(params), content_id(params)[:8]
         self.seen[name] = is_ok
+        if not is_ok and self.packing.gpus and self._ran_out_of_memory(self._fits(params)):
+            self.short_of_memory[name] = params
         if was_stopped:
             self.stopped.add(name)
         else:
@@ -217,14 +246,17 @@ class Tuner:
     def bury(self, params: dict[str, Any], error: str) -> None:
         """Record the fits that a trial was computing when its actor died, twice, as failed; the rest stays missing."""
         self.last_error = error
-        rungs = [params | {"epochs": rung} for rung in self.sweep.rungs]
-        fits = {one.trial.fit.id: one.trial.fit for given in (params, *rungs) for one in bind(self.sweep.of(given))}
-        for fit in fits.values():
+        for fit in self._fits(params).values():
             claim = self.ledger.root / fit.id[:2] / f"{fit.id}.claim"
             if claim.exists() and not is_held(claim) and not self.ledger.is_final(fit.id):
                 git = git_state(self.root)
                 reason = str(Died(None))
                 self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=git, session=self.session))
+
+    def _fits(self, params: dict[str, Any]) -> dict[str, Fit]:
+        """The fits of a configuration and of its rungs."""
+        rungs = [params | {"epochs": rung} for rung in self.sweep.rungs]
+        return {one.trial.fit.id: one.trial.fit for given in (params, *rungs) for one in bind(self.sweep.of(given))}
 
 
 def _clear(folder: Path) -> None:
