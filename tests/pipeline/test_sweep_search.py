@@ -203,7 +203,7 @@ def test_a_space_holds_what_its_study_takes_and_nothing_off_its_steps(
 
 
 def test_a_study_leaves_out_what_lies_off_a_range_steps(root: Path) -> None:
-    with_space(root, "stepped:\n  lam: {low: 0.0, high: 1.0, step: 0.25}", "pu_svm")
+    with_space(root, "stepped:\n  lam: {low: 0.25, high: 1.0, step: 0.25}", "pu_svm")
     with_space(root, "two:\n  lam: [0.25, 0.3]", "pu_svm")
     two = ask(root, Asking("pu_svm", space="two"))
     for config in two.configs:

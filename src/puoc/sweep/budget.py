@@ -9,7 +9,7 @@ _TIME = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 class Budget(NamedTuple):
-    """At most so many seconds, or so many configurations with an outcome, those that the ledger has among them."""
+    """At most so many seconds, or so many configurations with an outcome, the known ones among them."""
 
     seconds: float | None = None
     configurations: int | None = None
