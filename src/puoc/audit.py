@@ -1,4 +1,4 @@
-"""What training and test rows share: equal rows, texts equal in their normal form, near-duplicate pictures."""
+"""What files share, test and training rows above all: equal rows, equal normal forms, near-duplicate pictures."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from puoc.datasets.texts import normal_form
 from puoc.own import Pair, RawTable, Rows
+from puoc.own.contents import Keys, of_pictures, of_tables, of_texts
 from puoc.own.likeness import near_duplicates
 from puoc.own.pictures import RawPictures
-from puoc.own.preparing import NumberColumn, TablePreparing
+from puoc.own.preparing import TablePreparing
 from puoc.own.texts import RawTexts
 
 _EXAMPLES = 3
-
-Keys = NDArray[np.int64]
 
 
 class Overlap(NamedTuple):
@@ -43,6 +41,8 @@ class Audit(NamedTuple):
     notes: list[Overlap]  # between labelled and unlabelled rows
     shared: int = 0  # test rows that have a companion in training
     of: int = 0
+    withheld_in_p: tuple[Overlap, ...] = ()  # between the positives withheld and those that are learned from
+    withheld_in_u: tuple[Overlap, ...] = ()
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -64,43 +64,36 @@ def audit(pair: Pair) -> Audit:
             found.append(_overlap("near-duplicate pictures", rows, other, near))
         return [one for one in found if len(one.rows)]
 
-    notes = [] if pair.unlabelled is None else shared(pair.positives, pair.unlabelled)
-    if pair.test is None:
-        return Audit([], notes)
-    leaks = [one for part in parts if part is not pair.test for one in shared(pair.test, part)]
-    rows = {int(row) for leak in leaks for row in leak.rows}
-    return Audit(leaks, notes, len(rows), len(pair.test))
+    def withheld(other: Rows | None) -> tuple[Overlap, ...]:
+        if pair.held is None or other is None:
+            return ()
+        return tuple(one._replace(where=f"{one.where} that are withheld") for one in shared(pair.held, other))
+
+    leaks: list[Overlap] = []
+    if pair.test is not None:
+        leaks = [one for part in parts if part is not pair.test for one in shared(pair.test, part)]
+    return Audit(
+        leaks,
+        [] if pair.unlabelled is None else shared(pair.positives, pair.unlabelled),
+        len({int(row) for leak in leaks for row in leak.rows}),
+        0 if pair.test is None else len(pair.test),
+        withheld(pair.positives),
+        withheld(pair.unlabelled),
+    )
 
 
 def _keys(parts: Sequence[Rows], pair: Pair) -> tuple[list[Keys], str]:
     """Numbers (n,) of each part's rows: equal numbers mean equal content."""
     raws: list[Any] = [part.raw for part in parts]
     if isinstance(raws[0], RawTexts):
-        forms = pd.Series([normal_form(text) for raw in raws for text in raw.texts])
-        whole, what = pd.factorize(forms)[0], "equal texts"
-        empty = (forms == "").to_numpy()  # which have no content that could be equal
-        whole = np.where(empty, len(forms) + np.arange(len(forms)), whole)
+        whole, what = of_texts(raws, normal_form), "equal texts"
     elif isinstance(raws[0], RawTable):
         assert isinstance(pair.preparing, TablePreparing)
-        whole, what = _of_tables(raws, pair.preparing), "equal rows"
+        whole, what = of_tables(raws, pair.preparing), "equal rows"
     else:
-        contents = [row.tobytes() for part in parts for row in part.X]
-        whole, what = pd.factorize(pd.Series(contents))[0], "equal pictures"
+        whole, what = of_pictures([part.X for part in parts]), "equal pictures"
     ends = np.cumsum([len(part) for part in parts])[:-1]
     return list(np.split(np.asarray(whole, dtype=np.int64), ends)), what
-
-
-def _of_tables(tables: Sequence[RawTable], preparing: TablePreparing) -> Keys:
-    found = np.zeros(sum(map(len, tables)), dtype=np.int64)
-    for column in preparing.columns:
-        if isinstance(column, NumberColumn):
-            cells: Any = np.concatenate([table.numbers(column.name, preparing.missing) for table in tables]) + 0.0
-        else:
-            cells = [text for table in tables for text in table.texts(column.name, preparing.missing).to_pylist()]
-            cells = pd.Series(cells, dtype=object)
-        codes, values = pd.factorize(cells, use_na_sentinel=False)
-        found = pd.factorize(found * len(values) + codes)[0]  # both are below the number of rows
-    return found
 
 
 def _companions(keys: Keys, others: Keys) -> Keys:

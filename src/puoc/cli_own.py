@@ -46,6 +46,9 @@ def fit(
     withhold: Annotated[
         float | None, typer.Option(help="Share of positives kept apart for --false-alarms. [a fifth]")
     ] = None,
+    repeats: Annotated[
+        str | None, typer.Option(help="Equal positives: copies (together), or such rows by nature (apart).")
+    ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
     category: Annotated[list[str] | None, typer.Option(help="A column to read as categories.")] = None,
     missing: Annotated[list[str] | None, typer.Option(help="A text that means: no value.")] = None,
@@ -77,6 +80,10 @@ def fit(
             raise ValueError(f"--withhold: got {withhold:g}, and nothing rests on withheld rows without --false-alarms")
         if withhold is not None and not 0 < withhold < 1:
             raise ValueError(f"--withhold: got {withhold:g}; expected a share in (0, 1)")
+        if repeats is not None and false_alarms is None:
+            raise ValueError(f"--repeats: got {repeats!r}, and nothing rests on withheld rows without --false-alarms")
+        if repeats not in (None, "together", "apart"):
+            raise ValueError(f"--repeats: got {repeats!r}; expected together or apart")
         from puoc.fit_settings import settings as read_settings
         from puoc.own import read_pair
         from puoc.own.how import how_of
@@ -103,18 +110,22 @@ def fit(
         from puoc.beforehand import learns_from_u
         from puoc.registry import METHODS
 
+        from_positives = METHODS[asked.method].kind == "oc" and not learns_from_u(asked.encoder)
         pair = read_pair(
             positives,
             unlabelled,
             how,
             data=data,
             test=test,
-            from_positives=METHODS[asked.method].kind == "oc" and not learns_from_u(asked.encoder),
+            from_positives=from_positives,
             withhold=0.0 if false_alarms is None else _WITHHELD if withhold is None else withhold,
             seed=seed,
+            repeats=repeats,  # type: ignore[arg-type]
         )
         _tell(pair)
         audited = _audit(pair, allow_overlap)
+        if repeats != "apart":  # else new positives stand among these rows as often
+            _doubts(audited, from_positives)
         if asked.encoder:
             chosen = asked.encoder if isinstance(asked.encoder, str) else f"{asked.encoder.name} {asked.encoder.params}"
             say(f"encoder: {chosen}")
@@ -220,6 +231,17 @@ def _audit(pair: Pair, allowed: bool) -> Audit:
     for leak in found.leaks:
         say(f"allowed: {leak}")
     return found
+
+
+def _doubts(audited: Audit, from_positives: bool) -> None:
+    """Why withheld positives may not be scored as new ones are."""
+    for one in audited.withheld_in_p:
+        say(f"note: {one}; they may be scored above new positives, which then miss the threshold more often than asked")
+    for one in () if from_positives else audited.withheld_in_u:
+        say(
+            f"note: {one}, which is learned from; they may be scored below new positives, and the threshold is then "
+            "too low: fewer positives miss it than asked, and more negatives reach it"
+        )
 
 
 def _write(out: Path, content: bytes, mlflow: Path | None) -> None:

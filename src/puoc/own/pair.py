@@ -13,12 +13,14 @@ from pydantic import Field
 
 from puoc.estimator import Array
 from puoc.own.columns import Column, profile_of
+from puoc.own.contents import contents_of
 from puoc.own.how import How
 from puoc.own.labels import labels_of
 from puoc.own.pictures import PicturePreparing, RawPictures, fit_pictures, list_pictures
 from puoc.own.preparing import TablePreparing, fit_table
 from puoc.own.tables import RawTable, read_table
 from puoc.own.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
+from puoc.own.withholding import Repeats, withhold_contents, withhold_rows
 
 Raw = RawTable | RawTexts | RawPictures
 #: The fitted way from a file to rows, as a model file holds it.
@@ -94,6 +96,7 @@ def read_pair(
     from_positives: bool = False,
     withhold: float = 0.0,
     seed: int = 0,
+    repeats: Repeats | None = None,
 ) -> Pair:
     """Read a user's data and fit their preprocessing to the training rows.
 
@@ -106,11 +109,13 @@ def read_pair(
 
     withhold, seed : a share of the positives to be kept apart, drawn by the seed; they are prepared alike, by what the
         others and the unlabelled rows say.
+    repeats : what equal positives are where some are kept apart: copies, which stay ``together`` and count once, or
+        rows that repeat by nature, which are drawn ``apart``. Absent: many of them are asked back.
 
     Raises
     ------
     ValueError : a file cannot be read, or in two ways; files do not fit each other; a label of no labelled file; all
-        or no rows are withheld.
+        or no rows are withheld, or many repeat and nobody says why.
     """
     how = how or How()
     for option, given in (("--label", how.label), ("--positive", how.positive)):
@@ -130,9 +135,15 @@ def read_pair(
         assert P is not None
         if U is not None:
             _same_kind(U, P)
-    P, held = _withheld(P, withhold, seed)
-    training = [P] if U is None or from_positives else [P, U]
-    preparing, profile = _fit(training, how)
+    with_u = [] if U is None or from_positives else [U]
+    held = None
+    if withhold and repeats == "apart":
+        P, held, _ = withhold_rows(P, withhold, seed)
+    elif withhold:
+        keys = contents_of(P, _fit([P, *with_u], how)[0])
+        P, held, said_of = withhold_contents(P, keys, withhold, seed, repeats)
+        notes += said_of
+    preparing, profile = _fit([P, *with_u], how)
     tested = None if test is None else _test_rows(preparing, Path(test), how)
     return Pair(
         _rows(preparing, P, None, ()),
@@ -159,18 +170,6 @@ def _plain(table: RawTable, how: How) -> RawTable | RawTexts:
     if how.text is None:
         return table
     return texts_in(table, how.text, how.missing)
-
-
-def _withheld(raw: Any, share: float, seed: int) -> tuple[Any, Any | None]:
-    if share == 0:
-        return raw, None
-    n = len(raw)
-    held = round(share * n)
-    if not 0 < held < n:
-        raise ValueError(f"{raw.where}: a share {share:g} of {n} labelled positives is {held}; expected 1 to {n - 1}")
-    mask = np.zeros(n, dtype=np.bool_)
-    mask[np.random.default_rng([seed, n]).permutation(n)[:held]] = True
-    return raw.rows(~mask), raw.rows(mask)
 
 
 def _without_label(raw: Raw, how: How) -> Raw:
