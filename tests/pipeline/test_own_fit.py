@@ -182,6 +182,25 @@ def test_test_rows_give_an_auc(files) -> None:
     assert 0.6 < float(found[1]) <= 1
 
 
+@pytest.mark.parametrize(
+    ("positive", "other"),
+    [("labelled", "unlabelled"), ("Labeled", "Unlabeled"), ("P", "U"), ("P", "unl"), ("pos", "unlabelled")],
+)
+def test_unlabelled_rows_are_no_test_rows_unless_somebody_says_that_they_are_negatives(
+    positive: str, other: str, files
+) -> None:
+    test = pd.read_csv("t.csv")
+    test.assign(y=test["y"].map({"pos": positive, "neg": other})).to_csv("t.csv", index=False)
+    words = ("--positives", "p.csv", "--unlabelled", "u.csv", "--test", "t.csv", "--label", "y", "--prior", "0.3")
+    refused(
+        puoc("fit", "--method", "pu_svm", *words, "--out", "m"),
+        f"t.csv: the label 'y' is {other!r} in 30 rows; unlabelled rows are no test rows",
+        f"expected negatives. If these are, say --positive {positive}",
+    )
+    assert not Path("m").exists()
+    assert f"{other} (30 rows) as negative" in fit("pu_svm", *words[4:], "--positive", positive)
+
+
 REFUSED = {
     "a method for pictures": (
         ["--method", "csi"],

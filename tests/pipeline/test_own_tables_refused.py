@@ -168,6 +168,19 @@ def test_a_link_to_a_folder_in_a_folder_is_refused_wherever_it_lies(here: Path, 
     assert code == (2 if place.startswith("test") else 0), said  # the picture is one of U, which a test may not have
 
 
+def test_unlabelled_rows_are_no_test_rows(here: Path) -> None:
+    tables(here)
+    test = pd.read_csv("own/t.csv")
+    test.assign(y=test["y"].map({1: "labelled", 0: "unlabelled"})).to_csv("own/t.csv", index=False)
+    code, said = ask(here, TESTED)
+    assert code == 2
+    assert (
+        "datasets.mine: own/t.csv: the label 'y' is 'unlabelled' in 20 rows; unlabelled rows are no test rows" in said
+    )
+    assert "say positive: labelled" in said
+    assert ask(here, TESTED.replace("label: y", "label: y, positive: labelled"))[0] == 0
+
+
 def test_keys_take_what_options_take(here: Path) -> None:
     tables(here)
     for name in "pu":

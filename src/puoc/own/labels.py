@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from puoc.own.how import How
 from puoc.own.tables import RawTable
 
+_UNLABELLED = {"u", "unl", "unlabelled", "unlabeled"}
 #: What is usually written for a positive (a labelled one, in training) and for the other rows.
 _PAIRS = (
     ({"1", "+1"}, {"-1", "0", "-"}),
     ({"+"}, {"-"}),
     ({"true", "t"}, {"false", "f"}),
     ({"yes", "y"}, {"no", "n"}),
-    ({"p", "pos", "positive"}, {"n", "neg", "negative", "u", "unl", "unlabelled", "unlabeled"}),
+    ({"p", "pos", "positive"}, {"n", "neg", "negative"} | _UNLABELLED),
     ({"labelled", "labeled"}, {"unlabelled", "unlabeled"}),
 )
 
@@ -38,7 +39,8 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
 
     Raises
     ------
-    ValueError : no such column, one value alone, a pair that is not known, or more values than two.
+    ValueError : no such column, one value alone, a pair that is not known, or more values than two; a test whose other
+        rows are called unlabelled, where nobody says by ``how.positive`` that they are negatives.
     """
     column = how.label
     if column is None:
@@ -53,6 +55,13 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
         cells = pc.fill_null(cells, "")
     counts = {str(item["values"]): int(item["counts"]) for item in pc.value_counts(cells).to_pylist()}
     positive = _positive(table, column, counts, how)
+    unlabelled = [value for value in counts if value != positive and _is(value, _UNLABELLED)]
+    if others == "negative" and how.positive is None and unlabelled:
+        raise ValueError(
+            f"{table.where}: the label {column!r} is {unlabelled[0]!r} in {counts[unlabelled[0]]} rows; unlabelled "
+            f"rows are no test rows, since nobody knows their classes: expected negatives. If these are, say --positive "
+            f"{positive}.{table.hint}"
+        )
     found = np.asarray(pc.equal(cells, positive), dtype=np.bool_)
     rest = " and ".join(f"{value or '(empty)'!s} ({n} rows)" for value, n in counts.items() if value != positive)
     read = f"{positive} ({counts[positive]} rows) read as positive"
