@@ -47,11 +47,11 @@ def paths_refused() -> Iterator[None]:
 
 
 def planned(root: Path, computes: bool = False) -> None:
-    """Know the own data of the plan, and tell where params.yaml says something else by now.
+    """Know the own data of the plan, and tell where params.yaml or own data say something else by now.
 
     Parameters
     ----------
-    computes : refuse a plan that is older than params.yaml. Below DVC, which sees to that, it is left to it: a long
+    computes : refuse a plan that is older than these. Below DVC, which sees to that, it is left to it: a long
         ``dvc repro`` may be at work while its user writes what to ask next.
 
     Raises
@@ -60,7 +60,8 @@ def planned(root: Path, computes: bool = False) -> None:
     """
     if not (root / "work" / "plan" / "compute.json").exists():
         raise ValueError(f"no work/plan in {root.resolve()}; run puoc plan in the folder of params.yaml")
-    if any((root / "work" / "plan" / "own").glob("*.json")):
+    own = any((root / "work" / "plan" / "own").glob("*.json"))
+    if own:
         from puoc.datasets.own import register_planned
 
         register_planned(root)
@@ -68,7 +69,12 @@ def planned(root: Path, computes: bool = False) -> None:
         return
     from puoc.source import changed_since
 
-    if changed := changed_since(root):
+    changed = changed_since(root)
+    if own:
+        from puoc.own_datasets import changed_own
+
+        changed += changed_own(root)
+    if changed:
         told = f"{', '.join(changed)} changed since the plan in work/plan was made of it"
         if computes:
             raise ValueError(f"{told}; run puoc plan, or dvc repro, which begins with that")

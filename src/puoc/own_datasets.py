@@ -11,6 +11,8 @@ import numpy as np
 
 from puoc.datasets.dataset import content_digest
 from puoc.datasets.own import Arranged, Declared, OwnData, arranged, distinct, fingerprint, read
+from puoc.registry import DATASETS
+from puoc.source import stamp, stamps
 
 if TYPE_CHECKING:
     from puoc.own import Pair
@@ -135,6 +137,26 @@ def _notes(pair: Pair, made: Arranged, from_positives: bool) -> tuple[str, ...]:
         *([] if pair.preparing.kind == "images" else [f"preprocessing fitted to {fitted}"]),
         *(f"{n} {why} left out" for why, n in made.left_out.items()),
     )
+
+
+def changed_own(root: Path) -> list[str]:
+    """Files and folders of the planned own data that are not what they were when the plan was made.
+
+    They are read only where one was touched since. Raises ValueError where the plan's note of them is damaged.
+    """
+    planned = {
+        path: digest
+        for known in DATASETS.values()
+        if issubclass(known, OwnData)
+        for path, digest in known.declared.files.items()
+    }
+    before = stamps(root) if planned else {}
+
+    def changed(path: str, digest: str) -> bool:
+        at = root / path
+        return not at.exists() or (before.get(path) != stamp(at) and fingerprint(at) != digest)
+
+    return [path for path, digest in planned.items() if changed(path, digest)]
 
 
 _KEYS = {

@@ -1,16 +1,21 @@
-"""A plan that is older than params.yaml is not computed as if it were the present one."""
+"""A plan that is older than params.yaml or own data is not computed as if it were the present one."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from own_tables import TESTED, ask, does, tables
 from planned import Data
 from test_runner import PARAMS, PLANNED
 from typer.testing import CliRunner
 
+from puoc import own_datasets
 from puoc.cli import app
+from puoc.datasets.own import fingerprint
 
 SWEPT = """
 tune:
@@ -117,3 +122,72 @@ def test_a_damaged_note_of_what_a_plan_was_made_of_is_named(content: str, root: 
     assert "source.json" in told
     assert "run puoc plan" in told
     assert said("plan")[0] == said("status")[0] == 0
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A planned project about own data, with their arrays."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    tables(tmp_path)
+    assert ask(tmp_path, TESTED)[0] == 0
+    does("prepare")
+    return tmp_path
+
+
+def _fewer(root: Path) -> str:
+    path = root / "own" / "u.csv"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-20]))
+    return "own/u.csv"
+
+
+def _swapped(root: Path) -> str:
+    path = root / "own" / "t.csv"
+    before, content = path.stat(), path.read_text()
+    path.write_text(content.replace(",1\n", ",x\n").replace(",0\n", ",1\n").replace(",x\n", ",0\n"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # of one size and one time with what was planned
+    assert path.stat().st_size == before.st_size
+    return "own/t.csv"
+
+
+def _without(root: Path) -> str:
+    (root / "own" / "p.csv").unlink()
+    return "own/p.csv"
+
+
+@pytest.mark.parametrize("edit", [_fewer, _swapped, _without])
+def test_own_data_that_changed_are_not_computed_from_as_they_were(edit: Callable[[Path], str], own: Path) -> None:
+    assert "changed since" not in said("status")[1]
+    name = edit(own)
+    for words in ("run table", "select", "prepare"):
+        code, told = said(words)
+        assert code == 2, told
+        assert f"{name} changed since the plan in work/plan was made of it; run puoc plan" in told
+    assert not (own / "ledger").exists()
+    code, told = said("status")
+    assert code == 0
+    assert f"{name} changed since the plan in work/plan was made of it: what follows is of the older plan" in told
+    if edit is not _without:
+        assert said("plan")[0] == 0
+        assert "changed since" not in said("status")[1]
+
+
+def test_own_data_are_read_again_only_where_they_were_touched(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def watched(path: Path) -> str:
+        read.append(path.name)
+        return fingerprint(path)
+
+    monkeypatch.setattr(own_datasets, "fingerprint", watched)
+    assert said("status")[0] == 0
+    assert read == []
+    path = own / "own" / "p.csv"
+    content = path.read_bytes()
+    path.write_bytes(content)
+    assert "changed since" not in said("status")[1]
+    assert read == ["p.csv"]
+    note = own / "work" / "plan" / "source.json"
+    note.write_text(json.dumps({k: v for k, v in json.loads(note.read_text()).items() if k != "own"}))
+    assert "changed since" not in said("status")[1]  # a plan of a version that kept no stamps
+    assert sorted(read[1:]) == ["p.csv", "t.csv", "u.csv"]

@@ -59,8 +59,8 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
     if others == "negative" and how.positive is None and unlabelled:
         raise ValueError(
             f"{table.where}: the label {column!r} is {unlabelled[0]!r} in {counts[unlabelled[0]]} rows; unlabelled "
-            f"rows are no test rows, since nobody knows their classes: expected negatives. If these are, say --positive "
-            f"{positive}.{table.hint}"
+            "rows are no test rows, since nobody knows their classes: expected negatives. If these are, say "
+            f"--positive {positive}.{table.hint}"
         )
     found = np.asarray(pc.equal(cells, positive), dtype=np.bool_)
     rest = " and ".join(f"{value or '(empty)'!s} ({n} rows)" for value, n in counts.items() if value != positive)
