@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc.estimator import Array
-from puoc.own_datasets import ALIKE
+from puoc.own.contents import ALIKE
 
 LEAST: Final = 20  # rows of P, of U and of V: halved, ten are scored
 MOST: Final = 5000  # rows of each that are looked at
@@ -61,6 +61,9 @@ def checked(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Checked:
             notes.append(f"{seen.sum()} incoming rows repeat rows of P or U and were left out")
             V = V[~seen]
             _enough("incoming rows that neither P nor U holds", V)
+    for name, rows in {"labelled positives": P, "unlabelled rows": U, "incoming rows": V}.items():
+        if rows is not None:
+            notes += _repeats(name, rows)
     rng = np.random.default_rng([seed, len(P), len(U)])
     at_p, at_u = _order(P, "P", rng, notes), _order(U, "U", rng, notes)
     if V is not None:
@@ -82,6 +85,17 @@ def _flat(name: str, X: Array, shape: tuple[int, ...]) -> Array:
 def _enough(name: str, X: Array) -> None:
     if len(X) < LEAST:
         raise ValueError(f"got {len(X)} {name}, at least {LEAST} expected: fewer tell nothing")
+
+
+def _repeats(name: str, rows: Array) -> list[str]:
+    """A word on rows that repeat: halves keep them together, but no interval or test knows of them."""
+    repeats = len(rows) - len(np.unique(rows, axis=0))
+    if repeats < ALIKE * len(rows):
+        return []
+    return [
+        f"{repeats} of {len(rows)} {name} repeat another one; if they are copies, not rows alike by nature, intervals "
+        "are too narrow and changes are found too easily, since each counts as an independent row"
+    ]
 
 
 def _in(rows: Array, others: Array) -> NDArray[np.bool_]:

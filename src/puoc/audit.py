@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from puoc.datasets.texts import normal_form
 from puoc.own import Pair, RawTable, Rows
-from puoc.own.contents import Keys, of_pictures, of_tables, of_texts
+from puoc.own.contents import ALIKE, Keys, of_pictures, of_tables, of_texts, repeated
 from puoc.own.likeness import near_duplicates
 from puoc.own.pictures import RawPictures
 from puoc.own.preparing import TablePreparing
@@ -43,6 +43,7 @@ class Audit(NamedTuple):
     of: int = 0
     withheld_in_p: tuple[Overlap, ...] = ()  # between the positives withheld and those that are learned from
     withheld_in_u: tuple[Overlap, ...] = ()
+    repeats: tuple[str, ...] = ()  # of training rows, where many repeat
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -79,6 +80,12 @@ def audit(pair: Pair) -> Audit:
         0 if pair.test is None else len(pair.test),
         withheld(pair.positives),
         withheld(pair.unlabelled),
+        tuple(
+            f"{what}: {repeated(named[id(rows)])} of {len(rows)} rows of {rows.where} repeat another one; if they are "
+            "copies, not rows alike by nature, an estimated class prior is off, since each counts as an independent row"
+            for rows in (pair.positives, pair.unlabelled)
+            if rows is not None and repeated(named[id(rows)]) >= ALIKE * len(rows)
+        ),
     )
 
 

@@ -220,7 +220,7 @@ def _audit(pair: Pair, allowed: bool) -> Audit:
     from puoc.audit import audit
 
     found = audit(pair)
-    for note in found.notes:
+    for note in (*found.notes, *found.repeats):
         say(f"note: {note}")
     if found.leaks and not allowed:
         lines = "; ".join(map(str, found.leaks))

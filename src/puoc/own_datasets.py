@@ -15,12 +15,12 @@ from puoc.registry import DATASETS
 from puoc.source import stamp, stamps
 
 if TYPE_CHECKING:
+    from puoc.audit import Audit
     from puoc.own import Pair
 
 PLACE: Final = "own"  # below the project's root; the stage plan depends on it, so that dvc repro sees a change
 _NO_LINK: Final = "into which dvc repro does not look; expected a folder in its place, in which files may be links"
 _MANY: Final = 0.1  # share of U left out from which a reader is to know what follows from it
-ALIKE: Final = 0.05  # share of repeats in P from which equal rows are what the data are like
 ROLES: Final = ("positives", "unlabelled", "data", "test")
 
 
@@ -48,11 +48,14 @@ def declare(
     ValueError : a path does not lie below ``own/``, a file cannot be read or in two ways, or test and training overlap.
         The message names keys of the entry, not options of a command.
     """
+    from puoc.audit import audit  # takes a second, as all that reads own data
+
     try:
         paths = {role: _below(role, given[role], root) for role in ROLES if role in given}
         pair = read(paths, how, from_positives, root)
         made = arranged(pair)
-        marks = _marks(pair, made, allow_overlap)
+        audited = audit(pair)
+        marks = _marks(audited, made, allow_overlap)
     except ValueError as error:
         raise ValueError(as_keys(str(error), given.values())) from error
     arrays = made.arrays
@@ -70,7 +73,7 @@ def declare(
         digest=content_digest(arrays),
         scale=pair.preparing.scale,
         preparing=pair.preparing.model_dump(mode="json"),
-        notes=_notes(pair, made, from_positives),
+        notes=(*audited.repeats, *_notes(pair, made, from_positives)),
         marks=marks,
     )
 
@@ -94,11 +97,8 @@ def _below(role: str, given: str, root: Path) -> str:
     return str(path)
 
 
-def _marks(pair: Pair, made: Arranged, allowed: bool) -> tuple[str, ...]:
+def _marks(found: Audit, made: Arranged, allowed: bool) -> tuple[str, ...]:
     """What stands on every table; raises where test and training rows overlap and nobody allowed it."""
-    from puoc.audit import audit
-
-    found = audit(pair)
     if found.leaks and not allowed:
         raise ValueError(
             f"{'; '.join(map(str, found.leaks))}. A test on rows that were trained on says little about new ones: take "
@@ -116,6 +116,8 @@ def _lost(pair: Pair, made: Arranged) -> tuple[str, ...]:
     left = sum(n for why, n in made.left_out.items() if why.endswith("labelled positive"))
     if pair.unlabelled is None or left < _MANY * len(pair.unlabelled):
         return ()
+    from puoc.own.contents import ALIKE
+
     if len(distinct(pair.X_p)) > (1 - ALIKE) * len(pair.X_p):
         return ()
     return (

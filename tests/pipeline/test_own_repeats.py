@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from own_files import customers, puoc, refused
+from own_tables import ask, tables
 from PIL import Image
 
 from puoc import fitting, modelfile
+from puoc.assess import assess
+from puoc.assess_input import checked
 from puoc.audit import audit
 from puoc.fit_settings import settings
 from puoc.own import read_pair
@@ -118,3 +121,32 @@ def test_withheld_positives_that_are_learned_from_as_unlabelled_ones_are_told(he
     code, said = puoc("fit", "--method", "oc_svm", *words)  # which learns nothing from U
     assert code == 0, said
     assert "that are withheld" not in said
+
+
+def test_rows_that_repeat_are_told_by_fit_and_plan_since_an_estimate_of_the_prior_counts_each(here: Path) -> None:
+    tables(here)
+    words = ("--positives", "own/p.csv", "--unlabelled", "own/u.csv", "--check")
+    assert "repeat another one" not in puoc("fit", "--method", "pu_svm", *words)[1]
+    assert "repeat another one" not in ask(here, more="holdout: 0.2")[1]
+    for name in ("p", "u"):
+        copied(pd.read_csv(f"own/{name}.csv"), 3).to_csv(f"own/{name}.csv", index=False)
+    for code, said in (puoc("fit", "--method", "pu_svm", *words), ask(here, more="holdout: 0.2")):
+        assert code == 0, said
+        for told in ("80 of 120 rows of own/p.csv", "120 of 180 rows of own/u.csv"):
+            assert f"equal rows: {told} repeat another one; if they are copies" in said
+
+
+def test_rows_that_repeat_are_told_by_assess_of_each_file() -> None:
+    P, U, V = (np.random.default_rng(seed).normal(size=(60, 3)) for seed in range(3))
+    assert checked(P, U, V, 0).notes == ()
+    few = np.concatenate([P, P[:2]])
+    assert checked(few, U, V, 0).notes == ()
+    for name, rows in (
+        ("labelled positives", (np.repeat(P, 5, axis=0), U, V)),
+        ("unlabelled rows", (P, np.repeat(U, 5, axis=0), V)),
+        ("incoming rows", (P, U, np.repeat(V, 5, axis=0))),
+    ):
+        (note,) = checked(*rows, 0).notes
+        assert note.startswith(f"240 of 300 {name} repeat another one; if they are copies")
+        assert "intervals are too narrow" in note
+        assert note in assess(*rows).evidence.notes

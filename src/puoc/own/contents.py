@@ -14,7 +14,7 @@ from puoc.own.preparing import NumberColumn, TablePreparing
 from puoc.own.tables import RawTable
 from puoc.own.texts import RawTexts
 
-ALIKE: Final = 0.05  # share of repeats in P from which equal rows are what the data are like
+ALIKE: Final = 0.05  # share of repeats from which equal rows are what the data are like, and worth a word
 
 Keys = NDArray[np.int64]  # (n,) equal numbers: equal content
 
@@ -35,9 +35,9 @@ def contents_of(raw: Any, preparing: Any) -> Keys:
     return of_pictures([preparing.apply(raw).X])
 
 
-def repeated(keys: Keys) -> float:
-    """The share of rows that repeat another one."""
-    return 1 - len(np.unique(keys)) / len(keys)
+def repeated(keys: Keys) -> int:
+    """Rows that repeat another one."""
+    return len(keys) - len(np.unique(keys))
 
 
 def of_tables(tables: Sequence[RawTable], preparing: TablePreparing) -> Keys:

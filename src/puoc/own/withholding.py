@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from puoc.own.contents import ALIKE, Keys
+from puoc.own.contents import ALIKE, Keys, repeated
 
 Repeats = Literal["together", "apart"]
 
@@ -45,8 +45,7 @@ def withhold_contents(raw: Any, keys: Keys, share: float, seed: int, repeats: Re
     ------
     ValueError : as ``withhold_rows``, or it is not said what many repeats are.
     """
-    n, (_, first) = len(raw), np.unique(keys, return_index=True)
-    copies = n - len(first)
+    n, copies, (_, first) = len(raw), repeated(keys), np.unique(keys, return_index=True)
     if copies >= ALIKE * n and repeats is None:
         raise ValueError(
             f"--repeats: {copies} of {n} rows of {raw.where} repeat another one, and --false-alarms rests on withheld "
