@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from own_files import puoc
-from own_tables import PLAIN, TESTED, ask, does, pictures, tables
+from own_files import puoc, refused
+from own_tables import PLAIN, TESTED, ask, does, pictures, tables, texts
 
 from puoc.fit_settings import Part, settings
 from puoc.records import Fit, Prior, Sample
@@ -179,6 +179,45 @@ def test_unlabelled_rows_are_no_test_rows(here: Path) -> None:
     )
     assert "say positive: labelled" in said
     assert ask(here, TESTED.replace("label: y", "label: y, positive: labelled"))[0] == 0
+
+
+FILES = {"table": (tables, "p.csv", "u.csv"), "texts": (texts, "p.txt", "u.txt"), "images": (pictures, "p", "u")}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "key", "value", "kinds"),
+    [
+        ("table", "text", "city", "texts"),
+        ("table", "pixels", 16, "images"),
+        ("table", "words", 40, "texts"),
+        ("texts", "pixels", 16, "images"),
+        ("texts", "scaling", "standard", "table"),
+        ("images", "text", "city", "texts"),
+        ("images", "separator", ";", "table or texts"),
+    ],
+)
+def test_what_says_nothing_of_rows_of_the_kind_is_refused(
+    here: Path, kind: str, key: str, value: object, kinds: str, named: bool
+) -> None:
+    make, p, u = FILES[kind]
+    make(here)
+    code, said = ask(here, f"{{kind: {kind}, positives: own/{p}, unlabelled: own/{u}, {key}: {value!r}}}")
+    assert code == 2
+    assert f"datasets.mine: {key}: got {value!r}, which says nothing of rows of the kind {kind}; " in said
+    assert f"expected kind: {kinds}, or no {key}:" in said
+    if named or kind != "table" or key != "text":  # which without a kind reads texts
+        words = ("--positives", f"own/{p}", "--unlabelled", f"own/{u}", *(("--kind", kind) if named else ()))
+        done = puoc("fit", "--method", "pu_svm", *words, f"--{key}", value, "--check")
+        refused(done, f"--{key}: got {value!r}", f"expected --kind {kinds}, or no --{key}")
+
+
+def test_a_label_beside_a_folder_of_test_pictures_is_refused(here: Path) -> None:
+    pictures(here)
+    data = "{kind: images, positives: own/p, unlabelled: own/u, test: own/test, label: y}"
+    code, said = ask(here, data)
+    assert code == 2
+    assert "datasets.mine: label: got 'y', and the test rows of images are read from the parts positive" in said
 
 
 def test_keys_take_what_options_take(here: Path) -> None:

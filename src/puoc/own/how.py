@@ -16,6 +16,13 @@ Scaling = Literal["minmax", "standard"]
 #: Written for a value that is not there; compared without regard to case, after blanks around it are gone.
 MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?")
 
+#: Answers that say nothing of rows of a kind. Of texts in a table no other column is looked at, dropped or not.
+_UNASKED: dict[Kind, tuple[str, ...]] = {
+    "table": ("text", "pixels", "words"),
+    "texts": ("category", "scaling", "pixels"),
+    "images": ("text", "separator", "decimal", "encoding", "header", "drop", "category", "missing", "scaling", "words"),
+}
+
 
 class How(Record):
     """Answers to what the readers would otherwise ask back. All have a default that reads plain files."""
@@ -46,6 +53,18 @@ class How(Record):
         if path.is_dir():
             return "images"
         return "texts" if self.text is not None or path.suffix.lower() == ".txt" else "table"
+
+    def check_asked(self, kind: Kind) -> None:
+        """Raise ValueError for an answer that is no default and that nothing asks of rows of this kind."""
+        for name in _UNASKED[kind]:
+            value = getattr(self, name)
+            if value != type(self).model_fields[name].default:
+                got = ", ".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
+                kinds = " or ".join(other for other, unasked in _UNASKED.items() if name not in unasked)
+                raise ValueError(
+                    f"--{name}: got {got}, which says nothing of rows of the kind {kind}; expected --kind {kinds}, or "
+                    f"no --{name}"
+                )
 
 
 def how_of(**given: Any) -> How:

@@ -114,13 +114,16 @@ def read_pair(
 
     Raises
     ------
-    ValueError : a file cannot be read, or in two ways; files do not fit each other; a label of no labelled file; all
-        or no rows are withheld, or many repeat and nobody says why.
+    ValueError : a file cannot be read, or in two ways; files do not fit each other; ``how`` answers what nothing asks
+        of rows of their kind; a label of no labelled file; all or no rows are withheld, or many repeat and nobody says
+        why.
     """
     how = how or How()
     for option, given in (("--label", how.label), ("--positive", how.positive)):
         if given is not None and data is None and test is None:
             raise ValueError(f"{option}: got {given!r}, and without --data or --test nothing has labels")
+    if how.kind is not None:
+        how.check_asked(how.kind)
     notes: list[str] = []
     if data is not None:
         if positives is not None or unlabelled is not None:
@@ -135,6 +138,7 @@ def read_pair(
         assert P is not None
         if U is not None:
             _same_kind(U, P)
+    how.check_asked(P.kind)
     with_u = [] if U is None or from_positives else [U]
     held = None
     if withhold and repeats == "apart":
