@@ -42,7 +42,7 @@ def assess(
     seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.")] = 0,
 ) -> None:
     """Tell by your own data whether OC, PU-OC or PU methods can be trusted, with the evidence."""
-    with asked_wrongly(), storage_refused(), paths_refused():
+    with asked_wrongly(), storage_refused("no page was written"), paths_refused():
         from puoc.assess_page import check_place, page
         from puoc.own import read_pair
         from puoc.own.how import how_of
@@ -73,7 +73,7 @@ def assess(
     files = {role: str(path) if path else None for role, path in (*given.items(), ("incoming", incoming))}
     from puoc.files import write_bytes
 
-    with storage_refused():
+    with storage_refused("no page was written"):
         write_bytes(html, page(found, files, list(pair.profile), notes).encode())
     if json:
         _print_json(found, files, pair, notes)

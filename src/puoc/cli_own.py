@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from puoc.console import asked_wrongly, console, paths_refused, say, storage_refused
+from puoc.console import REFUSED, asked_wrongly, console, paths_refused, say, storage_refused
 
 if TYPE_CHECKING:
     from puoc.audit import Audit
@@ -19,6 +19,7 @@ Encoding = Annotated[str | None, typer.Option(help="Of text files, if it is not 
 Header = Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")]
 
 _WITHHELD = 0.2  # of the positives, where nobody says
+_NOTHING = "nothing was written"
 
 
 def fit(
@@ -66,11 +67,10 @@ def fit(
     check: Annotated[bool, typer.Option("--check", help="Read, profile and audit; fit and write nothing.")] = False,
 ) -> None:
     """Fit a method to your own data and write a model file that puoc score reads."""
-    with asked_wrongly(), storage_refused(), paths_refused():
+    with asked_wrongly(), storage_refused(_NOTHING), paths_refused():
         if out is None and not check:
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
-        if out is not None and out == mlflow:
-            raise ValueError(f"--mlflow: got {mlflow}, which --out names too; expected another one")
+        _check_apart(out, mlflow)
         _check_free(out, mlflow)
         if by_alpha and false_alarms is not None:
             raise ValueError("got --by-alpha and --false-alarms; expected one threshold")
@@ -161,16 +161,31 @@ def score(
     header: Header = None,
 ) -> None:
     """Score a file with a model: higher = more likely positive."""
-    with asked_wrongly(), storage_refused(), paths_refused():
+    with asked_wrongly(), storage_refused(_NOTHING if out else "not all scores were printed"), paths_refused():
         _check_free(out)
         from puoc.own.how import how_of
         from puoc.score_file import score_file
 
         how = how_of(separator=separator, decimal=decimal, encoding=encoding, header=header)
-        done = score_file(model, file, out, how, chunk)
+        try:
+            done = score_file(model, file, out, how, chunk)
+        except BrokenPipeError as error:  # whoever reads what is printed has seen enough, as head has
+            raise typer.Exit(REFUSED) from error
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
         console(stderr=out is None).print(note, highlight=False, markup=False, soft_wrap=True)
+
+
+def _check_apart(out: Path | None, mlflow: Path | None) -> None:
+    """Refuse a model file and an MLflow folder of which one stands in the way of the other."""
+    if out is None or mlflow is None:
+        return
+    file, folder = out.resolve(), mlflow.resolve()
+    if file == folder:
+        raise ValueError(f"--mlflow: got {mlflow}, which --out names too; expected another one")
+    if file in folder.parents or folder in file.parents:
+        inner, outer = ("--out", "--mlflow") if folder in file.parents else ("--mlflow", "--out")
+        raise ValueError(f"{inner}: got a path below that of {outer} ({out}, {mlflow}); expected another one")
 
 
 def _check_free(*paths: Path | None) -> None:
@@ -247,13 +262,14 @@ def _doubts(audited: Audit, from_positives: bool) -> None:
 def _write(out: Path, content: bytes, mlflow: Path | None) -> None:
     from puoc.files import create
 
-    with storage_refused(), asked_wrongly():
+    with asked_wrongly(), storage_refused(_NOTHING):
         if not create(out, content):
             raise ValueError(f"{out}: was written by somebody else meanwhile; name another one")
-        if mlflow is not None:
-            from puoc import modelfile
-            from puoc.tracking.models import save_folder
+    if mlflow is not None:
+        from puoc import modelfile
+        from puoc.tracking.models import save_folder
 
+        with storage_refused(f"the model {out} is written, and the folder {mlflow} is not"):
             save_folder(modelfile.read_meta(out), out, mlflow)
-            say(f"MLflow model: {mlflow}")
+        say(f"MLflow model: {mlflow}")
     say(f"model: {out} ({len(content)} bytes)")

@@ -27,12 +27,17 @@ def asked_wrongly() -> Iterator[None]:
 
 
 @contextmanager
-def storage_refused() -> Iterator[None]:
-    """Turn an OSError of the block, a full disk or a folder without rights, into its message and exit code 1."""
+def storage_refused(then: str = "what is recorded stays, and the same command goes on from there") -> Iterator[None]:
+    """Turn an OSError of the block, a full disk or a folder without rights, into its message and exit code 1.
+
+    Parameters
+    ----------
+    then : what was written and what was not, by a command that does not go on.
+    """
     try:
         yield
     except OSError as error:
-        _fail(f"{error}; what is recorded stays, and the same command goes on from there", REFUSED)
+        _fail(f"{error}; {then}", REFUSED)
 
 
 @contextmanager

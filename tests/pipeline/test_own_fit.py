@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import mlflow
@@ -180,6 +182,44 @@ def test_test_rows_give_an_auc(files) -> None:
     found = re.search(r"AUC on the test rows: ([.\d]+)", said)
     assert found
     assert 0.6 < float(found[1]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("out", "mlflow"),
+    [("in", "in/x"), ("in", "in/x/y"), ("in/x", "in"), ("same", "../DIR/same"), ("same", "a/../same"), ("a", "a")],
+)
+def test_a_model_file_and_a_folder_in_each_others_way_are_refused_before_a_fit(out: str, mlflow: str, files) -> None:
+    mlflow = mlflow.replace("DIR", files.name)
+    words = ("--positives", "p.csv", "--out", out, "--mlflow", mlflow)
+    refused(puoc("fit", "--method", "oc_svm", *words), "expected another one", mlflow)
+    assert sorted(path.name for path in files.iterdir()) == ["p.csv", "t.csv", "u.csv", "v.csv"]
+
+
+def test_what_cannot_be_written_is_told_without_a_promise_to_go_on(files) -> None:
+    fit("oc_svm")
+    for words in (
+        ("fit", "--method", "oc_svm", "--positives", "p.csv", "--out", "/proc/nothing/m"),
+        ("score", "--model", "model", "v.csv", "--out", "/proc/nothing/scores.csv"),
+    ):
+        code, said = puoc(*words)
+        assert code == 1
+        assert said.splitlines()[-1].endswith("; nothing was written")
+    words = ("--positives", "p.csv", "--out", "m", "--mlflow", "/proc/nothing/folder")
+    code, said = puoc("fit", "--method", "oc_svm", *words)
+    assert code == 1
+    assert said.splitlines()[-1].endswith("; the model m is written, and the folder /proc/nothing/folder is not")
+
+
+def test_a_reader_who_has_seen_enough_ends_the_printing_quietly(files) -> None:
+    fit("oc_svm")
+    words = [sys.executable, "-m", "puoc", "score", "--model", "model", "v.csv"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as printing:
+        assert printing.stdout is not None
+        assert printing.stderr is not None
+        assert printing.stdout.readline() == b'"row","score"\n'
+        printing.stdout.close()
+        assert printing.stderr.read() == b""
+        assert printing.wait() == 1
 
 
 @pytest.mark.parametrize(
