@@ -43,9 +43,14 @@ def expected_by(item: Any) -> str:
     return _EXPECTED.get(item["type"]) or str(item["msg"]).removeprefix("Input should be ")
 
 
+MOST_LETTERS = 100  # of a name: a file's is made of up to two of them, and must not pass 255
+
+
 def is_name(name: str) -> bool:
-    """True for what can name a stage, a file and a row: small ASCII letters, digits and ``_``."""
-    return name.replace("_", "a").isalnum() and name == name.lower() and name[0].isalpha() and name.isascii()
+    """True for what can name a stage, a file and a row: at most 100 small ASCII letters, digits and ``_``."""
+    if not name.replace("_", "a").isalnum() or len(name) > MOST_LETTERS:
+        return False
+    return name == name.lower() and name[0].isalpha() and name.isascii()
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

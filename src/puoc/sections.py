@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from puoc.faults import is_name, kind, listed, location, nearest, sentence
+from puoc.faults import MOST_LETTERS, is_name, kind, listed, location, nearest, sentence
 from puoc.specs import Spec
 from puoc.yamlfile import KeyPath, YamlFile
 
@@ -30,7 +30,8 @@ class Sections:
             return {}
         for name in value:
             if not is_name(str(name)):
-                self._fault((section, name), "expected a name of small letters, digits and _, beginning with a letter")
+                expected = "expected a name of small letters, digits and _, beginning with a letter"
+                self._fault((section, name), f"{expected}, of {MOST_LETTERS} letters at most")
         return {name: entry for name, entry in value.items() if is_name(str(name))}
 
     def _section(self, raw: Any, model: type[M], key: KeyPath) -> M | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from own_files import puoc, refused
-from own_tables import PLAIN, TESTED, ask, does, pictures, tables, texts
+from own_tables import PLAIN, TESTED, ask, computes, does, pictures, tables, texts
 
 from puoc.fit_settings import Part, settings
 from puoc.records import Fit, Prior, Sample
@@ -166,6 +166,22 @@ def test_a_link_to_a_folder_in_a_folder_is_refused_wherever_it_lies(here: Path, 
     code, said = ask(here, data)
     assert "is a link" not in said
     assert code == (2 if place.startswith("test") else 0), said  # the picture is one of U, which a test may not have
+
+
+@pytest.mark.parametrize("letters", [100, 101, 260])
+def test_names_are_as_long_as_files_made_of_them_may_be(here: Path, letters: int) -> None:
+    tables(here)
+    long = "a" * letters
+    for old, new in (("  table:", f"  {long}:"), ("  mine:", f"  {long}:")):
+        changes = [(old, new), *([("dataset: mine", f"dataset: {long}")] if "mine" in old else [])]
+        code, said = ask(here, TESTED, "", *changes)
+        assert code == (0 if letters == 100 else 2), said
+        if code:
+            section = "datasets" if "mine" in old else "tables"
+            assert f"{section}.{long}: expected a name of small letters, digits and _, beginning with a letter" in said
+        else:
+            does("prepare")
+            computes(long if "table" in old else "table")
 
 
 def test_unlabelled_rows_are_no_test_rows(here: Path) -> None:

@@ -220,6 +220,10 @@ WRONG = {
         ("methods:\n  oc", "methods:\n  1: {params: {}}\n  oc"),
         "methods[1]: expected a name of small letters",
     ),
+    "a method's name of more letters than a file's may have": (
+        ("methods:\n  oc", f"methods:\n  {'a' * 101}: {{params: {{}}}}\n  oc"),
+        f"methods.{'a' * 101}: expected a name of small letters, digits and _, beginning with a letter, of 100 letters",
+    ),
     "a number for a sweep's name": (("tune:\n  pu_svm:", "tune:\n  1:"), "tune[1]: expected a name of small letters"),
     "a prior for a method that does not look at it": (
         ("methods:\n  oc", f"methods:\n  {NAIVE % 'prior: true,'}\n  oc"),
