@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.console import asked_wrongly, paths_refused, say, storage_refused
+from puoc.console import LARGEST_SEED, asked_wrongly, paths_refused, say, storage_refused
 
 if TYPE_CHECKING:
     from puoc.assess import Assessment
@@ -39,7 +39,7 @@ def assess(
     decimal: Annotated[str | None, typer.Option(help="Decimal sign, . or , where the file leaves a doubt.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Of text files, if it is not UTF-8.")] = None,
     header: Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="The only source of randomness.")] = 0,
 ) -> None:
     """Tell by your own data whether OC, PU-OC or PU methods can be trusted, with the evidence."""
     with asked_wrongly(), storage_refused("no page was written"), paths_refused():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from puoc.console import REFUSED, asked_wrongly, console, paths_refused, say, storage_refused
+from puoc.console import LARGEST_SEED, REFUSED, asked_wrongly, console, paths_refused, say, storage_refused
 
 if TYPE_CHECKING:
     from puoc.audit import Audit
@@ -39,7 +39,7 @@ def fit(
     encoder: Annotated[
         str | None, typer.Option(help="flatten, components, autoencoder, or an entry of --settings.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="The only source of randomness.")] = 0,
     by_alpha: Annotated[bool, typer.Option("--by-alpha", help="Threshold: call a share alpha of U positive.")] = False,
     false_alarms: Annotated[
         float | None, typer.Option(help="Threshold: the share of positives that may be missed.")

@@ -14,6 +14,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+LARGEST_SEED = 2**63 - 1  # of the generators of numpy and torch, as in params.yaml
 REFUSED, ASKED_WRONGLY, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
 
 

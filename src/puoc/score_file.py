@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import uuid
 from collections import Counter
@@ -57,7 +58,7 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     if preparing is None:
         raise ValueError(f"{model_path}: it knows no way from a file to its rows; expected one that puoc fit made")
     met: Counter[str] = Counter()
-    names = [str(one) for one in list_pictures(path).paths] if isinstance(preparing, PicturePreparing) else None
+    names = _names(path) if isinstance(preparing, PicturePreparing) else None
     blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
     threshold, marks = model.meta["threshold"], "; ".join(model.meta["marks"])
     rows = positive = 0
@@ -68,7 +69,7 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
             scores = modelfile.score(model, X)
             columns: dict[str, Any] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
             if names is not None:
-                columns["file"] = [str(Path(name).relative_to(path)) for name in names[rows : rows + len(X)]]
+                columns["file"] = names[rows : rows + len(X)]
             columns["score"] = scores
             if threshold is not None:
                 reached = scores >= threshold["value"]
@@ -79,6 +80,18 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
             write(columns)
             rows += len(X)
     return Scored(rows, positive if threshold is not None else None, [f"{n} {what}" for what, n in met.items()])
+
+
+def _names(folder: Path) -> list[str]:
+    """Pictures below a folder by their names in it. Raises ValueError for one that no file of scores can hold."""
+    names = [str(picture.relative_to(folder)) for picture in list_pictures(folder).paths]
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(name).decode(errors="backslashreplace")
+            raise ValueError(f"{folder}: the name of the picture {shown} is no UTF-8; rename it") from None
+    return names
 
 
 def column_of(threshold: dict[str, Any]) -> str:

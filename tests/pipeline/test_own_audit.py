@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -207,6 +208,19 @@ def test_odd_folders_are_refused_in_words(make: Callable[[], object], expected: 
     Path("p").mkdir()
     make()
     refused(puoc(*OC, "--kind", "images", "--positives", "p", "--encoder", "flatten", "--check"), expected)
+
+
+def test_a_picture_whose_name_is_no_utf8_is_named_before_a_score_is_written(here, digits) -> None:
+    folder("p", digits[0][:12])
+    words = ("--encoder", "flatten", "--positives", "p", "--out", "m")
+    assert puoc(*OC, *words)[0] == 0
+    picture = Path("p/003.png").rename(os.fsdecode(b"p/a\xff.png"))
+    for more in (("--out", "s.csv"), ("--out", "s.parquet"), ()):
+        message = refused(puoc("score", "--model", "m", "p", *more), "the picture a\\xff.png is no UTF-8; rename it")
+        assert message.startswith("p: ")
+    assert not Path("s.csv").exists()
+    picture.rename("p/aÿ.png")
+    assert puoc("score", "--model", "m", "p", "--out", "s.csv")[0] == 0
 
 
 def test_pictures_of_any_size_and_colour_can_be_brought_to_one(here) -> None:

@@ -423,6 +423,18 @@ def test_the_commands_and_the_python_of_the_documentation_run(files) -> None:
     exec(python, {})
 
 
+@pytest.mark.parametrize("words", [("fit", "--method", "nnpu", "--prior", "0.3", *NETWORK, "--out", "m"), ("assess",)])
+def test_the_largest_seed_is_taken_and_the_next_one_refused(words: tuple[str, ...], files) -> None:
+    words = (*words, "--positives", "p.csv", "--unlabelled", "u.csv")
+    for seed in (2**63, 2**70):
+        code, said = puoc(*words, "--seed", seed)
+        assert code == 2
+        assert "--seed" in said
+        assert "9223372036854775807" in said
+    code, said = puoc(*words, "--seed", 2**63 - 1)
+    assert code == 0, said
+
+
 UNFIT = {
     "no unlabelled rows": (["--method", "naive", "--positives", "p.csv"], "unlabelled rows are needed"),
     "a label of no labelled file": (
