@@ -16,6 +16,7 @@ from typing import NamedTuple
 from puoc.own.how import How
 
 _HEAD = 1 << 18  # bytes looked at
+_LINES, _LONGEST = 20, 1 << 27  # more bytes where so many lines do not fit, up to this
 _ROWS = 1000  # rows looked at
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -95,19 +96,41 @@ def shown(line: str) -> str:
     return repr(line if len(line) <= 120 else line[:117] + "...")
 
 
+def encoding_of(head: bytes, how: How) -> str:
+    """What a file is written in: as was said, by its mark, else UTF-8."""
+    return how.encoding or next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
+
+
 def _text(path: Path, how: How) -> tuple[str, str]:
-    """The encoding and the text of the file's head, cut after a whole line."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-        whole = not file.read(1)
-    for start, what, advice in _BEGINNINGS:
-        if head.startswith(start):
-            raise ValueError(f"{path}: {what} in place of a table; expected CSV, TSV or Parquet. Please {advice}")
-    encoding = how.encoding or next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
+    """The encoding and the text of the file's head, cut after a whole line; more of a file with long lines."""
+    size = _HEAD
+    while True:
+        with path.open("rb") as file:
+            head = file.read(size)
+            whole = not file.read(1)
+        for start, what, advice in _BEGINNINGS:
+            if head.startswith(start):
+                raise ValueError(f"{path}: {what} in place of a table; expected CSV, TSV or Parquet. Please {advice}")
+        encoding = encoding_of(head, how)
+        text = _decoded(path, head, encoding, whole)
+        if "\0" in text:
+            raise ValueError(f"{path}: binary content in place of text; expected CSV, TSV or Parquet")
+        if whole:
+            return encoding, text
+        cut = text[: text.rfind("\n") + 1] or text[: text.rfind("\r") + 1]
+        lines = len(cut.strip().splitlines())
+        if lines > _LINES or (lines and size >= _LONGEST):
+            return encoding, cut
+        if size >= _LONGEST:
+            raise ValueError(f"{path}: no line ends in the first {size >> 20} MiB; expected a line of column names")
+        size *= 8
+
+
+def _decoded(path: Path, head: bytes, encoding: str, whole: bool) -> str:
     try:
         "".encode(encoding)  # which only encodings of texts can
         decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)()
-        text = decoder.decode(head, final=whole)
+        return decoder.decode(head, final=whole)
     except LookupError:
         raise ValueError(f"{path}: unknown encoding {encoding!r}; expected one such as utf-8 or latin-1") from None
     except UnicodeDecodeError as error:
@@ -117,17 +140,12 @@ def _text(path: Path, how: How) -> tuple[str, str]:
             f"{path}: not {encoding} text (line {line}: {shown(begins)}); say what it is, for example "
             "--encoding cp1252 or --encoding latin-1, or save it as UTF-8"
         ) from error
-    if "\0" in text:
-        raise ValueError(f"{path}: binary content in place of text; expected CSV, TSV or Parquet")
-    return encoding, text if whole else text[: text.rfind("\n") + 1] or text
 
 
 def _parsed(text: str, separator: str) -> list[list[str]]:
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be a long text
     rows = (row for row in csv.reader(text.splitlines(keepends=True), delimiter=separator) if row)
-    try:
-        return [row for row, _ in zip(rows, range(_ROWS), strict=False)]
-    except csv.Error:  # a field beyond csv's limit: an unclosed quote
-        return [text.splitlines()[:1]]
+    return [row for row, _ in zip(rows, range(_ROWS), strict=False)]
 
 
 def _separator(path: Path, text: str, first: str) -> str:
