@@ -58,11 +58,12 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     if preparing is None:
         raise ValueError(f"{model_path}: it knows no way from a file to its rows; expected one that puoc fit made")
     met: Counter[str] = Counter()
+    told: list[str] = []
     names = _names(path) if isinstance(preparing, PicturePreparing) else None
     blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
     threshold, marks = model.meta["threshold"], "; ".join(model.meta["marks"])
     rows = positive = 0
-    prepared = aligned(_counted(blocks, met), modelfile.CHUNK)
+    prepared = aligned(_counted(blocks, met, told), modelfile.CHUNK)
     first = list(islice(prepared, 1))  # a file that does not fit is refused before anything is written
     with _writer(out, _schema(names is not None, threshold, marks)) as write:
         for X in chain(first, prepared):
@@ -79,7 +80,8 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
                 columns["marks"] = [marks] * len(X)
             write(columns)
             rows += len(X)
-    return Scored(rows, positive if threshold is not None else None, [f"{n} {what}" for what, n in met.items()])
+    notes = [*told, *(f"{n} {what}" for what, n in met.items())]
+    return Scored(rows, positive if threshold is not None else None, notes)
 
 
 def _names(folder: Path) -> list[str]:
@@ -115,9 +117,10 @@ def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:
         yield np.concatenate(kept)
 
 
-def _counted(blocks: Iterable[Block], met: Counter[str]) -> Iterator[Array]:
+def _counted(blocks: Iterable[Block], met: Counter[str], told: list[str]) -> Iterator[Array]:
     for block in blocks:
         met.update(block.said())
+        told.extend(block.notes)
         yield block.X
 
 

@@ -133,7 +133,7 @@ ASKED_BACK = {
     "two separators": ("a;b,c;d\n1;2,3;4\n5;6,7;8\n", ["comma and semicolon", "'a;b,c;d'", "--separator"]),
     "blanks between columns": ("a b\n1 2\n3 4\n", ["separated by blanks", "'a b'", "--separator ' '"]),
     "a row too short": ("a,b\n1,2\n3\n", ["Row #3: Expected 2 columns, got 1", "Mend the row"]),
-    "an open quote": ('a,b\n"x,2\n1,3\n', ["cannot be parsed", "'a,b'"]),
+    "an open quote": ('a,b\n"x,2\n1,3\n', ["the quotation mark that opens a cell in line 2 is never closed"]),
     "mixed types": (
         "a,b\n1,2\nx,3\n2,1\n",
         ["p.csv, row 2: column 'a' holds 'x', no number", "2 of its 3 values", "--missing 'x'", "--category 'a'"],

@@ -208,15 +208,16 @@ def _test_rows(preparing: Any, path: Path, how: How) -> Rows:
 
 
 def _joined(parts: Sequence[Any], where: str) -> Any:
+    notes = tuple(note for part in parts for note in part.notes)
     if isinstance(parts[0], RawPictures):
-        return RawPictures(where, [path for part in parts for path in part.paths], sum(part.others for part in parts))
-    return RawTexts(where, [text for part in parts for text in part.texts])
+        return RawPictures(where, [path for part in parts for path in part.paths], notes=notes)
+    return RawTexts(where, [text for part in parts for text in part.texts], notes=notes)
 
 
 def _rows(preparing: Any, raw: Any, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
     _same_kind(raw, preparing)
     block = preparing.apply(raw)
-    said = [f"{raw.where}: {n} {what}" for what, n in block.said().items()]
+    said = [f"{raw.where}: {note}" for note in (*block.notes, *(f"{n} {what}" for what, n in block.said().items()))]
     return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *said))
 
 

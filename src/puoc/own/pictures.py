@@ -29,8 +29,8 @@ class RawPictures:
     kind: ClassVar[Literal["images"]] = "images"
     where: str
     paths: list[Path]
-    others: int = 0  # files that are no pictures by their names
     numbers_in_folder: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
+    notes: tuple[str, ...] = ()  # what is to be told of the folder; it goes with its first of these pictures
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -38,7 +38,7 @@ class RawPictures:
     def rows(self, mask: NDArray[np.bool_]) -> RawPictures:
         """The pictures where a mask (n,) holds."""
         kept = [path for path, wanted in zip(self.paths, mask, strict=True) if wanted]
-        return RawPictures(self.where, kept, self.others, self.row_numbers()[mask])
+        return RawPictures(self.where, kept, self.row_numbers()[mask], self.notes if mask[:1].any() else ())
 
     def row_numbers(self) -> NDArray[np.int64]:
         """The place of every picture among the sorted paths, from 1."""
@@ -81,13 +81,14 @@ class PicturePreparing(Record):
         rows = np.empty((len(raw), *self.shape), dtype=np.uint8)
         for row, path in zip(rows, raw.paths, strict=True):
             row[:] = self._array(path)
-        return Block(rows, {}, {})
+        return Block(rows, {}, {}, notes=raw.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Read a folder block by block. Raises ValueError as ``list_pictures`` and ``apply``."""
         whole = list_pictures(path)
         for start in range(0, len(whole), at_once):
-            yield self.apply(replace(whole, paths=whole.paths[start : start + at_once]))
+            notes = () if start else whole.notes
+            yield self.apply(replace(whole, paths=whole.paths[start : start + at_once], notes=notes))
 
     def example(self) -> None:
         """Pictures come as arrays of their shape."""
@@ -116,7 +117,7 @@ def list_pictures(path: Path) -> RawPictures:
 
     Raises
     ------
-    ValueError : no folder, no picture in it, or a link to a folder in it.
+    ValueError : no folder, no picture in it, a link to a folder in it, or a link to what is not there.
     """
     if not path.is_dir():
         raise ValueError(f"{path}: no folder; expected one with pictures (of the kind images)")
@@ -125,12 +126,23 @@ def list_pictures(path: Path) -> RawPictures:
             f"{linked}: a link to a folder, whose pictures would be left out; expected a folder in its place, in which "
             "files may be links, or none"
         )
-    files = [file for file in _inside(path) if file.is_file()]
+    inside = _inside(path)
+    for file in inside:
+        if file.is_symlink() and not file.exists():
+            raise ValueError(f"{file}: a link to {file.readlink()}, which is not there; mend it or take it away")
+    files = [file for file in inside if file.is_file()]
     pictures = [file for file in files if file.suffix.lower() in _SUFFIXES]
     if not pictures:
         known = ", ".join(sorted(_SUFFIXES))
         raise ValueError(f"{path}: no picture among {len(files)} files; expected files that end in {known}")
-    return RawPictures(str(path), pictures, len(files) - len(pictures))
+    return RawPictures(str(path), pictures, notes=_others(files))
+
+
+def _others(files: Sequence[Path]) -> tuple[str, ...]:
+    others = [file.name for file in files if file.suffix.lower() not in _SUFFIXES]
+    if not others:
+        return ()
+    return (f"{len(others)} files left out that are no pictures by their names, such as {others[0]}",)
 
 
 def linked_folders(path: Path) -> list[Path]:

@@ -120,6 +120,7 @@ class Block(NamedTuple):
     missing: dict[str, int]  # values that were missing, by column
     unknown: dict[str, int]  # categories that training did not have, by column
     wordless: int = 0  # texts without a known word
+    notes: tuple[str, ...] = ()  # what is to be told of the file, once
 
     def said(self) -> dict[str, int]:
         """What was met in words, with its count."""
@@ -174,7 +175,8 @@ class TablePreparing(Record):
             )
         blocks = [column.of(table, self.missing) for column in self.columns]
         X = np.concatenate([block.X for block in blocks], axis=1).astype(np.float32)
-        return Block(X, _joined(b.missing for b in blocks), _joined(b.unknown for b in blocks))
+        missing, unknown = _joined(b.missing for b in blocks), _joined(b.unknown for b in blocks)
+        return Block(X, missing, unknown, notes=table.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Prepare a file block by block. Raises ValueError as the reader and ``apply``."""

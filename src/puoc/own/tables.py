@@ -12,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puoc.own.how import How
-from puoc.own.layout import layout_of, plain_name, shown
+from puoc.own.layout import Layout, layout_of, plain_name, shown
+from puoc.own.lines import Lines
 from puoc.own.values import is_number, numbers_of, texts_of
 
 _BYTES = 1 << 23  # of delimited text parsed at once
@@ -30,6 +31,7 @@ class RawTable:
     first_line: str = ""  # of a text file
     start: int = 0  # rows of the file before these
     numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all from ``start`` on
+    notes: tuple[str, ...] = ()  # what is to be told of the file; it goes with its first of these rows
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
@@ -64,7 +66,8 @@ class RawTable:
     def rows(self, mask: Any) -> RawTable:
         """The rows where a mask (n,) holds."""
         kept = self.row_numbers()[np.asarray(mask, dtype=np.bool_)]
-        return replace(self, cells=self.cells.filter(pa.array(mask)), numbers_in_file=kept)
+        notes = self.notes if np.any(mask[:1]) else ()
+        return replace(self, cells=self.cells.filter(pa.array(mask)), numbers_in_file=kept, notes=notes)
 
     def without(self, columns: Sequence[str]) -> RawTable:
         """The same without some columns."""
@@ -84,7 +87,8 @@ def read_table(path: Path, how: How | None = None) -> RawTable:
     ValueError : the file is missing, no table, has no rows, or can be read in two ways; the message says what to do.
     """
     parts = list(stream_table(path, how))
-    whole = replace(parts[0], cells=pa.concat_tables([part.cells for part in parts]))
+    notes = tuple(note for part in parts for note in part.notes)
+    whole = replace(parts[0], cells=pa.concat_tables([part.cells for part in parts]), notes=notes)
     if not len(whole):
         raise ValueError(f"{path}: no row below the names of the columns; expected at least 1.{whole.hint}")
     return whole
@@ -116,7 +120,8 @@ def stream_table(
     parts = _parquet(path, columns) if start == b"PAR1" else _delimited(path, how, columns)
     for part in parts:
         for first in range(0, max(len(part), 1), at_once):
-            yield replace(part, cells=part.cells.slice(first, at_once), start=part.start + first)
+            notes = () if first else part.notes
+            yield replace(part, cells=part.cells.slice(first, at_once), start=part.start + first, notes=notes)
 
 
 def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
@@ -124,38 +129,56 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
 
     layout = layout_of(path, how, columns)
     _check_there(path, layout.columns, columns)
+    lines = Lines(path, layout.encoding, layout.separator)
     try:
         reader = csv.open_csv(
-            path,
+            lines,
             csv.ReadOptions(
                 use_threads=False,  # so that a fault can be told with its row
                 block_size=_BYTES,
-                encoding=layout.encoding,
                 column_names=list(layout.columns),
                 skip_rows_after_names=layout.before,
             ),
-            csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True),
+            csv.ParseOptions(
+                delimiter=layout.separator,
+                newlines_in_values=True,
+                ignore_empty_lines=len(layout.columns) > 1,  # of one column they are rows whose value is missing
+            ),
             csv.ConvertOptions(
                 column_types={name: pa.string() for name in layout.columns},
                 include_columns=list(columns or layout.columns),
             ),
         )
-        start = 0
+        part = RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line)
         for batch in reader:
-            cells = pa.Table.from_batches([batch])
-            yield RawTable(str(path), cells, layout.decimal, layout.first_line, start)
-            start += batch.num_rows
-        if start == 0:
-            yield RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line)
+            if len(part):
+                yield part
+            start = part.start + len(part)
+            part = replace(part, cells=pa.Table.from_batches([batch]), start=start)
+        lines.check_closed()
+        yield replace(part, notes=lines.said(part.start + len(part), layout.before))
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        said = " ".join(str(error).replace("CSV parse error: ", "").split())
-        said = said if len(said) <= 200 else said[:197] + "..."  # it ends with the row as it stands
-        if said.startswith("Empty CSV") or "Expected or fewer" in said:
-            raise ValueError(f"{path}: no row below the names of the columns; expected at least 1") from error
-        raise ValueError(
-            f"{path}: cannot be parsed as columns separated by {layout.separator!r} ({said}); the first line is "
-            f"{shown(layout.first_line)}. Mend the row, or say another --separator or --encoding"
-        ) from error
+        raise _not_parsed(path, layout, lines, error) from error
+    finally:
+        lines.close()
+
+
+def _not_parsed(path: Path, layout: Layout, lines: Lines, error: Exception) -> ValueError:
+    """Why the parser gave up: a quotation mark that is never closed, or what it says itself."""
+    try:
+        lines.check_closed()
+    except UnicodeDecodeError:
+        pass
+    except ValueError as unclosed:
+        return unclosed
+    said = " ".join(str(error).replace("CSV parse error: ", "").split())
+    said = said if len(said) <= 200 else said[:197] + "..."  # it ends with the row as it stands
+    if said.startswith("Empty CSV") or "Expected or fewer" in said:
+        return ValueError(f"{path}: no row below the names of the columns; expected at least 1")
+    return ValueError(
+        f"{path}: cannot be parsed as columns separated by {layout.separator!r} ({said}); the first line is "
+        f"{shown(layout.first_line)}. Mend the row, or say another --separator or --encoding"
+    )
 
 
 def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:

@@ -28,6 +28,7 @@ class RawTexts:
     where: str
     texts: list[str]
     numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
+    notes: tuple[str, ...] = ()  # what is to be told of the file; it goes with its first of these texts
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -35,7 +36,7 @@ class RawTexts:
     def rows(self, mask: NDArray[np.bool_]) -> RawTexts:
         """The texts where a mask (n,) holds."""
         kept = [text for text, wanted in zip(self.texts, mask, strict=True) if wanted]
-        return RawTexts(self.where, kept, self.row_numbers()[mask])
+        return RawTexts(self.where, kept, self.row_numbers()[mask], self.notes if mask[:1].any() else ())
 
     def row_numbers(self) -> NDArray[np.int64]:
         """The line, or the row of the table, of every text."""
@@ -79,9 +80,9 @@ class TextPreparing(Record):
     def apply(self, raw: RawTexts) -> Block:
         """Prepare texts: (n, words) float32. A text without any of the words is a row of zeros."""
         if not raw.texts:  # which the library refuses
-            return Block(np.zeros((0, *self.shape), dtype=np.float32), {}, {})
+            return Block(np.zeros((0, *self.shape), dtype=np.float32), {}, {}, notes=raw.notes)
         X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
-        return Block(X, {}, {}, int((~X.any(axis=1)).sum()))
+        return Block(X, {}, {}, int((~X.any(axis=1)).sum()), raw.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Prepare a file block by block. Raises ValueError as the reader, or for a table where lines are texts."""
@@ -121,7 +122,7 @@ def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
         has = ", ".join(map(repr, table.columns))
         raise ValueError(f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text")
     cells = table.texts(column, missing).to_pylist()
-    return RawTexts(table.where, [text or "" for text in cells], table.numbers_in_file)
+    return RawTexts(table.where, [text or "" for text in cells], table.numbers_in_file, table.notes)
 
 
 def read_texts(path: Path, how: How | None = None) -> RawTexts:
@@ -136,14 +137,14 @@ def read_texts(path: Path, how: How | None = None) -> RawTexts:
     texts = [text for part in parts for text in part.texts]
     if not any(texts):
         raise ValueError(f"{path}: no text; expected one a line, or a table and --text COLUMN")
-    return RawTexts(str(path), texts)
+    return RawTexts(str(path), texts, notes=tuple(note for part in parts for note in part.notes))
 
 
 def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONCE) -> Iterator[RawTexts]:
     """The same in blocks. Raises ValueError as ``read_texts``."""
     if column is not None:
         for part in stream_table(path, how, [column], at_once):
-            yield RawTexts(str(path), texts_in(part, column, how.missing).texts)
+            yield RawTexts(str(path), texts_in(part, column, how.missing).texts, notes=part.notes)
         return
     encoding = how.encoding or "utf-8"
     try:
