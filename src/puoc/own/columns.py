@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from puoc.own.how import How
 from puoc.own.tables import RawTable
-from puoc.own.values import NotNumbers, are_infinite, are_numbers, numbers_of
+from puoc.own.values import NotNumbers, are_infinite, are_numbers, numbers_of, texts_of
 from puoc.records import Record
 
 _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
@@ -49,6 +49,22 @@ def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
         n = sum(map(len, tables))
         raise ValueError(f"{tables[0].where}: no column is left to learn from {n} rows: {reasons}.{tables[0].hint}")
     return found
+
+
+def unmet(tables: Sequence[RawTable], how: How) -> list[str]:
+    """A note for every text of ``how.missing`` that no cell of the columns to be learned from equals."""
+    waiting = list(how.missing)
+    for table in tables:
+        for name in table.columns:
+            if not waiting:
+                return []
+            if name not in how.drop:
+                cells = pc.unique(table.texts(name))
+                present = len(cells) - cells.null_count
+                waiting = [text for text in waiting if pc.count(texts_of(cells, [text])).as_py() == present]
+    return [
+        f"{text!r} was said to mean a missing value, and no cell of the training rows equals it" for text in waiting
+    ]
 
 
 def _same_columns(tables: Sequence[RawTable], how: How) -> list[str]:

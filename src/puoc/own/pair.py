@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from puoc.estimator import Array
-from puoc.own.columns import Column, profile_of
+from puoc.own.columns import Column, profile_of, unmet
 from puoc.own.contents import contents_of
 from puoc.own.how import How
 from puoc.own.labels import labels_of
@@ -157,7 +157,7 @@ def read_pair(
         preparing,
         how,
         tuple(profile),
-        tuple(notes),
+        (*notes, *(unmet(training, how) if profile else ())),
     )
 
 

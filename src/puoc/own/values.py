@@ -33,12 +33,25 @@ class NotNumbers(ValueError):  # noqa: N818 - it is what the column holds
 
 
 def texts_of(column: Column, missing: Sequence[str] = ()) -> Column:
-    """Cells as texts without blanks around them; null where a value is missing."""
+    """Cells as texts without blanks around them; null where a value is missing.
+
+    A number in ``missing`` means every cell that is this number, however it is written: -999, -999.0 or -999,0.
+    """
     cells = pc.utf8_trim_whitespace(_written(_present(column, missing)))
     lower = pc.utf8_lower(cells)
     cells = pc.if_else(pc.is_in(lower, _TRUTHS), lower, cells)  # True of one program is true of another
     markers = pa.array([*MISSING, *(text.strip().lower() for text in missing)])
-    return pc.if_else(pc.is_in(lower, markers), pa.scalar(None, pa.string()), cells)
+    gone = pc.is_in(lower, markers)
+    if (listed := _listed(missing)) and not is_number(column.type):  # of numbers they are gone by now
+        plain = pc.replace_substring(cells, ",", ".")
+        numbers = pc.if_else(pc.match_substring_regex(plain, _NUMBER), plain, pa.scalar(None, pa.string()))
+        gone = pc.or_(gone, pc.is_in(pc.cast(numbers, pa.float64()), pa.array(listed, pa.float64())))
+    return pc.if_else(gone, pa.scalar(None, pa.string()), cells)
+
+
+def _listed(missing: Sequence[str]) -> list[float]:
+    """The numbers among texts for a missing value, with either decimal sign."""
+    return [value for text in missing if (value := number_in(text.strip().replace(",", "."))) is not None]
 
 
 def _written(column: Column) -> Column:
@@ -54,9 +67,11 @@ def _present(column: Column, missing: Sequence[str]) -> Column:
     """A column of numbers with null for NaN and for those that mean a missing value; any other as it is."""
     if not is_number(column.type):
         return column
-    listed = [value for text in missing if (value := number_in(text)) is not None]
     values = _floats(column)
-    gone = pc.or_(pc.is_nan(values), pc.is_in(values, pa.array(listed, pa.float64())))
+    listed = pa.array(_listed(missing), pa.float64())
+    if pa.types.is_float32(column.type):  # as it holds them
+        listed = _floats(pc.cast(listed, pa.float32(), safe=False))
+    gone = pc.or_(pc.is_nan(values), pc.is_in(values, listed))
     return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
