@@ -54,7 +54,7 @@ def test_fit_and_score_of_a_file_that_ends_within_a_cell_write_nothing(tmp_path:
     out = tmp_path / "scores.csv"
     for words in (("score", "--model", made, path, "--out", out), ("fit", "--positives", path, "--method", "oc_svm")):
         more = ("--out", out) if words[0] == "fit" else ()
-        refused(puoc(*words, *more), "in line 32 is never closed", "the cell begins '\"unclosed'")
+        refused(puoc(*words, *more), "in line 32 is never closed", "it begins '\"unclosed'")
     assert not out.exists()
 
 

@@ -67,9 +67,9 @@ class Lines:
             pass
         if self._open_from:
             raise ValueError(
-                f"{self._path}: the quotation mark that opens a cell in line {self._open_from} is never closed, so that "
-                f"all lines below would belong to that cell; the cell begins {shown(self._open)}. Close it; a mark that "
-                'is a part of a text is written twice, within marks: "5"" wide"'
+                f"{self._path}: the quotation mark that opens a cell in line {self._open_from} is never closed, so "
+                f"that all lines below would belong to that cell; it begins {shown(self._open)}. Close it; a mark that is "
+                'a part of a text is written twice, within marks: "5"" wide"'
             )
 
     def said(self, rows: int, before: int) -> tuple[str, ...]:
