@@ -9,7 +9,10 @@ import codecs
 import csv
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
+from ipaddress import AddressValueError, IPv4Address
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,7 +85,10 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
     if not header:
         columns = tuple(f"column{number}" for number in range(1, len(columns) + 1))
     _check_names(path, columns, first, how, wanted)
-    decimal = how.decimal or _decimal(path, rows[1:] if header else rows, first)
+    asked = set(wanted or ())
+    others = {*how.drop, *how.category, how.text}  # no numbers are read there
+    used = [name not in others and (wanted is None or name in asked) for name in columns]
+    decimal = how.decimal or _decimal(path, rows[1:] if header else rows, used, first)
     return Layout(encoding, separator, decimal, columns, len(empty[0].splitlines()) + header, first)
 
 
@@ -199,11 +205,13 @@ def _mostly_numbers(rows: list[list[str]], place: int) -> bool:
 def _check_names(
     path: Path, columns: tuple[str, ...], first: str, how: How, wanted: Sequence[str] | None = None
 ) -> None:
-    twice = sorted({name for name in columns if columns.count(name) > 1 and name and (not wanted or name in wanted)})
+    asked = set(wanted or columns)
+    twice = sorted(name for name, n in Counter(columns).items() if n > 1 and name and name in asked)
     if twice:
         places = [str(place) for place, name in enumerate(columns, start=1) if name == twice[0]]
+        among = ", ".join(places[:9] + ["..."] * (len(places) > 9))
         raise ValueError(
-            f"{path}: the column {twice[0]!r} stands {len(places)} times (columns {', '.join(places)}); expected each "
+            f"{path}: the column {twice[0]!r} stands {len(places)} times (columns {among}); expected each "
             f"name once. The first line is {shown(first)}"
         )
     if wanted:
@@ -220,14 +228,14 @@ def _check_names(
         )
 
 
-def _decimal(path: Path, rows: list[list[str]], first: str) -> str:
-    cells = [cell.strip() for row in rows for cell in row]
+def _decimal(path: Path, rows: list[list[str]], used: Sequence[bool], first: str) -> str:
+    cells = [cell.strip() for row in rows for cell in compress(row, used)]
     commas = [cell for cell in cells if _COMMA.fullmatch(cell)]
-    both = next((cell for cell in cells if _BOTH.fullmatch(cell)), None)
+    both = next((cell for cell in cells if _BOTH.fullmatch(cell) and not _is_address(cell)), None)
     if both and (commas or both.count(",") + both.count(".") > 1):
         raise ValueError(
-            f"{path}: {both!r} has separators of thousands, which are not read; write numbers without them. The first "
-            f"line is {shown(first)}"
+            f"{path}: {both!r} has separators of thousands, which are not read; write numbers without them, or say "
+            f"--decimal . or --decimal , if these are no numbers. The first line is {shown(first)}"
         )
     if not commas:
         return "."
@@ -244,3 +252,12 @@ def _decimal(path: Path, rows: list[list[str]], first: str) -> str:
             f"--decimal , and if the second, write numbers without it. The first line is {shown(first)}"
         )
     return ","
+
+
+def _is_address(cell: str) -> bool:
+    """Whether it is one of the internet, such as 192.168.100.100."""
+    try:
+        IPv4Address(cell)
+    except AddressValueError:
+        return False
+    return True

@@ -38,7 +38,7 @@ class Lines:
     closed = False  # as the parser asks
 
     def read(self, n: int) -> bytes:
-        """At most ``n`` bytes (12 at least), none at the end. Raises UnicodeDecodeError where the encoding is another."""
+        """At most ``n`` bytes (12 at least), none at the end. Raises UnicodeDecodeError in another encoding."""
         while not self._ended:
             text = self._held + self._next(n - 1 - len(self._held))
             end = max(len(text.rstrip(b"\r\n")), len(text) - n // 2)
@@ -68,8 +68,8 @@ class Lines:
         if self._open_from:
             raise ValueError(
                 f"{self._path}: the quotation mark that opens a cell in line {self._open_from} is never closed, so "
-                f"that all lines below would belong to that cell; it begins {shown(self._open)}. Close it; a mark that is "
-                'a part of a text is written twice, within marks: "5"" wide"'
+                f"that all lines below would belong to that cell; it begins {shown(self._open)}. Close it; a mark that "
+                'is part of a text is written twice, within marks: "5"" wide"'
             )
 
     def said(self, rows: int, before: int) -> tuple[str, ...]:
