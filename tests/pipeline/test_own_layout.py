@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from own_files import check, puoc, refused
 
 from puoc.own import How, read_table
+from puoc.own.columns import profile_of
+from puoc.own.preparing import fit_table
 from puoc.own.tables import stream_table
 
 ADDRESSES = "".join(f"192.168.{100 + i % 3}.{100 + i},{i},{i * i % 7}.5\n" for i in range(30))
@@ -64,3 +68,30 @@ def test_a_long_text_among_the_first_rows_is_read(tmp_path: Path) -> None:
     (first, *_) = stream_table(path, How(), ["msg"])
     assert first.texts("msg")[0].as_py() == long.strip()
     assert check(path, "--text", "msg")[0] == 0
+
+
+class Counted:
+    """Cells that count how often their names were gathered, which takes as long as there are columns."""
+
+    def __init__(self, cells: Any):
+        self.cells, self.n = cells, 0
+
+    @property
+    def column_names(self) -> list[str]:
+        self.n += 1
+        return list(self.cells.column_names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.cells, name)
+
+
+def test_names_of_a_wide_table_are_gathered_once_not_once_a_column(tmp_path: Path) -> None:
+    names = [f"g{j}" for j in range(60)]
+    rows = np.random.default_rng(0).normal(size=(9, 60))
+    path = file(tmp_path, "\n".join([",".join(names), *(",".join(map(str, row)) for row in rows), ""]))
+    read = read_table(path)
+    counted = Counted(read.cells)
+    table = replace(read, cells=counted)
+    preparing = fit_table([table], profile_of([table], How()), How())
+    assert preparing.apply(table).X.shape == (9, 60)
+    assert counted.n == 1

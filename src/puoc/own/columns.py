@@ -40,7 +40,7 @@ def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
         an infinite value, numbers and texts, or too many different texts; or nothing is left to learn from.
     """
     names = _same_columns(tables, how)
-    strange = [name for name in (*how.drop, *how.category) if not any(name in t.columns for t in tables)]
+    strange = [name for name in (*how.drop, *how.category) if not any(name in t.places for t in tables)]
     if strange:
         raise ValueError(f"{tables[0].where}: no column {strange[0]!r}; it has {', '.join(map(repr, names))}")
     found = [_column(tables, name, how) for name in names]
@@ -68,22 +68,23 @@ def unmet(tables: Sequence[RawTable], how: How) -> list[str]:
 
 
 def _same_columns(tables: Sequence[RawTable], how: How) -> list[str]:
-    first = [name for name in tables[0].columns if name not in how.drop]
+    drop = set(how.drop)
+    first = [name for name in tables[0].columns if name not in drop]
     for other in tables[1:]:
-        names = [name for name in other.columns if name not in how.drop]
+        names = [name for name in other.columns if name not in drop]
         lacking = [
             f"{lacks.where}: no column {', '.join(map(repr, beyond))}, which {has.where} has"
             for one, has, lacks in ((first, tables[0], other), (names, other, tables[0]))
-            if (beyond := [name for name in one if name not in lacks.columns])
+            if (beyond := [name for name in one if name not in lacks.places])
         ]
         if lacking:
             hints = f"{tables[0].hint}{other.hint}"
             raise ValueError(f"{'; '.join(lacking)}; expected the same columns in both, or --drop.{hints}")
-    return first + [name for name in how.drop if name in tables[0].columns]
+    return first + [name for name in how.drop if name in tables[0].places]
 
 
 def _column(tables: Sequence[RawTable], name: str, how: How) -> Column:
-    with_it = [table for table in tables if name in table.columns]
+    with_it = [table for table in tables if name in table.places]
     parts = [table.texts(name, how.missing) for table in with_it]
     cells = pa.chunked_array(parts, pa.string())
     values = pc.unique(pc.drop_null(cells))

@@ -6,6 +6,7 @@ column a value, and one for missing; a value that training did not have sets non
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -167,7 +168,7 @@ class TablePreparing(Record):
         ------
         ValueError : a column is not there, or a number column holds something else.
         """
-        lacking = [name for name in self.names if name not in table.columns]
+        lacking = [name for name in self.names if name not in table.places]
         if lacking:
             raise ValueError(
                 f"{table.where}: no column {', '.join(map(repr, lacking))}; it has "
@@ -227,13 +228,14 @@ def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn |
 def raw_of(frame: Any, columns: Sequence[str]) -> RawTable:
     """Columns of a DataFrame as of a file. Raises ValueError where one is not there, or stands twice."""
     names = list(map(plain_name, frame.columns))
-    lacking = [name for name in columns if names.count(name) != 1]
+    counts, places = Counter(names), {name: place for place, name in enumerate(names)}
+    lacking = [name for name in columns if counts[name] != 1]
     if lacking:
-        times = f"stands {names.count(lacking[0])} times" if lacking[0] in names else "is not there"
+        times = f"stands {counts[lacking[0]]} times" if lacking[0] in places else "is not there"
         raise ValueError(
             f"the frame: column {lacking[0]!r} {times}, expected once; it has {', '.join(map(repr, names))}"
         )
-    return RawTable("the frame", pa.table({name: _cells(frame.iloc[:, names.index(name)]) for name in columns}))
+    return RawTable("the frame", pa.table({name: _cells(frame.iloc[:, places[name]]) for name in columns}))
 
 
 def _cells(series: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -36,22 +38,30 @@ class RawTable:
     def __len__(self) -> int:
         return int(self.cells.num_rows)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns in the file's order."""
         return tuple(self.cells.column_names)
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of every column by its name."""
+        return {name: place for place, name in enumerate(self.columns)}
+
     def texts(self, column: str, missing: Sequence[str] = ()) -> Any:
         """A column's cells as texts, null where missing."""
-        return texts_of(_whole(self.cells[column]), missing)
+        return texts_of(self._cells(column), missing)
 
     def numbers(self, column: str, missing: Sequence[str] = ()) -> Any:
         """A column's cells as float64 (n,), NaN where missing. Raises NotNumbers."""
-        return numbers_of(_whole(self.cells[column]), self.decimal, missing)
+        return numbers_of(self._cells(column), self.decimal, missing)
 
     def holds_numbers(self, column: str) -> bool:
         """Whether a column's cells are numbers by their type, not texts."""
-        return is_number(self.cells[column].type)
+        return is_number(self.cells.column(self.places[column]).type)
+
+    def _cells(self, column: str) -> Any:
+        return _whole(self.cells.column(self.places[column]))
 
     def row(self, index: int) -> int:
         """The number in the file of a row: 1 is the first below the header."""
@@ -71,7 +81,8 @@ class RawTable:
 
     def without(self, columns: Sequence[str]) -> RawTable:
         """The same without some columns."""
-        return replace(self, cells=self.cells.select([name for name in self.columns if name not in columns]))
+        left = set(columns)
+        return replace(self, cells=self.cells.select([name for name in self.columns if name not in left]))
 
     @property
     def hint(self) -> str:
@@ -188,11 +199,12 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
         file = ParquetFile(path)
         written = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
         names = list(map(plain_name, written))
-        twice = sorted({name for name in names if names.count(name) > 1 and (columns is None or name in columns)})
+        asked = set(names if columns is None else columns)
+        twice = sorted(name for name, n in Counter(names).items() if n > 1 and name in asked)
         if twice:
             raise ValueError(f"{path}: the column {twice[0]!r} stands {names.count(twice[0])} times; expected once")
         _check_there(path, names, columns)
-        used = {name: own for name, own in zip(names, written, strict=True) if columns is None or name in columns}
+        used = {name: own for name, own in zip(names, written, strict=True) if name in asked}
         for name, own in used.items():
             kind = file.schema_arrow.field(own).type
             if pa.types.is_nested(kind):
@@ -216,7 +228,8 @@ def _plain(cells: pa.Table) -> pa.Table:
 
 
 def _check_there(path: Path, found: Sequence[str], wanted: Sequence[str] | None) -> None:
-    lacking = [name for name in wanted or () if name not in found]
+    there = set(found)
+    lacking = [name for name in wanted or () if name not in there]
     if lacking:
         raise ValueError(
             f"{path}: no column {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, found))}, expected the "
