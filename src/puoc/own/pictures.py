@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,12 +77,16 @@ class PicturePreparing(Record):
 
         Raises
         ------
-        ValueError : a picture is damaged or has another size.
+        ValueError : a picture is damaged, has another size or colours that are not read.
         """
         rows = np.empty((len(raw), *self.shape), dtype=np.uint8)
+        met: Counter[str] = Counter()
         for row, path in zip(rows, raw.paths, strict=True):
-            row[:] = self._array(path)
-        return Block(rows, {}, {}, notes=raw.notes)
+            picture, pages = _open(path)
+            row[:] = self._array(picture, path)
+            met["pictures in colour read as grey"] += self.channels == 1 and _in_colour(picture)
+            met["pictures of several pages or frames, of which the first is read"] += pages
+        return Block(rows, {}, {}, met, raw.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Read a folder block by block. Raises ValueError as ``list_pictures`` and ``apply``."""
@@ -98,8 +103,7 @@ class PicturePreparing(Record):
         values = frame.to_numpy() if frame.shape[1] > 1 else np.stack(frame.iloc[:, 0].to_list())
         return Block(values.reshape(len(values), *self.shape), {}, {})
 
-    def _array(self, path: Path) -> NDArray[np.uint8]:
-        picture = _open(path)
+    def _array(self, picture: Image, path: Path) -> NDArray[np.uint8]:
         if picture.size != (self.width, self.height):
             if not self.resized:
                 got, expected = f"{picture.width}x{picture.height}", f"{self.width}x{self.height}"
@@ -107,8 +111,8 @@ class PicturePreparing(Record):
                     f"{path}: the picture has {got} pixels, {expected} expected as the others; mend it, or learn "
                     "with --pixels N, which brings all to N x N"
                 )
-            picture = _resized(picture, self.width, self.height)
-        found = np.asarray(picture.convert("L" if self.channels == 1 else "RGB"), dtype=np.uint8)
+            picture = _resized(picture, path, self.width, self.height)
+        found = np.asarray(_converted(picture, path, "L" if self.channels == 1 else "RGB"), dtype=np.uint8)
         return found[None] if self.channels == 1 else found.transpose(2, 0, 1)
 
 
@@ -164,31 +168,49 @@ def fit_pictures(parts: Sequence[RawPictures], how: How) -> PicturePreparing:
     ------
     ValueError : a picture is damaged.
     """
-    grey = all(_open(path).mode in _GREY for part in parts for path in part.paths)
-    first = _open(parts[0].paths[0])
+    grey = all(_open(path)[0].mode in _GREY for part in parts for path in part.paths)
+    first, _ = _open(parts[0].paths[0])
     width, height = (how.pixels, how.pixels) if how.pixels else first.size
     return PicturePreparing(channels=1 if grey else 3, height=height, width=width, resized=how.pixels is not None)
 
 
-def _resized(picture: Image, width: int, height: int) -> Image:
+def _in_colour(picture: Image) -> bool:
+    if picture.mode in _GREY:
+        return False
+    colours = np.asarray(picture.convert("RGB"))
+    return bool((colours != colours[..., :1]).any())
+
+
+def _converted(picture: Image, path: Path, mode: str) -> Image:
+    try:
+        return picture.convert(mode)
+    except ValueError as error:
+        raise ValueError(
+            f"{path}: has colours of the mode {picture.mode}, which are not read ({error}); expected grey or RGB, so "
+            "convert it first"
+        ) from error
+
+
+def _resized(picture: Image, path: Path, width: int, height: int) -> Image:
     from PIL.Image import Resampling
 
     mode = "L" if picture.mode in _GREY else "RGB"
-    return picture.convert(mode).resize((width, height), Resampling.BILINEAR, reducing_gap=None)
+    return _converted(picture, path, mode).resize((width, height), Resampling.BILINEAR, reducing_gap=None)
 
 
-def _open(path: Path) -> Image:
-    """A picture, read whole and turned as its camera was held."""
+def _open(path: Path) -> tuple[Image, bool]:
+    """A picture, read whole and turned as its camera was held, and whether its file holds more than this one."""
     from PIL import ImageOps, UnidentifiedImageError
     from PIL.Image import DecompressionBombError
     from PIL.Image import open as open_picture
 
     try:
         with open_picture(path) as picture:
+            pages = bool(getattr(picture, "is_animated", False))
             picture.load()
             turned = ImageOps.exif_transpose(picture)
     except (OSError, UnidentifiedImageError, SyntaxError, DecompressionBombError) as error:
         raise ValueError(f"{path}: cannot be read as a picture ({error}); mend it or take it away") from error
     if turned.mode in _DEEP:
         raise ValueError(f"{path}: more than 8 bits a pixel (mode {turned.mode}); expected 8, so convert it first")
-    return turned
+    return turned, pages

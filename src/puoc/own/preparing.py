@@ -7,8 +7,9 @@ column a value, and one for missing; a value that training did not have sets non
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -120,14 +121,14 @@ class Block(NamedTuple):
     X: Array  # (n, d)
     missing: dict[str, int]  # values that were missing, by column
     unknown: dict[str, int]  # categories that training did not have, by column
-    wordless: int = 0  # texts without a known word
+    met: Mapping[str, int] = MappingProxyType({})  # what else, in words, with its count
     notes: tuple[str, ...] = ()  # what is to be told of the file, once
 
     def said(self) -> dict[str, int]:
         """What was met in words, with its count."""
         found = {f"missing values in {name!r}": n for name, n in self.missing.items()}
         found |= {f"values of {name!r} that training did not have": n for name, n in self.unknown.items()}
-        return {what: n for what, n in (found | {"texts without a known word": self.wordless}).items() if n}
+        return {what: n for what, n in (found | dict(self.met)).items() if n}
 
 
 class TablePreparing(Record):

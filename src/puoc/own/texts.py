@@ -82,7 +82,8 @@ class TextPreparing(Record):
         if not raw.texts:  # which the library refuses
             return Block(np.zeros((0, *self.shape), dtype=np.float32), {}, {}, notes=raw.notes)
         X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
-        return Block(X, {}, {}, int((~X.any(axis=1)).sum()), raw.notes)
+        met = {"texts without a known word": int((~X.any(axis=1)).sum())}
+        return Block(X, {}, {}, met, raw.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Prepare a file block by block. Raises ValueError as the reader, or for a table where lines are texts."""
