@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 
 from puoc.own.how import How
+from puoc.own.layout import encoding_of
 from puoc.own.preparing import Block, raw_of
 from puoc.own.tables import RawTable, stream_table
 from puoc.records import Record
@@ -147,7 +148,11 @@ def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONC
         for part in stream_table(path, how, [column], at_once):
             yield RawTexts(str(path), texts_in(part, column, how.missing).texts, notes=part.notes)
         return
-    encoding = how.encoding or "utf-8"
+    try:
+        with path.open("rb") as file:
+            encoding = encoding_of(file.read(4), how)
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
     try:
         with path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding) as file:
             lines: list[str] = []
