@@ -17,6 +17,7 @@ from puoc.records import Record
 _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
 _FEW = 10  # different texts that are, however few the rows
 _SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
+_PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
 _MOST = 50  # different texts that are taken for categories without being asked
 
 
@@ -85,7 +86,12 @@ def _same_columns(tables: Sequence[RawTable], how: How) -> list[str]:
 
 def _column(tables: Sequence[RawTable], name: str, how: How) -> Column:
     with_it = [table for table in tables if name in table.places]
-    parts = [table.texts(name, how.missing) for table in with_it]
+    try:
+        parts = [table.texts(name, how.missing) for table in with_it]
+    except ValueError:
+        if name not in how.drop:
+            raise
+        return Column(name=name, read_as="left out", missing=0, distinct=0, first=(), note="as asked; cannot be read")
     cells = pa.chunked_array(parts, pa.string())
     values = pc.unique(pc.drop_null(cells))
     distinct, missing = len(values), int(cells.null_count)
@@ -174,9 +180,15 @@ def _check_size(tables: Sequence[RawTable], parts: Sequence[Any], name: str) -> 
 
 
 def _remark(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
-    """A doubt about a column: does it count the rows, or tell where a row comes from?"""
+    """Doubts about a column: does it count the rows, hold codes, or tell where a row comes from?"""
     if kind == "number" and all(_counts(cells, table.decimal) for table, cells in zip(tables, parts, strict=True)):
         return "counts the rows of its file: better left out"
+    padded = any(pc.any(pc.match_substring_regex(cells, _PADDED)).as_py() for cells in parts)
+    doubts = ("written with leading zeros: codes, better read as categories?" if kind == "number" and padded else "",)
+    return "; ".join(filter(None, (*doubts, _origin(tables, parts, kind))))
+
+
+def _origin(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
     if len(tables) != 2 or min(map(len, tables)) < 5:
         return ""
     if {cells.null_count / len(cells) for cells in parts} == {0.0, 1.0}:
