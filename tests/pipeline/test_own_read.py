@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import zipfile
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from own_files import check, customers, puoc, refused
 from PIL import Image
+from pyarrow import parquet
 
 from puoc.own import How, RawTable, read_pair, read_table
 
@@ -511,3 +514,48 @@ def test_a_number_beyond_single_precision_is_refused_with_its_row_before_anythin
     said = puoc("score", "--model", tmp_path / "model", large)
     refused(said, "large.csv, row 2: column 'b' holds a number too large for single precision")
     assert 'score"' not in said[1]
+
+
+@pytest.mark.parametrize("mark", ["utf-16", "utf-8-sig"])
+def test_texts_of_a_file_with_a_mark_are_read(mark: str, tmp_path: Path) -> None:
+    path = file(tmp_path, "a dög\n\nthe cat\n".encode(mark), "p.txt")
+    rows = read_pair(path).positives
+    assert rows.raw.texts == ["a dög", "", "the cat"]
+    assert check(path)[0] == 0
+
+
+@pytest.mark.parametrize("as_category", [False, True])
+def test_numbers_of_half_precision_are_read(as_category: bool, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": np.array([1.5, np.nan, 3, 4], dtype="float16"), "b": [1, 2, 4, 9]})
+    frame.to_parquet(tmp_path / "p.parquet")
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    how = How(category=("a",)) if as_category else How()
+    pairs = [read_pair(tmp_path / name, None, how) for name in ("p.csv", "p.parquet")]
+    assert np.array_equal(pairs[0].X_p, pairs[1].X_p)
+    assert np.array_equal(pairs[0].X_p, pairs[0].preparing.from_frame(frame).X)
+
+
+def test_values_that_are_no_texts_are_refused_with_file_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    odd = {
+        "binary": pa.array([b"\xff\xfe", b"a"] * 5),
+        "timestamp": pa.array(range(10), pa.timestamp("s", tz="Mars/Olympus")),
+    }
+    for kind, cells in odd.items():
+        parquet.write_table(pa.table({"n": list(range(10)), "odd": cells}), path)
+        refused(check(path), f"{path}: column 'odd' holds {kind}", "expected numbers, texts or truth values")
+        assert check(path, "--drop", "odd")[0] == 0
+
+
+def test_numbers_with_leading_zeros_are_doubted(tmp_path: Path) -> None:
+    rows = "".join(f"0{1000 + i * i % 9},{i * i},{0.5 * (i % 4)}\n" for i in range(20))
+    path = file(tmp_path, "zip,a,b\n" + rows)
+    notes = {column.name: column.note for column in read_pair(path).profile}
+    assert notes == {"zip": "written with leading zeros: codes, better read as categories?", "a": "", "b": ""}
+    assert read_pair(path, None, How(category=("zip",))).profile[0].note == ""
+
+
+def test_a_pipe_is_refused_in_words(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    refused(check(pipe), f"{pipe}: a pipe or a device, which can be read only once; expected a file")

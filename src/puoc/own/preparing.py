@@ -22,7 +22,7 @@ from puoc.estimator import Array
 from puoc.own.columns import Column
 from puoc.own.how import How, Scaling
 from puoc.own.layout import plain_name
-from puoc.own.tables import AT_ONCE, RawTable, stream_table
+from puoc.own.tables import AT_ONCE, RawTable, plain, stream_table
 from puoc.own.values import NotNumbers, number_in
 from puoc.records import Record
 
@@ -236,7 +236,7 @@ def raw_of(frame: Any, columns: Sequence[str]) -> RawTable:
         raise ValueError(
             f"the frame: column {lacking[0]!r} {times}, expected once; it has {', '.join(map(repr, names))}"
         )
-    return RawTable("the frame", pa.table({name: _cells(frame.iloc[:, places[name]]) for name in columns}))
+    return RawTable("the frame", plain(pa.table({name: _cells(frame.iloc[:, places[name]]) for name in columns})))
 
 
 def _cells(series: Any) -> Any:

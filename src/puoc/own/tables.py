@@ -49,8 +49,16 @@ class RawTable:
         return {name: place for place, name in enumerate(self.columns)}
 
     def texts(self, column: str, missing: Sequence[str] = ()) -> Any:
-        """A column's cells as texts, null where missing."""
-        return texts_of(self._cells(column), missing)
+        """A column's cells as texts, null where missing. Raises ValueError where they cannot be written as texts."""
+        try:
+            return texts_of(self._cells(column), missing)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
+            said = str(error).splitlines()[0]
+            raise ValueError(
+                f"{self.where}: column {column!r} holds {self.cells.column(self.places[column]).type} values, of which "
+                f"one cannot be read ({said}); expected numbers, texts or truth values: write it as one of these, or "
+                "leave the column out"
+            ) from error
 
     def numbers(self, column: str, missing: Sequence[str] = ()) -> Any:
         """A column's cells as float64 (n,), NaN where missing. Raises NotNumbers."""
@@ -123,6 +131,8 @@ def stream_table(
     if path.is_dir():
         advice = "folders are for pictures (of the kind images)"
         raise ValueError(f"{path}: a folder; expected a file (CSV, TSV or Parquet); {advice}")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: a pipe or a device, which can be read only once; expected a file with these rows")
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -211,20 +221,24 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
                 raise ValueError(f"{path}: column {name!r} holds {kind}; expected numbers, texts or truth values")
         start = 0
         for batch in file.iter_batches(AT_ONCE, columns=list(used.values())):
-            yield RawTable(str(path), _plain(pa.Table.from_batches([batch])), start=start)
+            yield RawTable(str(path), plain(pa.Table.from_batches([batch])), start=start)
             start += batch.num_rows
         if start == 0:
-            yield RawTable(str(path), _plain(file.schema_arrow.empty_table().select(list(used.values()))))
+            yield RawTable(str(path), plain(file.schema_arrow.empty_table().select(list(used.values()))))
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: begins as a Parquet file but is none ({error}); write it again") from error
 
 
-def _plain(cells: pa.Table) -> pa.Table:
-    kinds = [
-        pa.field(plain_name(field.name), field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
-        for field in cells.schema
-    ]
+def plain(cells: pa.Table) -> pa.Table:
+    """The same without dictionaries and half precision, which not every function takes; with plain names."""
+    kinds = [pa.field(plain_name(field.name), _plain_kind(field.type)) for field in cells.schema]
     return cells.rename_columns([field.name for field in kinds]).cast(pa.schema(kinds))
+
+
+def _plain_kind(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain_kind(kind.value_type)
+    return pa.float32() if pa.types.is_float16(kind) else kind
 
 
 def _check_there(path: Path, found: Sequence[str], wanted: Sequence[str] | None) -> None:
