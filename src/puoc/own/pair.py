@@ -147,7 +147,8 @@ def read_pair(
         keys = contents_of(P, _fit([P, *with_u], how)[0])
         P, held, said_of = withhold_contents(P, keys, withhold, seed, repeats)
         notes += said_of
-    preparing, profile = _fit([P, *with_u], how)
+    training = [P, *with_u]
+    preparing, profile = _fit(training, how)
     tested = None if test is None else _test_rows(preparing, Path(test), how)
     return Pair(
         _rows(preparing, P, None, ()),
