@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -13,8 +12,9 @@ from typing import Any
 
 import optuna
 import pytest
-from planned import Data, Planned
-from project import REPOSITORY, Repro
+from planned import Data
+from project import Repro
+from sweep_project import TINY, unrun
 from typer.testing import CliRunner
 
 from puoc.bind import bind
@@ -34,15 +34,11 @@ from puoc.sweep.search import known, params_of, suggest, suggestion_of
 from puoc.sweep.study import write_study
 from puoc.yamlfile import AskedWrongly
 
-PARAMS = (REPOSITORY / "profiles" / "tiny.yaml").read_text().replace("configs: selected", "configs: published")
-TINY = Planned(PARAMS, "digits")
-
 
 @pytest.fixture
 def root(tmp_path: Path, prepared_data: Data) -> Path:
     """A planned project in which nothing was run."""
-    shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
-    return TINY.at(tmp_path, prepared_data)
+    return unrun(tmp_path, prepared_data)
 
 
 def answer_first(root: Path, sweep: Sweep, n: int, session: str = "a test") -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-from planned import Data, Planned
-from project import REPOSITORY
+from planned import Data
+from sweep_project import TINY, unrun, with_space
 from typer.testing import CliRunner
 
 from puoc.cli import app
@@ -16,20 +15,11 @@ from puoc.spaces import read_space
 from puoc.sweep.asking import Asking, ask
 from puoc.yamlfile import AskedWrongly
 
-PARAMS = (REPOSITORY / "profiles" / "tiny.yaml").read_text().replace("configs: selected", "configs: published")
-TINY = Planned(PARAMS, "digits")
-
 
 @pytest.fixture
 def root(tmp_path: Path, prepared_data: Data) -> Path:
     """A planned project in which nothing was run."""
-    shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
-    return TINY.at(tmp_path, prepared_data)
-
-
-def with_space(root: Path, text: str, method: str = "nnpu") -> None:
-    path = root / "tuning" / "spaces" / f"{method}.yaml"
-    path.write_text(f"{path.read_text()}\n{text}\n")
+    return unrun(tmp_path, prepared_data)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from math import nan
@@ -14,8 +13,8 @@ from typing import Any
 import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
-from planned import Data, Planned
-from project import REPOSITORY
+from planned import Data
+from sweep_project import unrun, with_space
 
 from puoc.bind import bind
 from puoc.ledger import Ledger
@@ -34,20 +33,11 @@ from puoc.sweep.search import STUDY, Known, answered, count, known, params_of, r
 from puoc.sweep.study import write_study
 from puoc.sweep.tuner import Tuner
 
-PARAMS = (REPOSITORY / "profiles" / "tiny.yaml").read_text().replace("configs: selected", "configs: published")
-TINY = Planned(PARAMS, "digits")
-
 
 @pytest.fixture
 def root(tmp_path: Path, prepared_data: Data) -> Path:
     """A planned project in which nothing was run."""
-    shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
-    return TINY.at(tmp_path, prepared_data)
-
-
-def with_space(root: Path, text: str, method: str = "nnpu") -> None:
-    path = root / "tuning" / "spaces" / f"{method}.yaml"
-    path.write_text(f"{path.read_text()}\n{text}\n")
+    return unrun(tmp_path, prepared_data)
 
 
 def tuner(root: Path, sweep: Sweep, budget: Budget | None = None, packing: Packing | None = None) -> Tuner:
