@@ -12,7 +12,6 @@ import numpy as np
 from puoc.datasets.dataset import content_digest
 from puoc.datasets.own import Arranged, Declared, OwnData, arranged, distinct, fingerprint, read
 from puoc.registry import DATASETS
-from puoc.source import stamp, stamps
 
 if TYPE_CHECKING:
     from puoc.audit import Audit
@@ -144,21 +143,12 @@ def _notes(pair: Pair, made: Arranged, from_positives: bool) -> tuple[str, ...]:
 def changed_own(root: Path) -> list[str]:
     """Files and folders of the planned own data that are not what they were when the plan was made.
 
-    They are read only where one was touched since. Raises ValueError where the plan's note of them is damaged.
+    They are read only where one was touched since they were read last.
     """
-    planned = {
-        path: digest
-        for known in DATASETS.values()
-        if issubclass(known, OwnData)
-        for path, digest in known.declared.files.items()
-    }
-    before = stamps(root) if planned else {}
+    from puoc.own_stamps import changed_files
 
-    def changed(path: str, digest: str) -> bool:
-        at = root / path
-        return not at.exists() or (before.get(path) != stamp(at) and fingerprint(at) != digest)
-
-    return [path for path, digest in planned.items() if changed(path, digest)]
+    planned = [known for known in DATASETS.values() if issubclass(known, OwnData)]
+    return changed_files(root, {path: digest for known in planned for path, digest in known.declared.files.items()})
 
 
 _KEYS = {

@@ -42,8 +42,7 @@ class Plan(NamedTuple):
         ----------
         params : the file it was made of, for commands to see whether that says something else by now.
         """
-        own = [path for at, value in self.files.items() if at.parent == PLANNED for path in value["files"]]
-        files = self.files | ({SOURCE: source_of(params, root, own)} if params is not None else {})
+        files = self.files | ({SOURCE: source_of(params, root)} if params is not None else {})
         touched = [path for path, value in files.items() if write_json(root / path, value)]
         for folder in (PLAN, CONFIGS / "published"):
             for path in sorted((root / folder).rglob("*.json")):

@@ -1,8 +1,7 @@
-"""What a plan was made of: whether params.yaml, a space or own data changed since, so that the plan is an older one."""
+"""What a plan was made of: whether params.yaml or a space has been changed since, so that the plan is an older one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,44 +21,17 @@ class _Source(BaseModel):
     bytes: str
     content: str
     spaces: dict[str, str]
-    own: dict[str, str] = {}  # a plan of an earlier version has none
 
 
-def source_of(params: Path, root: Path, own: Iterable[str] = ()) -> dict[str, Any]:
-    """The params file with its digests, of its bytes and of what they say, and the digests of all spaces.
-
-    Parameters
-    ----------
-    own : files and folders of own data, below the root; they may be large, so their stamps are kept.
-    """
+def source_of(params: Path, root: Path) -> dict[str, Any]:
+    """The params file with its digests, of its bytes and of what they say, and the digests of all spaces."""
     path = params.resolve()
     return {
         "params": str(path.relative_to(root.resolve()) if path.is_relative_to(root.resolve()) else path),
         "bytes": _digest(path),
         "content": content_id(YamlFile(path).data),
         "spaces": {found.name: _digest(found) for found in sorted((root / _SPACES).glob("*.yaml"))},
-        "own": {path: stamp(root / path) for path in sorted(own)},
     }
-
-
-def stamp(path: Path) -> str:
-    """What changes with a file, or with one in a folder, known without reading it.
-
-    It holds the time of the last change of the file's entry, which no program sets back, so an equal stamp means an
-    unchanged file; another one means nothing, since a copy of the same file has another.
-    """
-    inside = sorted(file for file in (path.rglob("*") if path.is_dir() else (path,)) if file.is_file())
-    facts = [(file.relative_to(path).as_posix(), file.stat()) for file in inside]
-    lines = [f"{name} {of.st_ino} {of.st_size} {of.st_mtime_ns} {of.st_ctime_ns}" for name, of in facts]
-    return sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def stamps(root: Path) -> dict[str, str]:
-    """Stamps of own data by path, as they were when the plan was made; none where it does not tell."""
-    if not (root / SOURCE).exists():
-        return {}
-    found: dict[str, str] = read_form(root / SOURCE, _Source, BY_PLAN).get("own", {})
-    return found
 
 
 def changed_since(root: Path) -> list[str]:

@@ -191,6 +191,29 @@ def test_a_table_of_half_the_methods_takes_no_test_from_the_one_that_has_both() 
         assert both[column].tolist() == alone[column].tolist(), column
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_methods_of_tables_of_other_sizes_are_not_compared(first: bool) -> None:
+    """In the larger table all that it has is lower: DRPU and PAN, which it lacks, are no better for that."""
+    plan = plan_beside("ova", 10)
+    rows = rows_beside(plan, as_printed("ova"), held_out=True)
+
+    def part(table: str, methods: set[str], off: float, n: int) -> tuple[TablePlan, pd.DataFrame]:
+        entries = tuple(entry for entry in plan.entries if entry.method in methods)
+        of_these = rows[rows["entry"].isin([entry.entry for entry in entries])]
+        return replace(plan, table=table, entries=entries), of_these.assign(
+            table=table, auc=of_these["auc"] + off, n_pos_unl=n
+        )
+
+    methods = {entry.method for entry in plan.entries}
+    sota = {"drpu", "pan"}
+    small = part("small", sota | {"pu_svm", "pu_csi", "pu_drocc"}, 0.0, 2500)
+    big = part("big", methods - sota, -0.3, 500)
+    found = computed(*((small, big) if first else (big, small))).loc["ova_sota"]
+    assert (found["n_holds"], found["verdict"]) == (0, "not run")
+    alike = part("big", methods - sota, 0.0, 2500)
+    assert computed(alike, small).loc["ova_sota", "verdict"] == computed((plan, rows)).loc["ova_sota", "verdict"]
+
+
 def test_parts_of_a_claim() -> None:
     class Nothing:
         def columns(self, published: str) -> list[str]:

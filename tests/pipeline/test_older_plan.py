@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from planned import Data
 from test_runner import PARAMS, PLANNED
 from typer.testing import CliRunner
 
-from puoc import own_datasets
+from puoc import own_stamps
 from puoc.cli import app
 from puoc.datasets.own import fingerprint
 
@@ -179,7 +178,12 @@ def test_own_data_are_read_again_only_where_they_were_touched(own: Path, monkeyp
         read.append(path.name)
         return fingerprint(path)
 
-    monkeypatch.setattr(own_datasets, "fingerprint", watched)
+    monkeypatch.setattr(own_stamps, "fingerprint", watched)
+    kept = own / "work" / "own_stamps.json"
+    kept.unlink()  # as in a copy of the project
+    assert said("status")[0] == 0
+    assert sorted(read) == ["p.csv", "t.csv", "u.csv"]
+    read.clear()
     assert said("status")[0] == 0
     assert read == []
     path = own / "own" / "p.csv"
@@ -187,7 +191,24 @@ def test_own_data_are_read_again_only_where_they_were_touched(own: Path, monkeyp
     path.write_bytes(content)
     assert "changed since" not in said("status")[1]
     assert read == ["p.csv"]
-    note = own / "work" / "plan" / "source.json"
-    note.write_text(json.dumps({k: v for k, v in json.loads(note.read_text()).items() if k != "own"}))
-    assert "changed since" not in said("status")[1]  # a plan of a version that kept no stamps
-    assert sorted(read[1:]) == ["p.csv", "t.csv", "u.csv"]
+    read.clear()
+    for damaged in ("", "[]", '{"own/p.csv": 1}', '{"own/p.csv": [1, 2, 3]}'):
+        kept.write_text(damaged)
+        assert "changed since" not in said("status")[1]
+    assert len(read) == 12
+
+
+def test_a_file_that_is_written_while_it_is_read_is_not_taken_for_what_it_was(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(path: Path) -> str:
+        found = fingerprint(path)
+        if path.name == "p.csv":
+            path.write_text(path.read_text() + "1,1\n")
+        return found
+
+    (own / "work" / "own_stamps.json").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(own_stamps, "fingerprint", late)
+        said("status")
+    assert "own/p.csv changed since" in said("status")[1]

@@ -82,8 +82,17 @@ def test_other_numbers_and_texts_stay(tmp_path: Path) -> None:
 def test_a_mark_that_no_cell_equals_is_told(folder: Path) -> None:
     words = (*PU, "--positives", folder / "p.csv", "--unlabelled", folder / "u.csv", "--check")
     told = "was said to mean a missing value, and no cell of the training rows equals it"
-    code, said = puoc(*words, "--missing", "nonsense", "--missing", "-999")
-    assert code == 0
+    code, said = puoc(*words, "--missing", "nonsense", "--missing", "-999", "--missing", "NA", "--missing", "?")
+    assert code == 0  # and what always means a missing value needs no cell
     assert f"'nonsense' {told}" in " ".join(said.split())
     assert said.count("was said to mean") == 1
     assert "was said to mean" not in puoc(*words, "--missing", "-999,0")[1]
+
+
+@pytest.mark.parametrize(("mark", "expected"), [("1,000", "1000 or 1.000"), ("-1,234,567", "-1234567 or")])
+def test_a_mark_that_is_a_thousand_to_some_is_asked_back(mark: str, expected: str, folder: Path) -> None:
+    words = (*PU, "--positives", folder / "p.csv", "--unlabelled", folder / "u.csv", "--check")
+    code, said = puoc(*words, "--missing", mark)
+    assert code == 2
+    assert f"--missing: got '{mark}', which is a thousand to some" in " ".join(said.split())
+    assert expected in " ".join(said.split())

@@ -555,7 +555,8 @@ def test_numbers_with_leading_zeros_are_doubted(tmp_path: Path) -> None:
     assert read_pair(path, None, How(category=("zip",))).profile[0].note == ""
 
 
-def test_a_pipe_is_refused_in_words(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
+@pytest.mark.parametrize("name", ["pipe", "pipe.txt"])
+def test_a_pipe_is_refused_in_words(name: str, tmp_path: Path) -> None:
+    pipe = tmp_path / name
     os.mkfifo(pipe)
     refused(check(pipe), f"{pipe}: a pipe or a device, which can be read only once; expected a file")

@@ -662,6 +662,18 @@ def test_an_entry_that_the_plan_asks_no_more_has_no_say_in_what_is_best(project:
     assert [one.entry for one in register_best(tmp_path, {})] == ["oc_svm"]
 
 
+def test_an_entry_of_which_some_cells_are_asked_anew_is_not_the_best_by_the_others(
+    project: Project, tmp_path: Path
+) -> None:
+    rows = project.ask("ova", "one_vs_all", cells=2)
+    easy = {("oc_svm", 0): 0.9, ("oc_svm", 1): 0.1, ("pu_svm", 0): 0.92, ("pu_svm", 1): 0.6}
+    project.save("ova", [row | {"auc": easy[row["entry"], row["cell_index"]]} for row in rows])
+    track(tmp_path)
+    left = [row for row in rows if (row["entry"], row["cell_index"]) != ("oc_svm", 1)]
+    now = {"ova": frozenset(row["trial_id"] for row in left)}
+    assert [one.entry for one in register_best(tmp_path, now)] == ["pu_svm"]
+
+
 def test_an_entry_with_a_hole_is_not_registered(project: Project, tmp_path: Path) -> None:
     project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1, outcomes={("oc_svm", 0, 1): "failed"})
     track(tmp_path)

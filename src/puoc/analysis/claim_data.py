@@ -19,6 +19,8 @@ from puoc.analysis.underlines import twin_outcomes
 
 #: A row of the paper that is copied from another one: its printed numbers stand for ours too.
 _COPIED = "hrn_star"
+_SIZES = ("n_pos_lab", "n_pos_unl", "n_neg_unl")
+Drawn = tuple[tuple[int, ...], ...]
 
 
 @dataclass
@@ -83,33 +85,44 @@ def our_evidence(
 ) -> Evidence:
     """Our rows and tests; what may not be compared with the paper (see ``reservations``) is left out.
 
-    Of several tables that answer one printed cell, the one with most cells of its printed table counts, so that methods
-    are compared within one table wherever one has both; of equals the first planned. A test of twins counts from the
-    first of them that made it.
+    Of several tables that answer one printed column, the one with most methods of it counts, of equals the first
+    planned. Others add what it lacks only where they have as many rows of each kind: seeds draw the same ones then, and
+    methods are compared on equal terms. A test of twins counts from the first of them that made it.
     """
     sources: dict[str, Source] = {}
-    cells = [one for one in beside(plans) if not one.is_average]
-    answers = Counter((one.published, one.table) for one in cells)
-    cells.sort(key=lambda one: -answers[one.published, one.table])
     outcomes = twin_outcomes(plans, tests)
     words = {"better": "hybrid", "worse": "parent", "no difference shown": "neither", "cannot tell": "unknown"}
+    cells = [one for one in beside(plans) if not one.is_average]
     by_entry = _by_entry(cells, results)
-    for one in cells:
-        found = by_entry.get((one.table, one.entry, one.cell), {})
+    known = [(one, by_entry.get((one.table, one.entry, one.cell), {})) for one in cells if not held[one].void]
+    answers = Counter((one.published, one.column, one.table) for one, found in known if found)
+    known.sort(key=lambda pair: -answers[pair[0].published, pair[0].column, pair[0].table])
+    drawn: dict[tuple[str, str], Drawn] = {}
+    for one, found in known:
         source = sources.setdefault(one.published, Source())
-        key = (one.method, one.column)
-        if not found or held[one].void:
+        if not found:
             continue
+        key, rows = (one.method, one.column), _drawn(results[one.table], one.cell)
         tested = outcomes.get((one.table, one.method, one.cell), {}).get("raw", "not run")
         counts = tested in words and key not in source.better
         if counts:
             source.better[key] = words[tested]
-        if counts or key not in source.values:
-            source.values.setdefault(key, found)
+        is_alike = drawn.setdefault((one.published, one.column), rows) == rows
+        if is_alike and key not in source.values:
+            source.values[key] = found
+            counts = True
+        if counts:
             source.tables.add(one.table)
             source.differs_in |= {held[one].differs_in} - {""}
     _copy(sources)
     return Evidence(sources, exact=False)
+
+
+def _drawn(rows: pd.DataFrame | None, cell: str) -> Drawn:
+    """How many rows of each kind a cell of a table draws."""
+    assert rows is not None, "it has answers"
+    of_cell = rows[rows["cell"] == cell]
+    return tuple(tuple(sorted(of_cell[name].dropna().unique())) for name in _SIZES if name in of_cell)
 
 
 def _by_entry(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from puoc.own.how import How
+from puoc.own.how import MISSING, How
 from puoc.own.tables import RawTable
 from puoc.own.values import NotNumbers, are_infinite, are_numbers, numbers_of, texts_of
 from puoc.records import Record
@@ -54,7 +54,7 @@ def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
 
 def unmet(tables: Sequence[RawTable], how: How) -> list[str]:
     """A note for every text of ``how.missing`` that no cell of the columns to be learned from equals."""
-    waiting = list(how.missing)
+    waiting = [text for text in how.missing if text.strip().lower() not in MISSING]  # which are always looked for
     for table in tables:
         for name in table.columns:
             if not waiting:

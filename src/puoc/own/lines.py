@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 
 from puoc.own.layout import shown
@@ -23,6 +24,7 @@ class Lines:
         plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
         self._file: IO[Any] = path.open("rb") if plain else path.open(encoding=encoding, newline="")
         self._path, self._plain = path, plain
+        self._one_at_a_time = Lock()
         starts = re.escape(separator.encode()) + rb"\r\n"
         # cells that end in their line, one after the other
         self._whole = re.compile(rb'(?:[^"]++|(?<=[^%b])"|"(?:[^"\r\n]++|"")*+")*+' % starts)
@@ -39,6 +41,10 @@ class Lines:
 
     def read(self, n: int) -> bytes:
         """At most ``n`` bytes (12 at least), none at the end. Raises UnicodeDecodeError in another encoding."""
+        with self._one_at_a_time:  # the parser reads ahead in a thread of its own, also when it has given up
+            return b"" if self.closed else self._read(n)
+
+    def _read(self, n: int) -> bytes:
         while not self._ended:
             text = self._held + self._next(n - 1 - len(self._held))
             end = max(len(text.rstrip(b"\r\n")), len(text) - n // 2)
@@ -58,13 +64,15 @@ class Lines:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
-        self.closed = True
+        with self._one_at_a_time:
+            self._file.close()
+            self.closed = True
 
-    def check_closed(self) -> None:
-        """Read on to the end. Raises ValueError where the file ends within a cell."""
-        while not self._open_from and self.read(1 << 23):
-            pass
+    def check_closed(self, at_most: int | None = None) -> None:
+        """Read on to the end, or so many bytes. Raises ValueError where the file ends within a cell."""
+        left = at_most
+        while not self._open_from and (left is None or left > 0) and (text := self.read(1 << 23)):
+            left = None if left is None else left - len(text)
         if self._open_from:
             raise ValueError(
                 f"{self._path}: the quotation mark that opens a cell in line {self._open_from} is never closed, so "

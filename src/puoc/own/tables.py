@@ -18,6 +18,7 @@ from puoc.own.layout import Layout, layout_of, plain_name, shown
 from puoc.own.lines import Lines
 from puoc.own.values import is_number, numbers_of, texts_of
 
+_LOOKED_AT = 1 << 28  # bytes in which a quotation mark that is never closed is looked for once the parser gave up
 _BYTES = 1 << 23  # of delimited text parsed at once
 AT_ONCE = 1 << 16  # rows of a block
 
@@ -131,8 +132,7 @@ def stream_table(
     if path.is_dir():
         advice = "folders are for pictures (of the kind images)"
         raise ValueError(f"{path}: a folder; expected a file (CSV, TSV or Parquet); {advice}")
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: a pipe or a device, which can be read only once; expected a file with these rows")
+    check_rereadable(path)
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -143,6 +143,12 @@ def stream_table(
         for first in range(0, max(len(part), 1), at_once):
             notes = () if first else part.notes
             yield replace(part, cells=part.cells.slice(first, at_once), start=part.start + first, notes=notes)
+
+
+def check_rereadable(path: Path) -> None:
+    """Raise ValueError for a pipe or a device: what finds out how a file is written reads its head first."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(f"{path}: a pipe or a device, which can be read only once; expected a file with these rows")
 
 
 def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
@@ -187,7 +193,7 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
 def _not_parsed(path: Path, layout: Layout, lines: Lines, error: Exception) -> ValueError:
     """Why the parser gave up: a quotation mark that is never closed, or what it says itself."""
     try:
-        lines.check_closed()
+        lines.check_closed(_LOOKED_AT)
     except UnicodeDecodeError:
         pass
     except ValueError as unclosed:

@@ -15,7 +15,7 @@ from pydantic import ConfigDict
 from puoc.own.how import How
 from puoc.own.layout import encoding_of
 from puoc.own.preparing import Block, raw_of
-from puoc.own.tables import RawTable, stream_table
+from puoc.own.tables import RawTable, check_rereadable, stream_table
 from puoc.records import Record
 
 AT_ONCE = 1 << 12  # texts of a block
@@ -148,6 +148,7 @@ def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONC
         for part in stream_table(path, how, [column], at_once):
             yield RawTexts(str(path), texts_in(part, column, how.missing).texts, notes=part.notes)
         return
+    check_rereadable(path)
     try:
         with path.open("rb") as file:
             encoding = encoding_of(file.read(4), how)

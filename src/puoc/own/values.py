@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from puoc.own.how import MISSING
 Column = Any  # an Arrow array: the library has no types
 
 _TRUTHS = pa.array(["true", "false"])
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
 _NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INFINITE = r"^[+-]?(inf|infinity)$"
 
@@ -50,7 +52,18 @@ def texts_of(column: Column, missing: Sequence[str] = ()) -> Column:
 
 
 def _listed(missing: Sequence[str]) -> list[float]:
-    """The numbers among texts for a missing value, with either decimal sign."""
+    """The numbers among texts for a missing value, with either decimal sign.
+
+    Raises
+    ------
+    ValueError : one that may be a thousand or one with decimals.
+    """
+    for text in missing:
+        if _THOUSANDS.fullmatch(text.strip()):
+            raise ValueError(
+                f"--missing: got {text!r}, which is a thousand to some and has decimals to others; expected "
+                f"{text.strip().replace(',', '')} or {text.strip().replace(',', '.')}"
+            )
     return [value for text in missing if (value := number_in(text.strip().replace(",", "."))) is not None]
 
 

@@ -27,7 +27,7 @@ def rank_view(ranks: pd.DataFrame) -> dict[str, Any] | None:
     told += f"{counted(first['n_cells'], 'cell')}: p {p_value(first['p'])} (by permutations within seeds). "
     told += (
         f"Average ranks further apart than {number(first['critical_difference'])} differ "
-        "(by the same permutations, level .05 over all pairs)."
+        "(by the same permutations, level .05 over all pairs if entries were alike in everything)."
         if first["p"] < _LEVEL
         else "So no ranks are told apart."
     )

@@ -127,9 +127,18 @@ def _register(writer: Writer, place: Registered, rows: list[Row]) -> Registered:
 
 
 def _means(rows: list[Row]) -> dict[tuple[str, str], float]:
-    """Mean over cells of the mean test AUC, of the entries that answered everything."""
+    """Mean over cells of the mean test AUC, of the entries that answered everything.
+
+    An entry of which some cells answer an earlier question has holes there: others would be judged on harder cells.
+    """
     aucs: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    holes = set()
+    asked_of: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    has: dict[tuple[str, str], set[tuple[str, int]]] = defaultdict(set)
+    for row in rows:
+        place = (row["cell"], row["seed"])
+        asked_of[row["table"]].add(place)
+        has[row["table"], row["entry"]].add(place)
+    holes = {key for key, places in has.items() if places != asked_of[key[0]]}
     for row in rows:
         key = (row["table"], row["entry"])
         if row["status"] != "ok" or row["auc"] is None:
