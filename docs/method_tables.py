@@ -105,3 +105,17 @@ def last_epoch() -> list[list[str]]:
 
 def _spread(values: pd.Series) -> str:
     return f"{values.mean():.3f} ± {values.std():.3f}" if len(values) > 1 else f"{values.mean():.3f}"
+
+
+def lstm_pendigits() -> list[list[str]]:
+    """Both LSTMs on PenDigits by what was changed of the published setting, seed by seed."""
+    rows = pd.read_parquet(EVIDENCE / "lstm_pendigits.parquet")
+    keys = ["method", "values", "pooling", "training", "hidden", "lr", "weight", "prior"]
+    rows["weight"] = rows["nu"].fillna(rows["lam"])
+    rows["prior"] = rows["prior"].fillna("")
+    lines = [["method", "numbers a step", "pooling", "training", "hidden", "lr", "nu or lam", "alpha", "AUC by seed"]]
+    for key, part in rows.groupby(keys, sort=False):
+        aucs = ", ".join(f"{auc:.3f}" for auc in part.sort_values("seed")["auc"])
+        method, *others = (f"{value:g}" if isinstance(value, float) else str(value) for value in key)
+        lines.append([f"`{method}`", *others, aucs])
+    return lines
