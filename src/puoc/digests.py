@@ -1,78 +1,310 @@
-"""Digests of code: what a result depends on besides its question.
+"""Digests of code: what a result depends on besides its fit's parameters.
 
-A digest is taken of syntax trees without docstrings, comments and line numbers, so a comment recomputes nothing and a
-changed operator recomputes what reaches it. It is the same from a wheel, a checkout and a container.
+A digest follows definitions, not files. It starts at a class or a function and covers every definition that this one
+reaches inside the code that can change a result. Where a module lies, what it is called, the order of imports,
+docstrings, comments, annotations of functions and the text of error messages do not count. So moving a class renames
+no fit, and a changed operator renames the fits that reach it. The digest is the same from a wheel, a checkout and a
+container.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
-#: Modules of puoc whose code can change what a method learns, with all below them. Others are contracts, records and
-#: plumbing. Of texts an encoder reads the bytes and the file of vectors itself, so these two count as well.
+#: Modules and packages of puoc whose code can change what a method learns. A text encoder reads bytes and vectors
+#: itself, so the two modules for them count as well.
 _LEARNING = frozenset(
     ("methods", "priors", "encoders", "solvers", "estimator", "deep", "lanes", "risks", "nets", "trunks", "augment")
 ) | {"components", "datasets.texts", "fetch.vectors"}
-#: Modules of puoc that decide which rows a sample holds. Which samples a scenario asks for is in the questions.
+#: Packages below these that change no result: they save and resume a training, to the same bits.
+_NEUTRAL = frozenset(("methods.persistence",))
+#: Modules that decide which rows a sample holds. The cells of a scenario stand in the plan, so scenarios do not count.
 _DRAWING = frozenset(("draws", "prepare", "datasets"))
 _SCORING = frozenset(("scoring",))
 
+_DRAW_ROOTS = ("puoc.draws", "puoc.prepare")
+_SCORING_ROOTS = ("puoc.scoring",)
 
-def code_digest(module: str, *others: str) -> str:
-    """Digest of a method's module, of others that its fit needs (an encoder's), and of all that these reach.
+#: What a fit reaches beside its method: an encoder that fits nothing, and the way to the class prior.
+PLAIN_ENCODER = "puoc.encoders:plain"
+PRIOR = "puoc.priors:class_prior"
 
-    Reached is what is imported, directly or by way of another module, among those that can change a result.
+
+@dataclass(frozen=True)
+class Definition:
+    """A name that a module defines; ``*`` stands for the statements of the module that run for their effect."""
+
+    module: str
+    name: str
+
+
+@dataclass
+class _Module:
+    """A parsed module: its definitions, its imports and the statements that run for their effect."""
+
+    definitions: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    imports: dict[str, list[tuple[str, str | None]]] = field(default_factory=dict)  # alias -> (module, attribute)
+    effects: list[ast.stmt] = field(default_factory=list)
+
+
+def code_digest(*roots: str | type) -> str:
+    """Return the digest of all learning code that the roots reach.
+
+    Parameters
+    ----------
+    roots : classes, ``"module:name"`` for one definition, or ``"module"`` for all definitions of a module.
     """
-    return _digest(_reached({module, *others}, _LEARNING))
+    return _digest(tuple(map(_root, roots)), _LEARNING)
 
 
-def draw_digest(module: str) -> str:
-    """Digest of what decides which rows a sample holds: draws, preparation and the dataset's module."""
-    return _digest(_reached({"puoc.draws", "puoc.prepare", module}, _DRAWING))
+def draw_digest(dataset: str | type) -> str:
+    """Return the digest of the code that decides which rows a sample holds: draws, preparation and the dataset."""
+    return _digest((*_DRAW_ROOTS, _root(dataset)), _DRAWING)
 
 
 def scoring_digest() -> str:
-    """Digest of the code that turns scores into an AUC."""
-    return _digest(_reached({"puoc.scoring"}, _SCORING))
+    """Return the digest of the code that turns scores into an AUC."""
+    return _digest(_SCORING_ROOTS, _SCORING)
 
 
-def _reached(starts: set[str], among: frozenset[str]) -> set[str]:
-    reached, queue = set(starts), list(starts)
-    while queue:
-        for module in _imports(queue.pop()):
-            if module not in reached and _is_below(module, among):
-                reached.add(module)
-                queue.append(module)
-    return reached
-
-
-def _is_below(module: str, among: frozenset[str]) -> bool:
-    """Whether a module of puoc is one of these, or in a package that is."""
-    parts = module.split(".")[1:]
-    return any(".".join(parts[:n]) in among for n in range(1, len(parts) + 1))
+def _root(root: str | type) -> str:
+    return root if isinstance(root, str) else f"{root.__module__}:{root.__qualname__.split('.')[0]}"
 
 
 @cache
-def _imports(module: str) -> frozenset[str]:
-    """Modules of puoc that a module imports, wherever in it the import stands."""
-    found: set[str] = set()
-    for node in ast.walk(_tree(module)):
+def _digest(roots: tuple[str, ...], among: frozenset[str]) -> str:
+    """Hash the reached definitions with their references, by colour refinement.
+
+    Each definition begins with the hash of its own text. A round adds the hashes of what it refers to, in order, until
+    no round tells more definitions apart. So it matters which of two equally named definitions is referred to.
+    """
+    references = reached(roots, among)
+    colours = {one: _hash(_text(one, _homes(roots, among))[0]) for one in references}
+    distinct = 0
+    while len(set(colours.values())) > distinct:
+        distinct = len(set(colours.values()))
+        colours = {one: _hash(colours[one], *(colours[to] for to in references[one])) for one in references}
+    starts = [colours[one] for root in roots for one in _starts(root) if one in colours]
+    return _hash(*sorted(starts), "|", *sorted(set(colours.values())), size=8)
+
+
+def _hash(*parts: str, size: int = 16) -> str:
+    return blake2b("\n".join(parts).encode(), digest_size=size).hexdigest()
+
+
+def reached(roots: Iterable[str], among: frozenset[str]) -> dict[Definition, tuple[Definition, ...]]:
+    """Return each definition that the roots reach among these modules, with the ones it refers to."""
+    roots = tuple(roots)
+    homes = _homes(roots, among)
+    queue = [one for root in roots for one in _starts(root)]
+    references: dict[Definition, tuple[Definition, ...]] = {}
+    while queue:
+        definition = queue.pop()
+        if definition not in references:
+            references[definition] = _text(definition, homes)[1]
+            queue.extend(references[definition])
+    return references
+
+
+@dataclass(frozen=True)
+class _Homes:
+    """Where a reference is followed: some modules of puoc, and the packages of roots that lie outside puoc."""
+
+    among: frozenset[str]
+    foreign: frozenset[str]
+
+    def __contains__(self, module: str) -> bool:
+        top, *parts = module.split(".")
+        if top != "puoc":
+            return top in self.foreign
+        names = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+        return bool(names & self.among) and not names & _NEUTRAL
+
+
+def _homes(roots: Iterable[str], among: frozenset[str]) -> _Homes:
+    return _Homes(among, frozenset(root.split(":")[0].split(".")[0] for root in roots) - {"puoc"})
+
+
+def _starts(root: str) -> list[Definition]:
+    module, _, name = root.partition(":")
+    known = _module(module).definitions
+    if not name:
+        return [Definition(module, one) for one in (*known, "*")]
+    if name not in known:
+        raise ValueError(f"module {module} defines no {name} at its top level; a digest needs its source")
+    return [Definition(module, name)]
+
+
+@cache
+def _module(name: str) -> _Module:
+    module = _Module()
+    tree = _tree(name)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            for alias in node.names:
+                bound = (alias.name, None) if alias.asname else (alias.name.split(".")[0], None)
+                module.imports.setdefault(alias.asname or bound[0], []).append(bound)
         elif isinstance(node, ast.ImportFrom):
-            origin = _origin(node, module)
-            found.add(origin)
-            found |= {f"{origin}.{alias.name}" for alias in node.names}
-    return frozenset(name for name in found if name.startswith("puoc.") and _source(name) is not None)
+            origin = _origin(node, name)
+            for alias in node.names:
+                module.imports.setdefault(alias.asname or alias.name, []).append((origin, alias.name))
+    for statement in _statements(tree.body):
+        for bound_name in _bound(statement):
+            module.definitions.setdefault(bound_name, []).append(statement)
+        if not _bound(statement) and not _is_remark(statement):
+            module.effects.append(statement)
+    return module
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module that are no imports; what type checkers alone see is left out."""
+    for statement in body:
+        if isinstance(statement, ast.If) and ast.unparse(statement.test).endswith("TYPE_CHECKING"):
+            yield from _statements(statement.orelse)
+        elif not isinstance(statement, ast.Import | ast.ImportFrom):
+            yield statement
+
+
+def _bound(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement defines; none where it runs for another effect."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.name]
+    if isinstance(statement, ast.Assign | ast.AnnAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        leaves = [leaf for one in targets for leaf in (one.elts if isinstance(one, ast.Tuple | ast.List) else [one])]
+        return [leaf.id for leaf in leaves if isinstance(leaf, ast.Name)]
+    if isinstance(statement, ast.TypeAlias if hasattr(ast, "TypeAlias") else ()):
+        return [ast.unparse(statement.name)]
+    return []
+
+
+@cache
+def _text(definition: Definition, homes: _Homes) -> tuple[str, tuple[Definition, ...]]:
+    """Return the canonical text of a definition and the definitions it refers to, in order."""
+    module = _module(definition.module)
+    nodes = module.effects if definition.name == "*" else module.definitions[definition.name]
+    writer = _Writer(definition.module, homes)
+    text = "\n".join(writer.write(node) for node in nodes)
+    effects = [Definition(definition.module, "*")] if module.effects and definition.name != "*" else []
+    return text, tuple(dict.fromkeys(one for one in (*writer.references, *effects) if one != definition))
+
+
+class _Writer:
+    """Write syntax as one text for equal code, and note what it refers to.
+
+    ``ast.dump`` is not used because its form differs between Python versions.
+    """
+
+    def __init__(self, module: str, homes: _Homes):
+        self._name, self._module, self._homes = module, _module(module), homes
+        self.references: list[Definition] = []
+        self._in_error = False
+
+    def write(self, node: ast.AST) -> str:
+        if isinstance(node, ast.Name | ast.Attribute):
+            named = self._named(node)
+            if named is not None:
+                return named
+        if self._in_error and (isinstance(node, ast.JoinedStr) or _is_text(node)):
+            return "message"
+        if isinstance(node, ast.Raise):
+            self._in_error = True
+            text = self._fields(node)
+            self._in_error = False
+            return text
+        return self._fields(node)
+
+    def _fields(self, node: ast.AST) -> str:
+        parts = []
+        for name, value in ast.iter_fields(node):
+            if _does_nothing(node, name):
+                continue
+            if isinstance(value, list):
+                kept = [item for item in value if not _is_remark(item) and not _is_import(item)]
+                inner = ",".join(self.write(item) if isinstance(item, ast.AST) else repr(item) for item in kept)
+                parts.append(f"{name}=[{inner}]" if kept else "")
+            elif value is not None:
+                parts.append(f"{name}={self.write(value) if isinstance(value, ast.AST) else repr(value)}")
+        return f"{type(node).__name__}({';'.join(part for part in parts if part)})"
+
+    def _named(self, node: ast.Name | ast.Attribute) -> str | None:
+        """Return the text of a name that the module defines or imports, and note it; None for any other."""
+        if isinstance(node, ast.Name) and node.id in self._module.definitions:
+            self._refer(self._name, node.id)
+        texts = [self._imported(*target) for target in self._targets(node)]
+        return "|".join(sorted(set(texts))) if texts else None
+
+    def _targets(self, node: ast.AST) -> list[tuple[str, str | None]]:
+        """Return what a name, or an attribute of an imported module, stands for: (module, attribute)."""
+        if isinstance(node, ast.Name):
+            return [_inside(*target) for target in self._module.imports.get(node.id, [])]
+        if isinstance(node, ast.Attribute):
+            modules = [module for module, attribute in self._targets(node.value) if attribute is None]
+            return [_inside(module, node.attr) for module in modules]
+        return []
+
+    def _imported(self, module: str, attribute: str | None) -> str:
+        if module not in self._homes and module.split(".")[0] != "puoc":
+            return f"{module}.{attribute}" if attribute else module
+        if module in self._homes and _source(module) is not None:
+            if attribute is None:  # the module itself is handed on: any definition of it may be used
+                for name in _module(module).definitions:
+                    self._refer(module, name)
+            else:
+                self._refer(module, attribute)
+        return f"name {attribute}" if attribute else "module"
+
+    def _refer(self, module: str, name: str, depth: int = 0) -> None:
+        """Note a definition; one that a module merely hands on is noted where it stands."""
+        if module not in self._homes or _source(module) is None or depth > 20:
+            return
+        if name in _module(module).definitions:
+            self.references.append(Definition(module, name))
+            return
+        for origin, attribute in _module(module).imports.get(name, []):
+            if attribute is not None:
+                self._refer(origin, attribute, depth + 1)
+
+
+def _inside(module: str, attribute: str | None) -> tuple[str, str | None]:
+    """Return a module of a package as a module: ``from puoc import risks`` names no attribute of puoc."""
+    if attribute is not None and module.split(".")[0] == "puoc" and _source(f"{module}.{attribute}") is not None:
+        return f"{module}.{attribute}", None
+    return module, attribute
+
+
+def _does_nothing(node: ast.AST, name: str) -> bool:
+    """Return True for a field that changes no result: hints for type checkers, contexts, the message of an assert."""
+    if name in ("kind", "type_comment", "ctx", "type_params"):
+        return True
+    if name == "returns" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return True
+    if name == "annotation" and isinstance(node, ast.arg):
+        return True
+    return name == "msg" and isinstance(node, ast.Assert)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_import(node: object) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _is_remark(node: object) -> bool:
+    """Return True for a docstring, or any other constant that stands alone as a statement and does nothing."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _origin(node: ast.ImportFrom, module: str) -> str:
-    """The module that ``from ... import`` names, with leading dots resolved."""
+    """Return the module that ``from ... import`` names, with leading dots resolved."""
     if not node.level:
         return str(node.module)
     source = _source(module)
@@ -82,7 +314,7 @@ def _origin(node: ast.ImportFrom, module: str) -> str:
 
 @cache
 def _source(module: str) -> Path | None:
-    """The file of a module, found without importing anything: what is installed must not decide what is found."""
+    """Find the file of a module without importing it: what is installed must not decide what is found."""
     top, *inner = module.split(".")
     spec = find_spec(top)
     if spec is None:
@@ -103,31 +335,3 @@ def _tree(module: str) -> ast.Module:
     if source is None:
         raise ValueError(f"no source of module {module} was found; puoc needs its own source to name its results")
     return ast.parse(source.read_bytes())
-
-
-def _digest(modules: Iterable[str]) -> str:
-    text = "\n".join(f"{name} {_text(name)}" for name in sorted(modules))
-    return blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-@cache
-def _text(module: str) -> str:
-    return _canonical(_tree(module))
-
-
-def _canonical(node: ast.AST) -> str:
-    """One text for equal syntax. ast.dump is not used: its form differs between Python versions."""
-    parts = []
-    for field, value in ast.iter_fields(node):
-        if isinstance(value, list):
-            kept = [item for item in value if not _is_remark(item)]
-            inner = ",".join(_canonical(item) if isinstance(item, ast.AST) else repr(item) for item in kept)
-            parts.append(f"{field}=[{inner}]" if kept else "")
-        elif value is not None and field not in ("kind", "type_comment"):
-            parts.append(f"{field}={_canonical(value) if isinstance(value, ast.AST) else repr(value)}")
-    return f"{type(node).__name__}({';'.join(part for part in parts if part)})"
-
-
-def _is_remark(node: object) -> bool:
-    """True for a docstring, or any other constant that stands alone as a statement and does nothing."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
@@ -176,7 +176,7 @@ def _encoder(asked: str | None, entries: dict[str, dict[str, Any]]) -> str | Par
     return _part("encoder", asked, entries["encoders"], ENCODERS, encoders.normalise)
 
 
-def _part(what: str, asked: str, entries: dict[str, Any], table: dict[str, Any], normalise: Any) -> Part:
+def _part(what: str, asked: str, entries: dict[str, Any], table: Mapping[str, Any], normalise: Any) -> Part:
     entry = entries.get(asked)
     if entry is None:
         plain = f" {listed(encoders.PLAIN)}," if what == "encoder" else " a number in (0, 1),"

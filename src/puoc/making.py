@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
@@ -13,7 +14,7 @@ from puoc.faults import expected_by
 from puoc.records import canonical_json
 
 
-def make(table: dict[str, Any], name: str, params: dict[str, Any]) -> Any:
+def make(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> Any:
     """An object of the class that a table of the registry holds under a name.
 
     Raises
@@ -35,7 +36,7 @@ def make(table: dict[str, Any], name: str, params: dict[str, Any]) -> Any:
         raise ValueError("; ".join(map(_sentence, error.errors()))) from None
 
 
-def normalise(table: dict[str, Any], name: str, params: dict[str, Any]) -> dict[str, Any]:
+def normalise(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> dict[str, Any]:
     """Validated hyperparameters as plain JSON types; equal content gives an equal result. Absent ones are left out.
 
     Raises

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from puoc.cells import pool
 from puoc.datasets import DATASETS
 from puoc.datasets.own import PLANNED, own_data
-from puoc.digests import code_digest, draw_digest, scoring_digest
+from puoc.digests import PLAIN_ENCODER, PRIOR, code_digest, draw_digest, scoring_digest
 from puoc.encoders import PLAIN, inputs_of
 from puoc.encoders import make as make_encoder
 from puoc.files import write_bytes, write_json
@@ -121,7 +121,7 @@ def _question(spec: TableSpec | TuneSpec, cells: list[Any]) -> dict[str, Any]:
         "scenario": spec.scenario,
         "dataset": spec.dataset,
         "data_digest": dataset.digest,
-        "draw_digest": draw_digest(dataset.__module__),
+        "draw_digest": draw_digest(dataset),
         "scoring_digest": scoring_digest(),
         "seeds": list(spec.seeds),
         "cells": [cell.canonical() for cell in cells],
@@ -141,7 +141,7 @@ def _plan_entry(params: Params, entry: str, dataset: str) -> dict[str, Any]:
     spec = params.methods[entry]
     cls = METHODS[str(spec.method)]
     encoder, prior = _encoder(params, spec.encoder, dataset), _prior(params, spec.prior, dataset)
-    besides = (["puoc.encoders"] if isinstance(encoder, str) else []) + (["puoc.priors"] if prior else [])
+    besides = ([PLAIN_ENCODER] if isinstance(encoder, str) else []) + ([PRIOR] if prior else [])
     return {
         "method": spec.method,
         "kind": cls.kind,
@@ -150,7 +150,7 @@ def _plan_entry(params: Params, entry: str, dataset: str) -> dict[str, Any]:
         "prior": prior.canonical() if prior else None,
         "encoder": encoder.canonical() if isinstance(encoder, Encoding) else encoder,
         "numerics": spec.numerics,
-        "code_digest": code_digest(cls.__module__, *besides),
+        "code_digest": code_digest(cls, *besides),
         "skip": _not_applicable(params, spec, cls, dataset),
         **({"published_as": spec.published_as} if spec.published_as else {}),
     }
@@ -162,7 +162,7 @@ def _encoder(params: Params, encoder: str | None, dataset: str) -> str | Encodin
         return None if encoder == "flatten" and DATASETS[dataset].inputs == "vector" else encoder
     spec = params.encoders[encoder]
     name = str(spec.encoder)
-    digest = code_digest(ENCODERS[name].__module__)
+    digest = code_digest(ENCODERS[name])
     ae_data = None if _is_frozen(spec) else getattr(ENCODERS[name], "learns_from", spec.ae_data)
     return Encoding(name=name, params=spec.params, ae_data=ae_data, code_digest=digest)
 
@@ -176,8 +176,8 @@ def _prior(params: Params, prior: Prior | str | None, dataset: str) -> Prior | N
         return prior
     spec = params.priors[prior]
     name, encoder = str(spec.prior), _encoder(params, spec.encoder, dataset)
-    besides = ["puoc.encoders"] if isinstance(encoder, str) else []
-    digest = code_digest(_estimator(name).__module__, *besides)
+    besides = [PLAIN_ENCODER] if isinstance(encoder, str) else []
+    digest = code_digest(_estimator(name), *besides)
     return Prior(kind=name, params=spec.params, encoder=encoder, code_digest=digest)
 
 

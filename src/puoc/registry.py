@@ -1,48 +1,107 @@
-"""What params.yaml names: methods, encoders, priors, datasets. A file registers itself; there is no list to edit."""
+"""What params.yaml names: methods, encoders, priors and datasets. A file registers itself; there is no list to edit.
+
+A registry imports the files of its package when it is first asked, not when puoc is imported, so a command that needs
+no method loads no torch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, TypeVar
-
-METHODS: dict[str, Any] = {}
-ENCODERS: dict[str, Any] = {}
-PRIORS: dict[str, Any] = {}
-DATASETS: dict[str, Any] = {}
 
 C = TypeVar("C", bound=type)
 
 
-def _registrar(kind: str, table: dict[str, Any], name: str) -> Callable[[C], C]:
+class Registry(MutableMapping[str, Any]):
+    """Classes by the name that params.yaml uses, from the files on top of one package."""
+
+    def __init__(self, kind: str, package: str):
+        self.kind = kind
+        self._package = package
+        self._classes: dict[str, Any] = {}
+        self._loaded = False
+
+    def _load(self) -> dict[str, Any]:
+        if not self._loaded:
+            self._loaded = True  # a file may ask while it is being imported
+            try:
+                package = import_module(self._package)
+                for module in iter_modules(package.__path__):
+                    if not module.ispkg:
+                        import_module(f"{self._package}.{module.name}")
+            except BaseException:
+                self._loaded = False
+                raise
+        return self._classes
+
+    def registered(self, name: str) -> Any:
+        """Return what is registered under a name so far, without importing anything; None if nothing is."""
+        return self._classes.get(name)
+
+    def add(self, name: str, cls: Any) -> None:
+        """Register a class without importing the others."""
+        self._classes[name] = cls
+
+    def __getitem__(self, name: str) -> Any:
+        return self._load()[name]
+
+    def __setitem__(self, name: str, cls: Any) -> None:
+        self._load()[name] = cls
+
+    def __delitem__(self, name: str) -> None:
+        del self._load()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._load())
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self, **other}
+
+
+METHODS = Registry("method", "puoc.methods")
+ENCODERS = Registry("encoder", "puoc.encoders")
+PRIORS = Registry("prior", "puoc.priors")
+DATASETS = Registry("dataset", "puoc.datasets")
+
+
+def _registrar(registry: Registry, name: str) -> Callable[[C], C]:
     # a fit names a method, an encoder or a prior, and nothing in it says which
-    tables = (DATASETS,) if table is DATASETS else (METHODS, ENCODERS, PRIORS)
+    sharing = (registry,) if registry is DATASETS else (METHODS, ENCODERS, PRIORS)
 
     def register(cls: C) -> C:
-        for known in (found[name] for found in tables if name in found):
+        for known in (one.registered(name) for one in sharing):
+            if known is None:
+                continue
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-                raise ValueError(f"{kind} {name!r} is defined twice: in {known.__module__} and {cls.__module__}")
+                places = f"in {known.__module__} and {cls.__module__}"
+                raise ValueError(f"{registry.kind} {name!r} is defined twice: {places}")
         cls.name = name  # type: ignore[attr-defined]
-        table[name] = cls
+        registry.add(name, cls)
         return cls
 
     return register
 
 
 def method(name: str) -> Callable[[C], C]:
-    """Register a method class under the id that params.yaml uses."""
-    return _registrar("method", METHODS, name)
+    """Register a method class under the name that params.yaml uses."""
+    return _registrar(METHODS, name)
 
 
 def encoder(name: str) -> Callable[[C], C]:
-    """Register a class of encoders that are fitted, under the id that params.yaml uses."""
-    return _registrar("encoder", ENCODERS, name)
+    """Register an encoder class under the name that params.yaml uses."""
+    return _registrar(ENCODERS, name)
 
 
 def prior(name: str) -> Callable[[C], C]:
-    """Register a class of class-prior estimators under the id that params.yaml uses."""
-    return _registrar("prior", PRIORS, name)
+    """Register a class-prior estimator under the name that params.yaml uses."""
+    return _registrar(PRIORS, name)
 
 
 def dataset(name: str) -> Callable[[C], C]:
-    """Register a dataset class under the id that params.yaml uses."""
-    return _registrar("dataset", DATASETS, name)
+    """Register a dataset class under the name that params.yaml uses."""
+    return _registrar(DATASETS, name)

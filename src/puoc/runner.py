@@ -281,7 +281,7 @@ class Runner:
 
         from puoc import encoders, methods, priors
 
-        known = methods.METHODS | encoders.ENCODERS | priors.PRIORS
+        known = {**methods.METHODS, **encoders.ENCODERS, **priors.PRIORS}
         for library in sorted({library for name in names for library in known[name].libraries}):
             import_module(library)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -48,7 +48,7 @@ class Sections:
     def _fault(self, key: KeyPath, text: str) -> None:
         self.faults.append(f"{self.file.at(key)}: {text}")
 
-    def _named(self, key: KeyPath, what: str, name: str, table: dict[str, Any]) -> str | None:
+    def _named(self, key: KeyPath, what: str, name: str, table: Mapping[str, Any]) -> str | None:
         """The id that an entry names, in a key of its own or by its own name; None for an unknown one."""
         if name in table:
             return name

@@ -154,6 +154,12 @@ def test_what_a_killed_reading_left_is_no_vectors_and_is_removed(digits: str, ow
     assert [path.name[:65] for path in half.parent.iterdir() if path.is_dir()] == [f"{digest}-"]
 
 
+def forget() -> None:
+    """Have the digests read the code again."""
+    for cached in (digests._module, digests._text, digests._digest):
+        cached.cache_clear()
+
+
 def test_what_other_code_has_read_is_not_taken(digits: str, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     digest, root = sha256(FORMS["GloVe"]).hexdigest(), own_cache / "puoc" / "vectors"
     for name in (digest, f"{digest}-{'0' * 16}"):  # of a version that did not name its code, and of one that did
@@ -166,11 +172,11 @@ def test_what_other_code_has_read_is_not_taken(digits: str, own_cache: Path, mon
     (number,) = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value == 20]
     number.value = 21  # bits of the longest line: code that may read another thing
     monkeypatch.setattr(digests, "_tree", lambda module: tree)
-    digests._text.cache_clear()
+    forget()
     try:
         assert list(word_vectors(digits).row_of) == WORDS
     finally:
-        digests._text.cache_clear()
+        forget()
     assert len({path.name for path in root.iterdir() if path.is_dir()} - now) == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from ruamel.yaml import YAML
 
 from puoc import digests
+from puoc.estimator import Estimator
 from puoc.registry import DATASETS, ENCODERS, METHODS, PRIORS
 
 METHOD = '''"""A method."""
@@ -27,6 +30,8 @@ class SVM(Deep):
 
     def loss(self, x):
         """The loss."""
+        if x < 0:
+            raise ValueError("negative")
         if x > 0.5:
             return x * 2 + self.C
         return "none"
@@ -35,26 +40,32 @@ class SVM(Deep):
 FILES = {
     "__init__.py": "",
     "registry.py": "def method(name):\n    return lambda cls: cls\n",
-    "methods/__init__.py": "from puoc.methods import svm\n",
+    "methods/__init__.py": "",
     "methods/svm.py": METHOD,
-    "methods/other.py": "from puoc.deep import Deep\n",
-    "deep.py": "import puoc.nets as nets\n\nclass Deep:\n    width = 3\n",
-    "nets.py": "import a_library_that_is_not_installed\nfrom .risks import nn_risk\n\nDEPTH = 2\n",
-    "risks.py": "def nn_risk(a, b):\n    from puoc.lanes import sizes\n    return a - b\n",
+    "methods/other.py": "from puoc.deep import Deep\n\nclass Other(Deep):\n    pass\n",
+    "deep.py": "import puoc.nets as nets\n\nclass Deep:\n    width = 3 + nets.DEPTH\n\nclass Aside:\n    a = 5\n",
+    "nets.py": (
+        "import a_library_that_is_not_installed\nfrom .risks import nn_risk\n\nDEPTH = nn_risk(2, 0)\n"
+        "a_library_that_is_not_installed.start(7)\n"
+    ),
+    "risks.py": "def nn_risk(a, b):\n    from puoc.lanes import sizes\n    return a - b * sizes\n",
     "lanes.py": "sizes = 1\n",
-    "priors/__init__.py": "from . import tice\n",
+    "priors/__init__.py": "",
     "priors/tice.py": "K = 1\n",
-    "encoders.py": "import puoc.fetch.vectors, puoc.datasets.texts\n\ndef encode(x):\n    return x\n",
+    "encoders.py": (
+        "import puoc.fetch.vectors, puoc.datasets.texts\n\n"
+        "def encode(x):\n    return x + puoc.fetch.vectors.V + puoc.datasets.texts.rows\n"
+    ),
     "draws.py": "from puoc.prepare import Prepared\n\nSHUFFLE = 1\n",
     "prepare.py": "from puoc.fetch import ensure\n\nclass Prepared:\n    pass\n",
     "fetch/__init__.py": "def ensure():\n    return 1\n",
     "fetch/vectors.py": "from puoc.fetch.verify import hexdigest\n\nV = 1\n",
     "fetch/verify.py": "hexdigest = 1\n",
     "scenarios.py": "from puoc.draws import SHUFFLE\n",
-    "datasets/__init__.py": "from puoc.datasets import digits, mnist\n",
+    "datasets/__init__.py": "",
     "datasets/dataset.py": "class Dataset:\n    pass\n",
-    "datasets/digits.py": "from puoc.datasets.dataset import Dataset\n",
-    "datasets/mnist.py": "from puoc.datasets.dataset import Dataset\n",
+    "datasets/digits.py": "from puoc.datasets.dataset import Dataset\n\nclass Digits(Dataset):\n    n = 1\n",
+    "datasets/mnist.py": "from puoc.datasets.dataset import Dataset\n\nclass MNIST(Dataset):\n    n = 1\n",
     "datasets/texts.py": "rows = 1\n",
     "scoring.py": "def auc(a, b):\n    return a > b\n",
 }
@@ -74,10 +85,10 @@ def tree(tmp_path: Path) -> Path:
 def taken(tree: Path) -> dict[str, str]:
     """Digests of a tree, by what they cover."""
     calls = {
-        "svm": "code_digest('puoc.methods.svm')",
-        "other": "code_digest('puoc.methods.other')",
-        "encoded": "code_digest('puoc.methods.svm', 'puoc.encoders')",
-        "digits": "draw_digest('puoc.datasets.digits')",
+        "svm": "code_digest('puoc.methods.svm:SVM')",
+        "other": "code_digest('puoc.methods.other:Other')",
+        "encoded": "code_digest('puoc.methods.svm:SVM', 'puoc.encoders:encode')",
+        "digits": "draw_digest('puoc.datasets.digits:Digits')",
         "scoring": "scoring_digest()",
     }
     code = f"from puoc.digests import *; print({', '.join(calls.values())})"
@@ -107,6 +118,13 @@ def edit(tree: Path, name: str, old: str, new: str) -> None:
         ('"none"', "'none'"),
         ("0.5", "5e-1"),
         ("\n\n\n@method", "\n@method"),
+        (
+            "from puoc.deep import Deep\nfrom puoc.registry import method",
+            "from puoc.registry import method\nfrom puoc.deep import Deep",
+        ),
+        ("from puoc.deep import Deep", "import typing\n\nfrom puoc.deep import Deep"),
+        ("def loss(self, x):", "def loss(self, x: float) -> float | str:"),
+        ('ValueError("negative")', 'ValueError(f"got {x}, expected 0 or more")'),
     ],
 )
 def test_what_does_nothing_recomputes_nothing(tree, old, new):
@@ -155,18 +173,19 @@ def test_what_is_computed_differently_recomputes_its_method_alone(tree, old, new
     ("name", "old", "new", "changed"),
     [
         ("deep.py", "3", "4", {"svm", "other", "encoded"}),
-        ("nets.py", "2", "4", {"svm", "other", "encoded"}),  # import a.b as c, in deep
+        ("deep.py", "a = 5", "a = 6", set()),  # a class beside the one that is reached
+        ("nets.py", "start(7)", "start(8)", {"svm", "other", "encoded"}),  # runs for its effect when it is imported
+        ("nets.py", "(2", "(4", {"svm", "other", "encoded"}),  # import a.b as c, in deep
         ("risks.py", "a - b", "a + b", {"svm", "other", "encoded"}),  # relative, and only by way of deep and nets
         ("lanes.py", "1", "4", {"svm", "other", "encoded"}),  # inside a function
         ("priors/tice.py", "1", "4", set()),  # reached by nobody here
         ("registry.py", "cls: cls", "cls: None", set()),  # plumbing
-        ("methods/__init__.py", "svm", "other", set()),
         ("encoders.py", "return x", "return -x", {"encoded"}),
         ("draws.py", "1", "4", {"digits"}),
         ("prepare.py", "pass", "a = 1", {"digits"}),
-        ("datasets/digits.py", "import Dataset", "import Dataset as D", {"digits"}),
+        ("datasets/digits.py", "n = 1", "n = 2", {"digits"}),
         ("datasets/dataset.py", "pass", "a = 1", {"digits"}),  # only by way of digits
-        ("datasets/mnist.py", "import Dataset", "import Dataset as D", set()),
+        ("datasets/mnist.py", "n = 1", "n = 2", set()),
         ("fetch/__init__.py", "1", "4", set()),  # the digest of the data says what came
         ("fetch/vectors.py", "V = 1", "V = 4", {"encoded"}),  # what an encoder reads beside its rows
         ("fetch/verify.py", "1", "4", set()),
@@ -182,8 +201,30 @@ def test_a_change_reaches_whoever_imports_it_however_far_and_nobody_else(tree, n
     assert {key for key in before if after[key] != before[key]} == changed
 
 
-def test_a_package_that_is_imported_counts_with_what_it_imports(tree):
-    edit(tree, "risks.py", "from puoc.lanes import sizes", "from puoc.priors import tice")
+def test_a_definition_that_moves_to_another_module_changes_no_digest(tree):
+    before = taken(tree)
+    (tree / "puoc" / "lanes.py").write_text("from puoc.methods.widths import sizes\n")
+    (tree / "puoc" / "methods" / "widths.py").write_text("sizes = 1\n")
+    assert taken(tree) == before  # handed on
+    edit(tree, "risks.py", "from puoc.lanes import sizes", "from puoc.methods.widths import sizes as wide")
+    edit(tree, "risks.py", "b * sizes", "b * wide")
+    assert taken(tree) == before  # and imported from its new place, under another name
+    edit(tree, "methods/widths.py", "1", "4")
+    assert {key for key, value in taken(tree).items() if value != before[key]} == {"svm", "other", "encoded"}
+
+
+def test_it_matters_which_of_two_equally_named_definitions_is_referred_to(tree):
+    edit(tree, "encoders.py", "puoc.datasets.texts.rows", "puoc.datasets.texts.rows + puoc.lanes.sizes")
+    edit(tree, "encoders.py", "puoc.datasets.texts\n", "puoc.datasets.texts, puoc.lanes, puoc.risks\n")
+    edit(tree, "risks.py", "def nn_risk", "sizes = 1\n\ndef nn_risk")
+    edit(tree, "lanes.py", "sizes = 1", "other = 2\nsizes = other")
+    before = taken(tree)
+    edit(tree, "encoders.py", "puoc.lanes.sizes", "puoc.risks.sizes")
+    assert taken(tree)["encoded"] != before["encoded"]
+
+
+def test_a_module_that_is_handed_on_counts_whole(tree):
+    edit(tree, "risks.py", "from puoc.lanes import sizes", "from puoc.priors import tice as sizes")
     before = taken(tree)
     edit(tree, "priors/tice.py", "1", "4")
     assert taken(tree)["svm"] != before["svm"]
@@ -202,14 +243,12 @@ def test_a_module_without_source_is_an_error(tree):
 
 
 def test_every_method_and_dataset_of_puoc_has_digests():
-    import puoc.datasets
-    import puoc.methods  # noqa: F401
-
-    for cls in METHODS.values():
-        if cls.__module__.startswith("puoc."):
-            assert "puoc.estimator" in digests._reached({cls.__module__}, digests._LEARNING)
-            assert len(digests.code_digest(cls.__module__)) == 16
-    of_data = {digests.draw_digest(cls.__module__) for cls in DATASETS.values() if cls.__module__.startswith("puoc.")}
+    ours = [cls for cls in METHODS.values() if cls.__module__.startswith("puoc.")]
+    for cls in ours:
+        counted = digests.reached([digests._root(cls)], digests._LEARNING)
+        assert digests.Definition(Estimator.__module__, "Estimator") in counted
+    assert len({digests.code_digest(cls) for cls in ours}) == len(ours)
+    of_data = {digests.draw_digest(cls) for cls in DATASETS.values() if cls.__module__.startswith("puoc.")}
     assert {len(digest) for digest in of_data} == {16}
 
 
@@ -227,26 +266,53 @@ HARMLESS = {
 
 
 def _learners() -> list[str]:
-    import puoc.encoders
-    import puoc.methods
-    import puoc.priors  # noqa: F401
-
     classes = [cls for table in (METHODS, ENCODERS, PRIORS) for cls in table.values()]
-    plain = {"puoc.encoders", "puoc.priors"}  # which count where an encoder fits nothing, or a prior is given
-    return sorted({cls.__module__ for cls in classes if cls.__module__.startswith("puoc.")} | plain)
+    return sorted(
+        {cls.__module__ for cls in classes if cls.__module__.startswith("puoc.")}
+        | {digests.PLAIN_ENCODER.split(":")[0], digests.PRIOR.split(":")[0]}
+    )
 
 
-@pytest.mark.parametrize("module", _learners())
-def test_what_a_learner_imports_counts_or_is_known_not_to_change_a_result(module: str) -> None:
-    counted = digests._reached({module}, digests._LEARNING)
-    imported = {name for one in counted for name in digests._imports(one)}
-    assert imported - counted <= set(HARMLESS)
+def _counted(modules: list[str]) -> set[str]:
+    return {one.module for one in digests.reached(modules, digests._LEARNING)}
 
 
-def test_every_module_known_to_change_nothing_is_imported_by_some_learner() -> None:
-    counted = digests._reached(set(_learners()), digests._LEARNING)
+def _imported(module: str) -> set[str]:
+    """Modules of puoc that a module imports, wherever in it the import stands."""
+    pairs = [digests._inside(*pair) for pairs in digests._module(module).imports.values() for pair in pairs]
+    return {name for name, _ in pairs if name.startswith("puoc.")}
+
+
+def test_what_learners_import_counts_or_is_known_not_to_change_a_result() -> None:
+    counted = _counted(_learners())
     assert "puoc.solvers.hinge" in counted
-    assert {name for one in counted for name in digests._imports(one)} - counted == set(HARMLESS)
+    assert {name for module in counted for name in _imported(module)} - counted == set(HARMLESS)
+
+
+def test_each_deliberate_fault_changes_what_a_digest_covers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A golden test sees each of these faults, so no digest may overlook one."""
+    tree, package = digests._tree, Path(digests.__file__).parent
+    faults = YAML(typ="safe", pure=True).load(Path(__file__).parents[1] / "golden" / "mutations.yaml")
+    counted = digests.reached(_learners(), digests._LEARNING)
+    homes = digests._homes(_learners(), digests._LEARNING)
+
+    def texts(module: str) -> list[str]:
+        digests._module.cache_clear()
+        digests._text.cache_clear()
+        return [digests._text(one, homes)[0] for one in counted if one.module == module]
+
+    overlooked = []
+    for fault in faults:
+        module = ".".join(("puoc", *Path(fault["file"]).with_suffix("").parts)).removesuffix(".__init__")
+        before = texts(module)
+        mutated = ast.parse((package / fault["file"]).read_text().replace(fault["old"], fault["new"]))
+        with monkeypatch.context() as patch:
+            patch.setattr(digests, "_tree", lambda name, m=module, t=mutated: t if name == m else tree(name))
+            overlooked += [fault["fault"]] if texts(module) == before else []
+    digests._module.cache_clear()
+    digests._text.cache_clear()
+    assert len(faults) > 40
+    assert overlooked == []
 
 
 def test_code_that_runs_while_texts_are_encoded_counts_or_is_known_to_change_nothing(glove: str) -> None:
@@ -269,6 +335,6 @@ def test_code_that_runs_while_texts_are_encoded_counts_or_is_known_to_change_not
         finally:
             sys.setprofile(None)
         ours = {module for module in ran if module.startswith("puoc.")}
-        counted = digests._reached({type(made).__module__}, digests._LEARNING)
+        counted = _counted([digests._root(type(made))])
         assert {"puoc.fetch.vectors", "puoc.datasets.texts", "puoc.encoders.words"} <= ours
         assert ours - counted <= set(HARMLESS)

@@ -13,7 +13,7 @@ from project import REPOSITORY
 
 from puoc.bind import bind
 from puoc.datasets.dataset import Arrays
-from puoc.digests import code_digest
+from puoc.digests import PRIOR, code_digest
 from puoc.draws import draw
 from puoc.methods import normalise
 from puoc.params import read_params
@@ -21,6 +21,7 @@ from puoc.plan import CONFIGS, PLAN, make_plan
 from puoc.prepare import Prepared
 from puoc.priors import class_prior
 from puoc.records import Prior, Sample
+from puoc.registry import METHODS
 from puoc.spaces import enumerate_grid, read_space
 from puoc.yamlfile import AskedWrongly
 
@@ -99,8 +100,8 @@ def test_the_oracle_is_another_question_than_the_method_it_uses(ask: Ask) -> Non
 
 def test_the_code_of_a_prior_belongs_to_the_question_where_one_is_given(ask: Ask) -> None:
     entries = ask()[PLAN / "tables" / "one_vs_all.json"]["entries"]
-    assert entries["nnpu"]["code_digest"] == code_digest("puoc.methods.nnpu", "puoc.priors")
-    assert entries["oc_svm"]["code_digest"] == code_digest("puoc.methods.svm")
+    assert entries["nnpu"]["code_digest"] == code_digest(METHODS["nnpu"], PRIOR)
+    assert entries["oc_svm"]["code_digest"] == code_digest(METHODS["oc_svm"])
 
 
 BY_POS = ("{kernel: linear, nu: 0.5}", "{kernel: linear, nu: 0.5}\n    by_pos: {digits: {%s: {nu: 0.1}}}")

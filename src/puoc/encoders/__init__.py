@@ -1,13 +1,11 @@
 """What a method sees of stored rows: an encoder between the two.
 
 Plain ones (``flatten``, or none for the raw rows) fit nothing. Others are classes with hyperparameters, one file each,
-fitted on a sample's labelled positives; importing this package imports every file, so each registers itself.
+fitted on a sample's labelled positives; each file registers itself.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, Protocol
 
 from puoc import making
@@ -17,9 +15,6 @@ from puoc.registry import ENCODERS
 __all__ = ["ENCODERS", "PLAIN", "Encodes", "inputs_of", "make", "normalise", "plain"]
 
 PLAIN = ("flatten",)
-
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
 
 
 class Encodes(Protocol):

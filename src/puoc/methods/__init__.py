@@ -1,4 +1,4 @@
-"""One file per method family. Importing this package imports every file, so each registers its methods.
+"""One file per method family. Each file registers its methods.
 
 "The paper" is Bagirov, Ivanov and Shpilman; its equations and tables are cited by their labels in its source.
 "Released" is the code they published. Rows are (n, d) vectors, (n, channels, height, width) images in [0, 1] or
@@ -9,8 +9,6 @@ switches to released behaviour, or belongs to another one.
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from puoc import making
@@ -18,9 +16,6 @@ from puoc.estimator import Estimator
 from puoc.registry import METHODS
 
 __all__ = ["METHODS", "inputs_of", "make", "normalise"]
-
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
 
 
 def make(name: str, params: dict[str, Any]) -> Estimator:

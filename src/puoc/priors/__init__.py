@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from puoc import making
@@ -14,8 +12,6 @@ from puoc.registry import PRIORS
 
 __all__ = ["KINDS", "PRIORS", "class_prior", "make", "normalise"]
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
 
 #: ``true``: the share in the rows drawn and kept, as only a benchmark knows it. ``fixed``: a number somebody gives.
 KINDS = ("true", "fixed")
