@@ -19,9 +19,10 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import OneClassSVM
 
-from puoc import encoders, methods, scenarios
-from puoc.estimator import Compute, PUSample
-from puoc.prepare import Prepared
+from puoc import methods, scenarios
+from puoc.datasets.prepare.arrays import Prepared
+from puoc.methods import encoders
+from puoc.methods.training.estimator import Compute, PUSample
 from puoc.records import Sample, TestSet
 
 EPOCHS = (1, 2, 5, 10, 20, 40, 100)

@@ -22,10 +22,10 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from puoc import methods, scenarios
-from puoc.lanes import Lane
-from puoc.prepare import Prepared, prepare
+from puoc.datasets.prepare.arrays import Prepared, prepare
+from puoc.methods.solvers.hinge import double_hinge
+from puoc.methods.training.lanes import Lane
 from puoc.records import Sample, TestSet
-from puoc.solvers.hinge import double_hinge
 
 Array = np.ndarray[Any, Any]
 N_P, N_U = 60, 75

@@ -5,7 +5,7 @@
 Each entry is trained with its hyperparameters on random rows of the shape it sees, but few of them, for few epochs and
 for some more: the difference counts, in seconds of one thread's CPU time, so that neither a busy machine nor what a fit
 does once enters; median of three. Of a frozen encoder, whose weights or vectors have to be at hand (PUOC_MIRROR), rows
-are encoded. Rows that the table src/puoc/forecast/costs.csv has are kept: delete it to measure all.
+are encoded. Rows that the table src/puoc/plan/forecast/costs.csv has are kept: delete it to measure all.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from puoc import encoders, methods, priors
-from puoc.bind import bind
+from puoc import methods
 from puoc.datasets import DATASETS
-from puoc.estimator import PUSample
-from puoc.forecast.costs import frozen_key
-from puoc.forecast.work import row_scale, seen, work_of
-from puoc.params import Params, read_params
-from puoc.plan import CONFIGS, PLAN, make_plan
+from puoc.methods import encoders, priors
+from puoc.methods.training.estimator import PUSample
+from puoc.plan.bind import bind
+from puoc.plan.forecast.costs import frozen_key
+from puoc.plan.forecast.work import row_scale, seen, work_of
+from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.params import Params, read_params
 from puoc.records import Encoding, Fit
 
 ROOT = Path(__file__).parents[1]

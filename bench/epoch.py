@@ -50,8 +50,9 @@ CASES = (
 
 def ours(case: Case, numerics: Any) -> Callable[[int], None]:
     """Train by the method's own loop."""
-    from puoc import encoders, methods
-    from puoc.estimator import Compute, PUSample
+    from puoc import methods
+    from puoc.methods import encoders
+    from puoc.methods.training.estimator import Compute, PUSample
 
     make = encoders.make if case.name in encoders.ENCODERS else methods.make
     X_p, X_u = rows(case)

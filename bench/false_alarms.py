@@ -24,12 +24,22 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from puoc.analysis.reliability_alpha import combined_p, dkw_bound, share_of_negatives
-from puoc.analysis.reliability_paper import P_CRIT, Test, two_sample_ps
-from puoc.analysis.reliability_shift import new_negatives_p
-from puoc.draws import stream
-from puoc.random_net import RandomNet
-from puoc.simulate import Gaussian, Incoming, Pool, Population, Scores, Situation, Truth, embedded, situation
+from puoc.analysis.reliability.alpha import combined_p, dkw_bound, share_of_negatives
+from puoc.analysis.reliability.paper_tests import P_CRIT, Test, two_sample_ps
+from puoc.analysis.reliability.shift import new_negatives_p
+from puoc.methods.training.random_net import RandomNet
+from puoc.scenarios.drawing.draws import stream
+from puoc.scenarios.drawing.simulate import (
+    Gaussian,
+    Incoming,
+    Pool,
+    Population,
+    Scores,
+    Situation,
+    Truth,
+    embedded,
+    situation,
+)
 
 Array = NDArray[Any]
 Score = Callable[[Array], Array]  # (draws, n, d) to (draws, n)

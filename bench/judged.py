@@ -17,9 +17,9 @@ import pandas as pd
 import torch
 from populations import judged_on, measure, together
 
-from puoc.assess import decide
-from puoc.evidence import Evidence
-from puoc.families import FAMILIES
+from puoc.userdata.assess.decision import decide
+from puoc.userdata.assess.evidence import Evidence
+from puoc.userdata.assess.reference_methods import FAMILIES
 
 SEEDS = (300, 301)
 

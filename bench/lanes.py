@@ -3,7 +3,7 @@
     python bench/lanes.py --device cuda --out lanes.json
 
 Loop and vmap alternate in one process; the median over repetitions is reported with the spread. What it finds is the
-table ``puoc.lanes.AUTO``.
+table ``puoc.methods.training.lanes.AUTO``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from puoc.estimator import Compute, PUSample
 from puoc.methods.nnpu import NNPU
+from puoc.methods.training.estimator import Compute, PUSample
 
 SHAPES = {"dense 512": (512,), "conv 3x32x32": (3, 32, 32)}
 HYPERPARAMETERS: dict[str, Any] = {

@@ -23,9 +23,9 @@ from ruamel.yaml import YAML
 from sklearn.metrics import roc_auc_score
 
 from puoc import scenarios
-from puoc.estimator import Compute, PUSample
+from puoc.datasets.prepare.arrays import Prepared
 from puoc.methods import METHODS
-from puoc.prepare import Prepared
+from puoc.methods.training.estimator import Compute, PUSample
 from puoc.records import Sample, TestSet
 
 ROOT = Path(__file__).parents[1]

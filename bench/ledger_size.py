@@ -19,16 +19,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from puoc.bind import Asked, bind
-from puoc.ledger import Ledger
-from puoc.params import read_params
-from puoc.plan import PLAN, make_plan
-from puoc.prepare import prepare
+from puoc.datasets.prepare.arrays import prepare
+from puoc.plan.bind import Asked, bind
+from puoc.plan.make_plan import PLAN, make_plan
+from puoc.plan.params import read_params
 from puoc.records import content_id
-from puoc.runner import Runner
-from puoc.sweep.answering import answer
-from puoc.sweep.asking import Asking, Sweep, ask
-from puoc.sweep.missing import settings_of, standing
+from puoc.run.runner import Runner
+from puoc.run.sweep.evaluate import answer
+from puoc.run.sweep.request import Asking, Sweep, ask
+from puoc.run.sweep.status import settings_of, standing
+from puoc.store.ledger import Ledger
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SEEDS = 10

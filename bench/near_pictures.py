@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from puoc.own.likeness import near_duplicates
-from puoc.prepare import Prepared
+from puoc.datasets.prepare.arrays import Prepared
+from puoc.datasets.readers.near_duplicates import near_duplicates
 
 Picture = NDArray[np.uint8]  # (height, width) or (height, width, 3)
 COPIES, MOST = 150, 10_000

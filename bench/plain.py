@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, softplus
 from torch.utils.data import DataLoader, TensorDataset
 
-from puoc.encoders.autoencoder import Network
-from puoc.nets import Net, lenet
+from puoc.methods.encoders.autoencoder import Network
+from puoc.methods.training.nets import Net, lenet
 
 Batches = Iterator[tuple[Tensor, Tensor]]  # rows of P, rows of U
 SHAPE = (3, 32, 32)

@@ -18,18 +18,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from puoc.analysis.reliability_map import ALPHAS, SIZES
-from puoc.assess_input import checked
-from puoc.crossed import Crossed, crossed
+from puoc.analysis.reliability.robustness_map import ALPHAS, SIZES
 from puoc.datasets import DATASETS
-from puoc.datasets.texts import to_rows
-from puoc.draws import stream
-from puoc.encoders import make
-from puoc.evidence import evidence_of
-from puoc.families import FAMILIES, fit
-from puoc.fetch.verify import hexdigest
-from puoc.scoring import auc
-from puoc.simulate import Incoming, Kind, Pool, Population, Truth, situation
+from puoc.datasets.declare.texts import to_rows
+from puoc.datasets.prepare.verify import hexdigest
+from puoc.methods.encoders import make
+from puoc.run.auc import auc
+from puoc.scenarios.drawing.draws import stream
+from puoc.scenarios.drawing.simulate import Incoming, Kind, Pool, Population, Truth, situation
+from puoc.userdata.assess.cross_scores import Crossed, crossed
+from puoc.userdata.assess.evidence import evidence_of
+from puoc.userdata.assess.input_rows import checked
+from puoc.userdata.assess.reference_methods import FAMILIES, fit
 
 Array = NDArray[Any]
 Named = dict[str, tuple[Population, int]]
@@ -48,7 +48,7 @@ class Blobs:
     seed: int
 
     def draw(self, counts: dict[Kind, int], rng: np.random.Generator) -> dict[Kind, Array]:
-        """See ``puoc.simulate.Population``."""
+        """See ``puoc.scenarios.drawing.simulate.Population``."""
         centres = stream("blobs", self.d, self.seed).normal(0, self.spread, (10, self.d))
         of_kind = {"positive": centres[:5], "known": centres[5:8], "new": centres[8:]}
         return {
@@ -64,7 +64,7 @@ class Shells:
     d: int = 6
 
     def draw(self, counts: dict[Kind, int], rng: np.random.Generator) -> dict[Kind, Array]:
-        """See ``puoc.simulate.Population``."""
+        """See ``puoc.scenarios.drawing.simulate.Population``."""
         found = {}
         for kind, n in counts.items():
             directions = rng.normal(size=(n, self.d))

@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from populations import cifar10_features, together
 
 from puoc import methods
-from puoc.analysis.reliability_paper import P_CRIT, two_sample_p
-from puoc.components import Seen
-from puoc.draws import stream
-from puoc.estimator import Estimator
-from puoc.families import question
-from puoc.random_net import RandomNet
-from puoc.simulate import Incoming, Pool, Truth, situation
+from puoc.analysis.reliability.paper_tests import P_CRIT, two_sample_p
+from puoc.methods.training.estimator import Estimator
+from puoc.methods.training.principal_components import Seen
+from puoc.methods.training.random_net import RandomNet
+from puoc.scenarios.drawing.draws import stream
+from puoc.scenarios.drawing.simulate import Incoming, Pool, Truth, situation
+from puoc.userdata.assess.reference_methods import question
 
 Array = NDArray[Any]
 
@@ -41,7 +41,7 @@ EVIDENCE, PICTURE = Path("docs/evidence/stat_unl.parquet"), Path("docs/stat_unl.
 
 
 def models(d: int) -> dict[str, Estimator | RandomNet]:
-    """The figure's, with the settings that ``puoc.families`` derives from the number of values."""
+    """The figure's, with the settings that ``reference_methods`` derives from the number of values."""
     _, of_drocc = question("PU-OC", d)
     linear = {"solver": "exact", "kernel": "linear", "risk": "non_negative", "lam": 0.01}
     return {

@@ -19,10 +19,10 @@ import torch
 from judged import answered
 from populations import learned_on, measure, together
 
-from puoc.analysis.reliability_map import learned
+from puoc.analysis.reliability.robustness_map import learned
 
 SEEDS = (0, 1)
-TABLE = Path("src/puoc/analysis/maps/robustness.csv")
+TABLE = Path("src/puoc/analysis/reliability/robustness.csv")
 EVIDENCE = Path("docs/evidence/robustness_map.parquet")
 
 

@@ -12,8 +12,8 @@ import time
 import numpy as np
 import torch
 
-from puoc import deep
 from puoc.methods import make
+from puoc.methods.training import deep
 
 
 def main() -> None:

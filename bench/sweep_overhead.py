@@ -18,20 +18,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-import puoc.executors.ray  # noqa: F401 - sets what Ray reads when it is loaded
+import puoc.run.executors.ray  # noqa: F401 - sets what Ray reads when it is loaded
 
 # isort: split
 from ray import tune
 
-from puoc.ledger import Ledger
-from puoc.params import read_params
-from puoc.plan import make_plan
-from puoc.prepare import prepare
-from puoc.sweep.asking import Asking, Sweep, ask
-from puoc.sweep.budget import Budget
-from puoc.sweep.cluster import Wanted, connected
-from puoc.sweep.packing import Packing
-from puoc.sweep.tuner import Tuner
+from puoc.datasets.prepare.arrays import prepare
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
+from puoc.run.sweep.budget import Budget
+from puoc.run.sweep.cluster import Wanted, connected
+from puoc.run.sweep.gpu_packing import Packing
+from puoc.run.sweep.request import Asking, Sweep, ask
+from puoc.run.sweep.tuner import Tuner
+from puoc.store.ledger import Ledger
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from puoc.datasets import DATASETS
+from puoc.datasets.prepare.arrays import Prepared
 from puoc.methods import make
-from puoc.prepare import Prepared
 from puoc.records import Sample, TestSet
+from puoc.run.auc import auc
 from puoc.scenarios import draw, test_rows
-from puoc.scoring import auc
 
 KERNELS: dict[str, dict[str, Any]] = {"synth1": {"kernel": "linear"}, "synth2": {"kernel": "rbf", "gamma": 4.0}}
 CLASSES = {"synth1": ((0,), (1, 2)), "synth2": ((0, 1, 2, 3), (4, 5))}  # positives; negatives in U, others at test

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from puoc.analysis.sweeps import of_sweep
-from puoc.select import choose
+from puoc.analysis.selection.surface import of_sweep
+from puoc.run.select import choose
 
 EVIDENCE = Path(__file__).parent / "evidence" / "grids.parquet"
 _KEPT = ["config_id", "params", "is_published", "kind", "cell", "seed", "status", "auc_val_pu", "auc", "fit_seconds"]

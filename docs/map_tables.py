@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from ruamel.yaml import YAML
 
-from puoc.analysis.published import AVERAGE_COLUMN, RESULT_TABLES, numbers
+from puoc.analysis.paper.published import AVERAGE_COLUMN, RESULT_TABLES, numbers
 
 EVIDENCE = Path(__file__).parent / "evidence"
 PROFILE = Path(__file__).parents[1] / "profiles" / "paper_small.yaml"

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from puoc.analysis.frames import frame
-from puoc.analysis.paper_claims import claims
-from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.published import AVERAGE_COLUMN, RESULT_TABLES, columns, methods, numbers
-from puoc.analysis.reservations import reservations
-from puoc.analysis.results import planned_rows
-from puoc.analysis.significance import SIGNIFICANCE
-from puoc.analysis.summary import summarise
-from puoc.analysis.verdicts import verdicts
+from puoc.analysis.paper.claims import claims
+from puoc.analysis.paper.deviations import reservations
+from puoc.analysis.paper.published import AVERAGE_COLUMN, RESULT_TABLES, columns, methods, numbers
+from puoc.analysis.paper.verdicts import verdicts
+from puoc.analysis.statistics.significance import SIGNIFICANCE
+from puoc.analysis.tables.frames import frame
+from puoc.analysis.tables.plans import EntryPlan, TablePlan
+from puoc.analysis.tables.results import planned_rows
+from puoc.analysis.tables.summary import summarise
 
 EVIDENCE = Path(__file__).parent / "evidence"
 Lines = list[list[str]]

@@ -74,7 +74,7 @@ def _wide(rows: pd.DataFrame, by: list[str], column: str) -> Lines:
 
 def robustness() -> Lines:
     """Mean AUC of each family by region, the best in bold."""
-    table = pd.read_csv(EVIDENCE.parents[1] / "src" / "puoc" / "analysis" / "maps" / "robustness.csv")
+    table = pd.read_csv(EVIDENCE.parents[1] / "src" / "puoc" / "analysis" / "reliability" / "robustness.csv")
     lines = [["test negatives", "rows of U", "alpha", "situations", *FAMILIES, "PU-OC worst"]]
     for row in table.sort_values(["shift", "n_u", "alpha"], ascending=[False, True, True]).to_dict("records"):
         aucs = [row[f"{family}_auc"] for family in FAMILIES]

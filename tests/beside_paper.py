@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.published import (
+from puoc.analysis.paper.published import (
     AVERAGE_COLUMN,
     TWINS,
     UNPRINTED,
@@ -21,7 +20,8 @@ from puoc.analysis.published import (
     read,
     scored_on,
 )
-from puoc.analysis.results import planned_rows
+from puoc.analysis.tables.plans import EntryPlan, TablePlan
+from puoc.analysis.tables.results import planned_rows
 
 #: Methods of the paper that see P alone.
 ONE_CLASS = (*TWINS.values(), "hrn")

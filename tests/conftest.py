@@ -18,7 +18,7 @@ from filelock import FileLock
 from planned import prepared_in
 from project import Project, Repro, clone, fresh
 
-from puoc.fetch.vectors import word_vectors
+from puoc.datasets.prepare.word_vectors import word_vectors
 
 New = Callable[..., Project]
 Mirror = Callable[[str], Path]

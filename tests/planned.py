@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from puoc.params import read_params
-from puoc.plan import make_plan
-from puoc.prepare import prepare
+from puoc.datasets.prepare.arrays import prepare
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
 
 
 class Data(Protocol):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from puoc.rows import read_rows
+from puoc.run.result_rows import read_rows
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _NOT_NEEDED = ("tests", "docs", "dvc.lock", "params.yaml")

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-from puoc.cli import main
+from puoc.cli.app import main
 
 
 def main_and_leave() -> NoReturn:

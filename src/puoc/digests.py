@@ -17,23 +17,33 @@ from hashlib import blake2b
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
-#: Modules and packages of puoc whose code can change what a method learns. A text encoder reads bytes and vectors
+#: Packages and modules of puoc whose code can change what a method learns. A text encoder reads bytes and vectors
 #: itself, so the two modules for them count as well.
-_LEARNING = frozenset(
-    ("methods", "priors", "encoders", "solvers", "estimator", "deep", "lanes", "risks", "nets", "trunks", "augment")
-) | {"components", "datasets.texts", "fetch.vectors"}
-#: Packages below these that change no result: they save and resume a training, to the same bits.
-_NEUTRAL = frozenset(("methods.persistence",))
-#: Modules that decide which rows a sample holds. The cells of a scenario stand in the plan, so scenarios do not count.
-_DRAWING = frozenset(("draws", "prepare", "datasets"))
-_SCORING = frozenset(("scoring",))
+_LEARNING = frozenset(("methods", "datasets.declare.texts", "datasets.prepare.word_vectors"))
+#: Those that decide which rows a sample holds. The cells of a scenario stand in the plan, so scenarios do not count.
+_DRAWING = frozenset(("scenarios.drawing.draws", "datasets", "datasets.prepare.arrays"))
+#: Parts of these that change no result: they read hyperparameters and raw files, and save and resume a training, to
+#: the same bits.
+_NEUTRAL = frozenset(
+    (
+        "methods.persistence",
+        "methods.training.checkpoints",
+        "methods.training.from_params",
+        "datasets.prepare",
+        "datasets.readers",
+        "datasets.user.declare",
+        "datasets.user.file_stamps",
+        "datasets.user.leakage",
+    )
+)
+_SCORING = frozenset(("run.auc",))
 
-_DRAW_ROOTS = ("puoc.draws", "puoc.prepare")
-_SCORING_ROOTS = ("puoc.scoring",)
+_DRAW_ROOTS = ("puoc.scenarios.drawing.draws", "puoc.datasets.prepare.arrays")
+_SCORING_ROOTS = ("puoc.run.auc",)
 
 #: What a fit reaches beside its method: an encoder that fits nothing, and the way to the class prior.
-PLAIN_ENCODER = "puoc.encoders:plain"
-PRIOR = "puoc.priors:class_prior"
+PLAIN_ENCODER = "puoc.methods.encoders:plain"
+PRIOR = "puoc.methods.priors:class_prior"
 
 
 @dataclass(frozen=True)
@@ -123,8 +133,11 @@ class _Homes:
         top, *parts = module.split(".")
         if top != "puoc":
             return top in self.foreign
-        names = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
-        return bool(names & self.among) and not names & _NEUTRAL
+        for n in range(len(parts), 0, -1):  # the closest package that is named decides
+            name = ".".join(parts[:n])
+            if name in self.among or name in _NEUTRAL:
+                return name in self.among
+        return False
 
 
 def _homes(roots: Iterable[str], among: frozenset[str]) -> _Homes:
@@ -326,7 +339,7 @@ def _source(module: str) -> Path | None:
         for source in (path / "__init__.py", path.with_name(f"{path.name}.py")):
             if source.is_file():
                 return source
-    return None  # "from puoc.risks import nn_risk" names no module puoc.risks.nn_risk
+    return None  # "from puoc.methods.training.risks import nn_risk" names no module puoc.methods.training.risks.nn_risk
 
 
 @cache

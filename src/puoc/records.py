@@ -10,8 +10,10 @@ import json
 from hashlib import blake2b
 from typing import Any, Literal, Self
 
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+Array = NDArray[Any]
 Classes = tuple[int, ...]
 Status = Literal["ok", "failed", "skipped"]
 

@@ -1,4 +1,4 @@
-"""What params.yaml names: methods, encoders, priors and datasets. A file registers itself; there is no list to edit.
+"""What params.yaml names: methods, encoders, priors, datasets and scenarios. Files register themselves.
 
 A registry imports the files of its package when it is first asked, not when puoc is imported, so a command that needs
 no method loads no torch.
@@ -64,14 +64,15 @@ class Registry(MutableMapping[str, Any]):
 
 
 METHODS = Registry("method", "puoc.methods")
-ENCODERS = Registry("encoder", "puoc.encoders")
-PRIORS = Registry("prior", "puoc.priors")
+ENCODERS = Registry("encoder", "puoc.methods.encoders")
+PRIORS = Registry("prior", "puoc.methods.priors")
 DATASETS = Registry("dataset", "puoc.datasets")
+SCENARIOS = Registry("scenario", "puoc.scenarios")
 
 
 def _registrar(registry: Registry, name: str) -> Callable[[C], C]:
     # a fit names a method, an encoder or a prior, and nothing in it says which
-    sharing = (registry,) if registry is DATASETS else (METHODS, ENCODERS, PRIORS)
+    sharing = (registry,) if any(registry is one for one in (DATASETS, SCENARIOS)) else (METHODS, ENCODERS, PRIORS)
 
     def register(cls: C) -> C:
         for known in (one.registered(name) for one in sharing):
@@ -80,7 +81,7 @@ def _registrar(registry: Registry, name: str) -> Callable[[C], C]:
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 places = f"in {known.__module__} and {cls.__module__}"
                 raise ValueError(f"{registry.kind} {name!r} is defined twice: {places}")
-        cls.name = name  # type: ignore[attr-defined]
+        setattr(cls, "kind" if registry is SCENARIOS else "name", name)
         registry.add(name, cls)
         return cls
 
@@ -105,3 +106,8 @@ def prior(name: str) -> Callable[[C], C]:
 def dataset(name: str) -> Callable[[C], C]:
     """Register a dataset class under the name that params.yaml uses."""
     return _registrar(DATASETS, name)
+
+
+def scenario(name: str) -> Callable[[C], C]:
+    """Register a scenario under the name that params.yaml uses."""
+    return _registrar(SCENARIOS, name)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from puoc import modelfile
+from puoc.methods.persistence import model_file as modelfile
 
 MODEL_FILE = "model.safetensors"
 
@@ -27,7 +27,7 @@ class ServedModel:
         self.model = modelfile.load(path)
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> NDArray[np.float64]:
-        """Scores of shape (n,), higher = more likely positive; equal to ``puoc.modelfile.score`` bit for bit.
+        """Scores of shape (n,), higher = more likely positive; bit-equal to ``model_file.score``.
 
         Raises
         ------

@@ -12,8 +12,8 @@ import torch
 from sklearn.metrics import roc_auc_score
 from toys import CASES, LOOP, SETTINGS, Case, every_case, every_method, fitted, sample
 
-from puoc.estimator import Compute, PUSample
 from puoc.methods import METHODS, inputs_of, make, normalise
+from puoc.methods.training.estimator import Compute, PUSample
 
 
 @every_case

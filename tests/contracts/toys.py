@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from puoc.estimator import Array, Compute, Estimator, PUSample
 from puoc.methods import METHODS, inputs_of, make
+from puoc.methods.training.estimator import Compute, Estimator, PUSample
+from puoc.records import Array
 
 HERE = Path(__file__).parent
 SHAPES = {"vector": (8,), "image": (1, 8, 8), "sequence": (6, 3)}

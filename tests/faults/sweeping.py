@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from project import File, Project, Repro
 
-from puoc.ledger import Ledger
+from puoc.store.ledger import Ledger
 
 HERE = Path(__file__).parent
 CONFIGURATIONS = 30  # the published one among them; two seeds each

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from puoc import claims, files
-from puoc.claims import Claim, Heartbeat, claim, clear, holder, is_held
-from puoc.ledger import Ledger
 from puoc.records import Fit, FitResult, Sample
+from puoc.store import atomic as files
+from puoc.store import claims
+from puoc.store.claims import Claim, Heartbeat, claim, clear, holder, is_held
+from puoc.store.ledger import Ledger
 
 FORK = multiprocessing.get_context("fork")
 SAMPLE = Sample(dataset="digits", data_digest="d", pos=(3,), n_pos_lab=50)
@@ -234,7 +235,9 @@ def test_a_killed_owner_is_replaced_at_once_on_the_same_machine(path):
 
 
 def test_the_child_of_a_killed_owner_does_not_keep_its_claim(path):
-    code = "import os, pathlib, time; from puoc.claims import claim; claim(pathlib.Path({!r})); pid = os.fork(); {}"
+    code = (
+        "import os, pathlib, time; from puoc.store.claims import claim; claim(pathlib.Path({!r})); pid = os.fork(); {}"
+    )
     then = "print(pid, flush=True) if pid else None; time.sleep(60)"
     owner = subprocess.Popen([sys.executable, "-c", code.format(str(path), then)], stdout=subprocess.PIPE, text=True)
     child = int(owner.stdout.readline())

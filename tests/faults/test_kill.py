@@ -18,9 +18,9 @@ import psutil
 import pytest
 from project import File, Project, Repro
 
-from puoc import archive
-from puoc.ledger import Ledger
-from puoc.pipeline import Standing, standing
+from puoc.run.stages import Standing, standing
+from puoc.store import ledger_archive as archive
+from puoc.store.ledger import Ledger
 
 New = Callable[..., Project]
 Reference = tuple[Project, Repro]

@@ -12,7 +12,7 @@ import pytest
 from project import Project
 from sweeping import call, records, two_nodes
 
-from puoc.rows import read_rows
+from puoc.run.result_rows import read_rows
 
 New = Callable[..., Project]
 

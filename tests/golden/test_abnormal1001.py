@@ -10,8 +10,8 @@ from PIL import Image
 
 from puoc.datasets import DATASETS
 from puoc.datasets.abnormal1001 import Abnormal1001, normal_cars
-from puoc.fetch import FetchError, ensure, write_fetched
-from puoc.prepare import Prepared, prepare
+from puoc.datasets.prepare import FetchError, ensure, write_fetched
+from puoc.datasets.prepare.arrays import Prepared, prepare
 
 VOC = Path("VOCdevkit/VOC2007")
 

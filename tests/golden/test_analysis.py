@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.results import planned_rows
-from puoc.analysis.signed_rank import PAIRS_FOR_INTERVAL
-from puoc.analysis.significance import twin_tests
-from puoc.analysis.summary import summarise
+from puoc.analysis.statistics.signed_rank import PAIRS_FOR_INTERVAL
+from puoc.analysis.statistics.significance import twin_tests
+from puoc.analysis.tables.plans import EntryPlan, TablePlan
+from puoc.analysis.tables.results import planned_rows
+from puoc.analysis.tables.summary import summarise
 
 OC = EntryPlan("oc_svm", "oc_svm", "oc", None, "pu", "published")
 PU_OC = EntryPlan("pu_svm", "pu_svm", "pu_oc", "oc_svm", "pu", "published")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.func import vmap
 
-from puoc import augment
+from puoc.methods.training import augment
 
 SIDE = 9
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from puoc import checkpoints
-from puoc.estimator import Compute, PUSample
 from puoc.methods import make
+from puoc.methods.training import checkpoints
+from puoc.methods.training.estimator import Compute, PUSample
 from puoc.records import content_id
 
 DROCC: dict[str, Any] = {

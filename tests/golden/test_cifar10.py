@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import torchvision
 
-from puoc.datasets.archived import ArchivedFile
 from puoc.datasets.cifar10 import CIFAR10, ArrayUnpickler, read_batch
-from puoc.prepare import Prepared, prepare
+from puoc.datasets.declare.archived import ArchivedFile
+from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.records import Sample, TestSet
 from puoc.scenarios import check_disjoint, draw
 from puoc.scenarios import test_rows as rows_of_test

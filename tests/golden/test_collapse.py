@@ -14,11 +14,11 @@ import torch
 from sklearn.metrics.pairwise import rbf_kernel
 from torch import Tensor
 
-from puoc.lanes import Lane
 from puoc.methods import make
 from puoc.methods.csi import nt_xent
-from puoc.solvers import hinge_kernel, hinge_linear
-from puoc.solvers.hinge import Risk
+from puoc.methods.solvers import hinge_kernel, hinge_linear
+from puoc.methods.solvers.hinge import Risk
+from puoc.methods.training.lanes import Lane
 
 ALPHAS = [0.2, 0.5, 0.9, 0.999]
 COMMON: dict[str, Any] = {"lr": 1e-3, "lr_decay": 1.0, "epochs": 1, "batch_size": 8, "batching": "union"}

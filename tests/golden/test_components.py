@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from puoc import encoders, modelfile
-from puoc.components import Seen
-from puoc.encoders.components import Components
-from puoc.estimator import PUSample
+from puoc.methods import encoders
+from puoc.methods.encoders.components import Components
+from puoc.methods.persistence import model_file as modelfile
+from puoc.methods.training.estimator import PUSample
+from puoc.methods.training.principal_components import Seen
 
 PARAMS = {"dimension": 3, "cut": 2.0}
 

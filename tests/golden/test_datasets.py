@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from puoc.datasets import DATASETS
-from puoc.datasets.dataset import Arrays, content_digest
-from puoc.prepare import Prepared, class_counts, duplicate_groups, prepare
+from puoc.datasets.declare.dataset import Arrays, content_digest
+from puoc.datasets.prepare.arrays import Prepared, class_counts, duplicate_groups, prepare
 
 
 @pytest.mark.parametrize(("name", "n", "n_first"), [("mnist5k", 5000, 500), ("digits", 1797, 178)])
@@ -98,7 +98,8 @@ def test_equal_rows_share_the_number_of_the_first_of_them():
 def test_declared_datasets_load_no_heavy_library(tmp_path):
     """Nor does fetching and preparing them: files of packages are found without importing the packages."""
     code = (
-        "import sys; from pathlib import Path; import puoc.scenarios; from puoc.prepare import prepare\n"
+        "import sys; from pathlib import Path; import puoc.scenarios\n"
+        "from puoc.datasets.prepare.arrays import prepare\n"
         f"for name in ('mnist5k', 'digits'): prepare(name, Path({str(tmp_path)!r}) / 'data', Path({str(tmp_path)!r}))\n"
         "heavy = {'torch', 'mlflow', 'dvc', 'ray', 'pandas', 'sklearn', 'mlxtend', 'scipy'} & set(sys.modules)\n"
         "sys.exit(', '.join(sorted(heavy)) or 0)"

@@ -12,10 +12,10 @@ import torch
 from PIL import Image
 
 from puoc.datasets.elpv import ELPV, read_cells
-from puoc.encoders import make as encoder_of
+from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.methods import make
-from puoc.nets import Net, ShiftNet, lenet
-from puoc.prepare import Prepared, prepare
+from puoc.methods.encoders import make as encoder_of
+from puoc.methods.training.nets import Net, ShiftNet, lenet
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from puoc.datasets import DATASETS
+from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.datasets.synthetic import Cloud
 from puoc.methods import make
-from puoc.prepare import Prepared, prepare
 from puoc.records import Sample, TestSet
+from puoc.run.auc import auc
 from puoc.scenarios import draw
 from puoc.scenarios import test_rows as rows_of_test
-from puoc.scoring import auc
 
 
 @pytest.mark.parametrize("name", ["synth1", "synth2"])

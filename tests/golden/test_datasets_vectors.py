@@ -13,9 +13,9 @@ import pytest
 from scipy.spatial import cKDTree
 
 from puoc.datasets import DATASETS
+from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.datasets.twitter_tweets import FEATURES as OF_TWEETS
 from puoc.datasets.twitter_users import FEATURES, KINDS, read_users
-from puoc.prepare import Prepared, prepare
 from puoc.records import Sample, TestSet
 from puoc.scenarios import SCENARIOS, check_counts, check_disjoint, draw
 from puoc.scenarios import test_rows as rows_of_test

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 from test_analysis import ORACLE, plan, rows
 
-from puoc.analysis.effects import (
+from puoc.analysis.paper.protocol import protocol_table
+from puoc.analysis.statistics.effects import (
     PAIRS_FOR_BOOTSTRAP,
     bayesian_signed_rank,
     rank_biserial,
     rank_biserial_interval,
     shift_bootstrap,
 )
-from puoc.analysis.evidence import evidence_table
-from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.power import MOST_SEEDS, power, seeds_for_power, seeds_to_reject
-from puoc.analysis.protocol import protocol_table
-from puoc.analysis.ranks import friedman, groups, rank_table
-from puoc.analysis.signed_rank import null_rank_sums, shift_with_interval, signed_rank_test
+from puoc.analysis.statistics.power import MOST_SEEDS, power, seeds_for_power, seeds_to_reject
+from puoc.analysis.statistics.ranks import friedman, groups, rank_table
+from puoc.analysis.statistics.seed_power import evidence_table
+from puoc.analysis.statistics.signed_rank import null_rank_sums, shift_with_interval, signed_rank_test
+from puoc.analysis.tables.plans import EntryPlan, TablePlan
 
 coarse = st.lists(st.integers(-4, 4).map(lambda step: step / 50), min_size=1, max_size=12)
 DEGENERATE = ([], [[0.1]], ["a"], [0.1, float("nan")], [0.1, float("inf")])

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 from torch.nn.functional import interpolate
 
-from puoc.encoders import ENCODERS, inputs_of, make, normalise, plain
-from puoc.encoders.autoencoder import Autoencoder, Network
-from puoc.estimator import Compute, Encoder, PUSample
+from puoc.methods.encoders import ENCODERS, inputs_of, make, normalise, plain
+from puoc.methods.encoders.autoencoder import Autoencoder, Network
+from puoc.methods.training.estimator import Compute, Encoder, PUSample
 
 PARAMS: dict[str, Any] = {
     "lr": 1e-3,

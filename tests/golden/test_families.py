@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from puoc.components import MOST_VALUES, Seen
+from puoc.methods.training.principal_components import MOST_VALUES, Seen
 
 
 def of_low_rank(n: int, columns: int, rank: int = 60) -> NDArray[np.float64]:
@@ -23,7 +23,7 @@ def test_by_the_matrix_of_rows_a_method_sees_what_it_sees_by_that_of_columns(
 ) -> None:
     X, new = of_low_rank(n, 150), of_low_rank(30, 150)
     by_columns = Seen.by(X[: n // 2], X[n // 2 :])
-    monkeypatch.setattr("puoc.components._WIDE", 0)
+    monkeypatch.setattr("puoc.methods.training.principal_components._WIDE", 0)
     by_rows = Seen.by(X[: n // 2], X[n // 2 :])
     assert by_rows.spread == pytest.approx(by_columns.spread, rel=1e-9)
     vary = min(MOST_VALUES, n - 1)  # centred rows span one direction fewer than there are

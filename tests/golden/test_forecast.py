@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from project import REPOSITORY
 
-from puoc.bind import bind
+from puoc.cli.plan_overview import can_show
 from puoc.datasets import DATASETS
-from puoc.deep import batch_sizes
-from puoc.forecast.costs import Forecast, duration, encoding_seconds, measured, scored_rows
-from puoc.forecast.work import passes, work_of
-from puoc.ledger import Ledger
-from puoc.overview import can_show
-from puoc.params import read_params
-from puoc.plan import CONFIGS, PLAN, make_plan
+from puoc.methods.training.deep import batch_sizes
+from puoc.plan.bind import bind
+from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds, measured, scored_rows
+from puoc.plan.forecast.work import passes, work_of
+from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.params import read_params
 from puoc.records import Encoding, Fit, FitResult, Sample, TestSet
 from puoc.registry import ENCODERS, METHODS, PRIORS
+from puoc.store.ledger import Ledger
 
 DIGESTS = {name: dataset.digest for name, dataset in DATASETS.items()}
 UNION = {"epochs": 4, "batch_size": 64, "batching": "union"}

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from puoc.encoders import make, normalise
-from puoc.estimator import Encoder
-from puoc.fetch import FetchError
+from puoc.datasets.prepare import FetchError
+from puoc.methods.encoders import make, normalise
+from puoc.methods.training.estimator import Encoder
 
 Mirror = Callable[[str], Path]
 DIGITS = "85010ce2f4552da4"  # of the file in half precision

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from puoc.estimator import Compute, PUSample
 from puoc.methods import make
+from puoc.methods.training.estimator import Compute, PUSample
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from puoc.lanes import Lane
 from puoc.methods import make
 from puoc.methods.cnn import OCCNN, PUCNN
-from puoc.methods.cnn_nets import Head, standardised
+from puoc.methods.training.cnn_nets import Head, standardised
+from puoc.methods.training.lanes import Lane
 
 OC: dict[str, Any] = {
     "lr": 1e-3,

@@ -12,9 +12,9 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from puoc.estimator import Compute, PUSample
 from puoc.methods import inputs_of, make
-from puoc.methods.cnn_nets import FromImages, Head, ReleasedHead
+from puoc.methods.training.cnn_nets import FromImages, Head, ReleasedHead
+from puoc.methods.training.estimator import Compute, PUSample
 
 Mirror = Callable[[str], Path]
 DIGITS = "85010ce2f4552da4"  # of MobileNetV2's file in half precision

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from puoc.augment import views
-from puoc.estimator import Compute, PUSample
 from puoc.methods import make
 from puoc.methods.csi import coins, nt_xent
-from puoc.methods.memory_bank import make_bank
-from puoc.nets import ShiftNet
+from puoc.methods.training.augment import views
+from puoc.methods.training.estimator import Compute, PUSample
+from puoc.methods.training.memory_bank import make_bank
+from puoc.methods.training.nets import ShiftNet
 
 PARAMS: dict[str, Any] = {
     "lr": 2e-3,

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from puoc.deep import batch_sizes
-from puoc.estimator import Compute, PUSample
 from puoc.methods import METHODS, make
-from puoc.nets import BatchNorm, Halves, halves_for, lenet, middle
+from puoc.methods.training.deep import batch_sizes
+from puoc.methods.training.estimator import Compute, PUSample
+from puoc.methods.training.nets import BatchNorm, Halves, halves_for, lenet, middle
 
 PARAMS: dict[str, Any] = {
     "lr": 1e-3,

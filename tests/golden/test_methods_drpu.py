@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from puoc.deep import batch_sizes
-from puoc.estimator import PUSample
 from puoc.methods import METHODS, make
+from puoc.methods.training.deep import batch_sizes
+from puoc.methods.training.estimator import PUSample
 
 PARAMS: dict[str, Any] = {
     "lr": 5e-3,

@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from puoc import checkpoints
-from puoc.estimator import Compute, PUSample
 from puoc.methods import make
 from puoc.methods.dedpul import swapped
 from puoc.methods.en import EN
+from puoc.methods.training import checkpoints
+from puoc.methods.training.estimator import Compute, PUSample
 
 NETWORK: dict[str, Any] = {
     "classifier": "network",
@@ -177,7 +177,9 @@ def test_a_killed_fit_goes_on_in_the_fold_it_had_reached(tmp_path: Path, monkeyp
 def test_a_fit_that_fails_leaves_nothing_to_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     P, U = gaussians(0.4, n_p=40, n_u=80)
     monkeypatch.setattr(checkpoints, "_EVERY", 0.0)
-    monkeypatch.setattr("puoc.estimator.check_finite", lambda *_: None)  # which would refuse what diverges for sure
+    monkeypatch.setattr(
+        "puoc.methods.training.estimator.check_finite", lambda *_: None
+    )  # which would refuse what diverges for sure
     U[:1] = np.nan  # in one fold, so the two others learn from it
     with pytest.raises(FloatingPointError, match="p_vs_u: the loss of the lane"):
         make("dedpul", DEDPUL).fit_lanes([PUSample(P, U, None, 0)], Compute(checkpoints=tmp_path, lanes=("a",)))

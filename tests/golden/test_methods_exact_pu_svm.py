@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.svm import OneClassSVM
 
 from puoc.methods import make
-from puoc.solvers.hinge_linear import solve
+from puoc.methods.solvers.hinge_linear import solve
 
 Rows = NDArray[np.float64]
 

@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from puoc.deep import batch_sizes
-from puoc.estimator import Compute, PUSample
 from puoc.methods import make
 from puoc.methods.hrn import Branches, Normalised, one_branch
+from puoc.methods.training.deep import batch_sizes
+from puoc.methods.training.estimator import Compute, PUSample
 
 PARAMS: dict[str, Any] = {
     "lr": 0.1,

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from puoc.methods import make
 from puoc.methods.lstm import PooledLSTM
-from puoc.methods.offsets import quantile
+from puoc.methods.training.quantiles import quantile
 
 SCHEDULE: dict[str, Any] = {"lr": 1e-2, "lr_decay": 0.99, "epochs": 20, "batch_size": 1000}
 OC: dict[str, Any] = SCHEDULE | {"batching": "p", "nu": 0.3, "hidden": 5, "pooling": "last", "training": "alternating"}

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from puoc.methods import make, normalise
 from puoc.methods.pan import Pair
-from puoc.spaces import enumerate_grid, read_space
+from puoc.plan.search_spaces import enumerate_grid, read_space
 
 PARAMS: dict[str, Any] = {
     "lr": 5e-3,

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from puoc.methods import make
-from puoc.solvers import hinge_kernel, hinge_linear
+from puoc.methods.solvers import hinge_kernel, hinge_linear
 
 Rows = NDArray[np.float64]
 RBF: dict[str, Any] = {"solver": "exact", "kernel": "rbf", "risk": "non_negative", "lam": 0.01, "gamma": 0.2}

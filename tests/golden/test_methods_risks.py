@@ -7,8 +7,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from puoc.nets import Net, mlp, net_for
-from puoc.risks import LOSSES, double_hinge, logistic, non_negative, sigmoid, unbiased
+from puoc.methods.training.nets import Net, mlp, net_for
+from puoc.methods.training.risks import LOSSES, double_hinge, logistic, non_negative, sigmoid, unbiased
 
 F_P, F_U, ALPHA = np.array([2.0, -0.5]), np.array([0.3, -3.0]), 0.4
 BY_HAND = {

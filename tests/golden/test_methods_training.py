@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from puoc.deep import Batching, Deep, batch_sizes
-from puoc.estimator import Compute, PUSample, typed
-from puoc.lanes import Lane, StackedLanes, choose
-from puoc.nets import mlp, net_for
+from puoc.methods.training.deep import Batching, Deep, batch_sizes
+from puoc.methods.training.estimator import Compute, PUSample, typed
+from puoc.methods.training.lanes import Lane, StackedLanes, choose
+from puoc.methods.training.nets import mlp, net_for
 
 SCHEDULE = {"lr": 0.01, "lr_decay": 1.0, "epochs": 3, "batch_size": 10, "batching": "union"}
 

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from beside_paper import Score, as_printed, plan_beside, rows_beside
 
-from puoc.analysis.claim_data import Evidence, Source
-from puoc.analysis.frames import frame
-from puoc.analysis.paper_claims import CLAIMS, Part, claim_parts, claims, status_of
-from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.published import CAPTIONS, RESULT_TABLES, TWINS, UNPRINTED, columns, methods, read
-from puoc.analysis.reservations import reservations
-from puoc.analysis.significance import SIGNIFICANCE, twin_tests
+from puoc.analysis.paper.claim_data import Evidence, Source
+from puoc.analysis.paper.claims import CLAIMS, Part, claim_parts, claims, status_of
+from puoc.analysis.paper.deviations import reservations
+from puoc.analysis.paper.published import CAPTIONS, RESULT_TABLES, TWINS, UNPRINTED, columns, methods, read
+from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
+from puoc.analysis.tables.frames import frame
+from puoc.analysis.tables.plans import EntryPlan, TablePlan
 
 RULES = {"above", "near", "within", "rises", "falls", "falls_more", "significant", "not_below"}
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from puoc.estimator import PUSample
-from puoc.priors import make, normalise
-from puoc.priors.tice import Part, TIcE, automatic_delta
+from puoc.methods.priors import make, normalise
+from puoc.methods.priors.tice import Part, TIcE, automatic_delta
+from puoc.methods.training.estimator import PUSample
 
 GROWTH: dict[str, Any] = {"folds": 5, "splits": 3, "max_splits": 500, "min_size": 10, "iterations": 2}
 CORRECT: dict[str, Any] = {**GROWTH, "scaling": "minmax", "k": 5.0}

@@ -9,8 +9,8 @@ import pytest
 from project import REPOSITORY
 
 from puoc.datasets import DATASETS
-from puoc.params import Table, read_params
-from puoc.prepare import Prepared, prepare
+from puoc.datasets.prepare.arrays import Prepared, prepare
+from puoc.plan.params import Table, read_params
 from puoc.scenarios import check_disjoint, draw
 from puoc.scenarios import test_rows as rows_of_test
 

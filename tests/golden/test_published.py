@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from puoc.analysis.published import (
+from puoc.analysis.paper.published import (
     AVERAGE_COLUMN,
     CAPTIONS,
     RESULT_TABLES,
@@ -23,7 +23,7 @@ from puoc.analysis.published import (
 )
 from puoc.datasets import DATASETS
 from puoc.methods import METHODS
-from puoc.specs import PublishedRow, PublishedTable
+from puoc.plan.schema import PublishedRow, PublishedTable
 
 # rows, columns, numbers, their sum, underlined, bold: from another person's reading of the paper's source
 SECOND_READING = {

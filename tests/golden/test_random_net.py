@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
 from puoc.methods import METHODS, make
-from puoc.random_net import RandomNet
+from puoc.methods.training.random_net import RandomNet
 
 SHAPES = [(5,), (3, 16, 16)]
 

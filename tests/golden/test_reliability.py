@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu, norm, ttest_ind
 
-from puoc.analysis.reliability_alpha import PURE, combined_p, dkw_bound, order_of, share_of_negatives
-from puoc.analysis.reliability_gain import gain, placements
-from puoc.analysis.reliability_paper import high_alpha, random_networks, shift, split_p_crit, two_sample_p
-from puoc.analysis.reliability_shift import incoming
-from puoc.scoring import auc
+from puoc.analysis.reliability.alpha import PURE, combined_p, dkw_bound, order_of, share_of_negatives
+from puoc.analysis.reliability.gain import gain, placements
+from puoc.analysis.reliability.paper_tests import high_alpha, random_networks, shift, split_p_crit, two_sample_p
+from puoc.analysis.reliability.shift import incoming
+from puoc.run.auc import auc
 
 Array = NDArray[Any]
 
@@ -150,9 +150,9 @@ def test_too_few_scores_are_refused() -> None:
     [
         "docs/reliability.md",
         "docs/reliability_tables.py",
-        "src/puoc/evidence.py",
-        "src/puoc/report/templates/assess.html.j2",
-        "src/puoc/analysis/reliability_alpha.py",
+        "src/puoc/userdata/assess/evidence.py",
+        "src/puoc/reporting/page/templates/assess.html.j2",
+        "src/puoc/analysis/reliability/alpha.py",
         "tests/properties/test_false_alarms.py",
     ],
 )

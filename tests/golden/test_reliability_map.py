@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puoc.analysis.reliability_map import ALPHAS, SIZES, learned, packaged, region
-from puoc.simulate import Gaussian, Incoming, Pool, Scores, Truth, embedded, situation
+from puoc.analysis.reliability.robustness_map import ALPHAS, SIZES, learned, packaged, region
+from puoc.scenarios.drawing.simulate import Gaussian, Incoming, Pool, Scores, Truth, embedded, situation
 
 
 def test_a_situation_is_what_its_truth_says() -> None:

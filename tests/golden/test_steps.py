@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from puoc.deep import Deep
 from puoc.methods import make
+from puoc.methods.training.deep import Deep
 
 TOYS = YAML(typ="safe", pure=True).load(Path(__file__).parents[1] / "contracts" / "toy_params.yaml")
 

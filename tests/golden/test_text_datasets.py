@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from puoc.datasets import DATASETS
+from puoc.datasets.declare.texts import normal_form, to_texts
 from puoc.datasets.op_spam import CSV, FOLD_OF, ZIP, OpSpam, members, positive_reviews, read
+from puoc.datasets.prepare import FetchError
+from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.datasets.sms_spam import SMSSpam
-from puoc.datasets.texts import normal_form, to_texts
-from puoc.fetch import FetchError
-from puoc.prepare import Prepared, prepare
 from puoc.records import Sample, TestSet
 from puoc.scenarios import check_disjoint, draw
 from puoc.scenarios import test_rows as rows_of_test

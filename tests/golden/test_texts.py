@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from puoc.datasets.dataset import Arrays
-from puoc.datasets.texts import equal_texts, normal_form, to_rows, to_texts
-from puoc.prepare import Prepared
+from puoc.datasets.declare.dataset import Arrays
+from puoc.datasets.declare.texts import equal_texts, normal_form, to_rows, to_texts
+from puoc.datasets.prepare.arrays import Prepared
 
 anything = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=12)
 

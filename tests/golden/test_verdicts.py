@@ -10,13 +10,13 @@ import pytest
 from beside_paper import GAP, Score, as_printed, plan_beside, rows_beside
 from scipy.stats import t
 
-from puoc.analysis.frames import frame
-from puoc.analysis.plans import EntryPlan, TablePlan
-from puoc.analysis.published import RESULT_TABLES, methods
-from puoc.analysis.reservations import reservations
-from puoc.analysis.significance import SIGNIFICANCE, twin_tests
-from puoc.analysis.summary import SUMMARY, summarise
-from puoc.analysis.verdicts import VERDICTS, verdicts
+from puoc.analysis.paper.deviations import reservations
+from puoc.analysis.paper.published import RESULT_TABLES, methods
+from puoc.analysis.paper.verdicts import VERDICTS, verdicts
+from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
+from puoc.analysis.tables.frames import frame
+from puoc.analysis.tables.plans import EntryPlan, TablePlan
+from puoc.analysis.tables.summary import SUMMARY, summarise
 
 
 def judged(*asked: tuple[TablePlan, pd.DataFrame | None], tested: bool = False) -> pd.DataFrame:

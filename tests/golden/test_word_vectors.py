@@ -15,14 +15,15 @@ import pytest
 
 from puoc import digests
 from puoc.datasets import DATASETS
-from puoc.datasets.texts import to_rows, to_texts
-from puoc.encoders import make, normalise
-from puoc.encoders.word_vectors import MeanWordVector, OfWords, WordSequence
-from puoc.encoders.words import ORDERS, Step, Words
-from puoc.estimator import Array
-from puoc.fetch import FetchError, vectors
-from puoc.fetch.vectors import read_vectors, word_vectors
+from puoc.datasets.declare.texts import to_rows, to_texts
+from puoc.datasets.prepare import FetchError
+from puoc.datasets.prepare import word_vectors as vectors
+from puoc.datasets.prepare.word_vectors import read_vectors, word_vectors
+from puoc.methods.encoders import make, normalise
+from puoc.methods.encoders.word_vectors import MeanWordVector, OfWords, WordSequence
+from puoc.methods.encoders.words import ORDERS, Step, Words
 from puoc.methods.lstm import check_sequences
+from puoc.records import Array
 
 WORDS = ["good", "bad", "null", "nan", "über", "call", "0800", "<", "don't", "run", "u"]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)

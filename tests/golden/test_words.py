@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from puoc.encoders.words import ORDERS, Step, Words
+from puoc.methods.encoders.words import ORDERS, Step, Words
 
 KNOWN = {word: row for row, word in enumerate(["running", "run", "hotel", "Hotel", "don", "t", "3", "good", "gt", ">"])}
 

@@ -13,7 +13,7 @@ from click.testing import Result
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from puoc.cli import app
+from puoc.cli.app import app
 
 Said = tuple[int, str]
 Run = Callable[..., Said]

@@ -10,7 +10,7 @@ import pandas as pd
 from own_files import Said, puoc
 from PIL import Image
 
-from puoc.pipeline import answer
+from puoc.run.stages import answer
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}

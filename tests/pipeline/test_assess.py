@@ -16,18 +16,18 @@ from own_files import puoc, refused
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from puoc.analysis.reliability_map import packaged, region
-from puoc.assess import assess, decide
-from puoc.assess_input import checked
-from puoc.assess_page import check_place, page
-from puoc.cli import app
-from puoc.cli_assess import _tell
-from puoc.crossed import crossed
-from puoc.evidence import Alpha, Evidence, Gained, Incoming
-from puoc.expected import DRAW, ERROR, NEW, leads
-from puoc.families import FAMILIES, Seen
-from puoc.simulate import Gaussian, Truth, situation
-from puoc.simulate import Incoming as Arriving
+from puoc.analysis.reliability.robustness_map import packaged, region
+from puoc.cli.app import app
+from puoc.cli.assess import _tell
+from puoc.scenarios.drawing.simulate import Gaussian, Truth, situation
+from puoc.scenarios.drawing.simulate import Incoming as Arriving
+from puoc.userdata.assess.cross_scores import crossed
+from puoc.userdata.assess.decision import assess, decide
+from puoc.userdata.assess.evidence import Alpha, Evidence, Gained, Incoming
+from puoc.userdata.assess.expected_auc import DRAW, ERROR, NEW, leads
+from puoc.userdata.assess.input_rows import checked
+from puoc.userdata.assess.page import check_place, page
+from puoc.userdata.assess.reference_methods import FAMILIES, Seen
 
 Array = NDArray[Any]
 Ask = Callable[..., Result]

@@ -12,7 +12,7 @@ from dvc.utils.serialize import load_yaml
 from project import REPOSITORY, Project
 from typer.testing import CliRunner
 
-from puoc.cli import app
+from puoc.cli.app import app
 
 New = Callable[..., Project]
 Asked = Callable[[str], tuple[int, str]]

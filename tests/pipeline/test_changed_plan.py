@@ -10,7 +10,7 @@ import pytest
 from planned import Data
 from typer.testing import CliRunner
 
-from puoc.cli import app
+from puoc.cli.app import app
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: none, device: cpu}

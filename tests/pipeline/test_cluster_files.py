@@ -22,7 +22,7 @@ from project import REPOSITORY, Project
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
-from puoc.cli import app
+from puoc.cli.app import app
 
 CLUSTER, SCHEDULE = REPOSITORY / "tuning" / "cluster", REPOSITORY / "tuning" / "schedule"
 FILES = [*sorted(CLUSTER.iterdir()), *sorted(SCHEDULE.iterdir())]

@@ -15,17 +15,18 @@ from own_files import customers, invoke, puoc, refused
 from planned import Data, Planned
 from test_serving import is_pickle
 
-from puoc import families, modelfile
-from puoc.fit_command import command
-from puoc.fit_settings import packaged_methods, settings
-from puoc.ledger import Ledger
+from puoc.datasets.prepare.arrays import Prepared
+from puoc.datasets.readers import How, read_pair
 from puoc.methods import normalise
-from puoc.own import How, read_pair
-from puoc.pipeline import answer, questions
-from puoc.prepare import Prepared
-from puoc.rows import read_rows
+from puoc.methods.persistence import model_file as modelfile
+from puoc.run.result_rows import read_rows
+from puoc.run.stages import answer, questions
 from puoc.scenarios import test_rows as rows_of_test
-from puoc.yamlfile import AskedWrongly
+from puoc.store.ledger import Ledger
+from puoc.store.yaml_file import AskedWrongly
+from puoc.userdata.assess import reference_methods as families
+from puoc.userdata.assess.fit_command import command
+from puoc.userdata.settings import packaged_methods, settings
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}

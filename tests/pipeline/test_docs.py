@@ -15,12 +15,11 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from puoc import encoders, priors
 from puoc.datasets import DATASETS
-from puoc.methods import METHODS, make
-from puoc.params import read_params
+from puoc.methods import METHODS, encoders, make, priors
+from puoc.plan.params import read_params
 from puoc.scenarios import SCENARIOS
-from puoc.yamlfile import YamlFile
+from puoc.store.yaml_file import YamlFile
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -77,8 +76,8 @@ def test_the_method_of_the_docs_learns_an_easy_problem(tmp_path: Path) -> None:
 def test_the_dataset_of_the_docs_is_what_it_declares(tmp_path: Path) -> None:
     (source,) = code_blocks("docs/adding-a-dataset.md", "python")
     run_as_module(source, tmp_path / "my_iris.py", "puoc.datasets.my_iris")
-    from puoc.fetch import ensure
-    from puoc.prepare import prepare
+    from puoc.datasets.prepare import ensure
+    from puoc.datasets.prepare.arrays import prepare
 
     ensure("my_iris", tmp_path / "data")
     assert prepare("my_iris", tmp_path / "data", tmp_path / "prepared") == DATASETS["my_iris"].digest
@@ -136,7 +135,7 @@ def test_the_commands_of_the_readme_exist() -> None:
     assert set(re.findall(r"\bmake ([a-z-]+)", text)) <= targets
     from typer.main import get_command
 
-    from puoc.cli import app
+    from puoc.cli.app import app
 
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
     assert {word for word in re.findall(r"`?puoc ([a-z]+)", text) if word in known or f"puoc {word}`" in text} <= known

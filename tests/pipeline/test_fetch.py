@@ -14,11 +14,11 @@ import pytest
 from project import REPOSITORY
 from typer.testing import CliRunner
 
-from puoc.cli import app
+from puoc.cli.app import app
 from puoc.datasets import DATASETS
-from puoc.datasets.dataset import RawFile
-from puoc.fetch import FetchError, compare_with_dvc, directory_md5, ensure, write_fetched
-from puoc.fetch.weights import weights_file
+from puoc.datasets.declare.dataset import RawFile
+from puoc.datasets.prepare import FetchError, compare_with_dvc, directory_md5, ensure, write_fetched
+from puoc.datasets.prepare.weights import weights_file
 
 CONTENT = b"seven rows of something\n" * 4000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -161,7 +161,7 @@ def test_what_a_killed_process_left_is_cleared(tmp_path):
 
 def test_two_processes_fetch_a_file_once(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from puoc.fetch import ensure\n"
+        "import sys, time; from pathlib import Path; from puoc.datasets.prepare import ensure\n"
         "time.sleep(max(0, float(sys.argv[2]) - time.time()))\n"
         "print(ensure('mnist5k', Path(sys.argv[1]))[0]['source'])"
     )

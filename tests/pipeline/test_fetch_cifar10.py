@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from puoc.datasets import DATASETS
-from puoc.datasets.archived import ArchivedFile
 from puoc.datasets.cifar10 import CIFAR10
-from puoc.fetch import FetchError, ensure
+from puoc.datasets.declare.archived import ArchivedFile
+from puoc.datasets.prepare import FetchError, ensure
 
 CONTENTS = {"folder/one": b"one" * 30_000, "folder/two": b"two" * 50_000, "three": b"3"}
 

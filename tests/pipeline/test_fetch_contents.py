@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from puoc.datasets import DATASETS
-from puoc.datasets.contents import HandedFile, ReadFile, ReadFolder
+from puoc.datasets.declare.content_checked import HandedFile, ReadFile, ReadFolder
 from puoc.datasets.elpv import members, read_cells
 from puoc.datasets.pendigits import read_table
-from puoc.fetch import FetchError, ensure, write_fetched
+from puoc.datasets.prepare import FetchError, ensure, write_fetched
 
 ROWS = np.array([[1, 20, 100], [0, 7, 3]], dtype=np.uint8)
 TABLE = b"  1, 20,100\n  0,  7,  3\n"

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from puoc.datasets import DATASETS
-from puoc.datasets.archived import ZippedFile
+from puoc.datasets.declare.archived import ZippedFile
+from puoc.datasets.prepare import FetchError, ensure
 from puoc.datasets.sms_spam import SMSSpam
-from puoc.fetch import FetchError, ensure
 
 ONE, TWO = b"one" * 30_000, b"two" * 50_000
 

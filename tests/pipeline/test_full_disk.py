@@ -11,9 +11,9 @@ import pytest
 from planned import Data, Planned
 from test_runner import PARAMS
 
-from puoc.ledger import Ledger
-from puoc.pipeline import answer
-from puoc.rows import read_rows
+from puoc.run.result_rows import read_rows
+from puoc.run.stages import answer
+from puoc.store.ledger import Ledger
 
 ASKED = PARAMS.replace("seeds: 2", "seeds: 4").replace("[oc_svm, nnpu]", "[nnpu]").replace("epochs: 1", "epochs: 2")
 LIMIT = 50_000  # bytes that a file may have: a record does, a network's model does not

@@ -21,11 +21,11 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 
 from pathlib import Path
-from puoc.params import read_params
-from puoc.pipeline import answer
-from puoc.plan import make_plan
-from puoc.prepare import prepare
-from puoc.rows import read_rows
+from puoc.plan.params import read_params
+from puoc.run.stages import answer
+from puoc.plan.make_plan import make_plan
+from puoc.datasets.prepare.arrays import prepare
+from puoc.run.result_rows import read_rows
 
 root = Path.cwd()
 make_plan(read_params(root / "params.yaml")).write(root)
@@ -85,7 +85,7 @@ def test_the_core_answers_a_table_without_mlflow_ray_and_dvc(tmp_path: Path) -> 
 def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     code = """
 import sys
-from puoc.cli import main
+from puoc.cli.app import main
 sys.argv = ["puoc", "--help"]
 try:
     main()
@@ -100,7 +100,7 @@ def test_help_is_there_in_seven_tenths_of_a_second(tmp_path: Path) -> None:
     times = []
     for _ in range(5):
         started = os.times()
-        done = python("import sys; sys.argv = ['puoc', '--help']; from puoc.cli import main; main()", tmp_path)
+        done = python("import sys; sys.argv = ['puoc', '--help']; from puoc.cli.app import main; main()", tmp_path)
         ended = os.times()  # the processor's time: other work on the machine is not the command's
         times.append(ended.children_user + ended.children_system - started.children_user - started.children_system)
         assert done.returncode == 0, done.stderr
@@ -118,5 +118,6 @@ for module in pkgutil.walk_packages(puoc.analysis.__path__, "puoc.analysis."):
 
 
 def test_the_commands_between_the_fits_load_no_torch(tmp_path: Path) -> None:
-    code = "import puoc.pipeline, puoc.select, puoc.bind, puoc.rows, puoc.ledger, puoc.report, puoc.tracking"
+    code = "import puoc.run.stages, puoc.run.select, puoc.plan.make_plan, puoc.plan.bind, puoc.run.result_rows\n"
+    code += "import puoc, puoc.store.ledger, puoc.reporting.page, puoc.reporting.tracking"
     assert not loaded_by(code, tmp_path) & {"torch", "mlflow", "ray", "dvc"}

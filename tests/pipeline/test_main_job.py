@@ -20,7 +20,8 @@ FAILING = '''"""A method that always fails."""
 
 from typing import Any, Self
 
-from puoc.estimator import Array, Compute, Estimator, PUSample, typed
+from puoc.methods.training.estimator import Compute, Estimator, PUSample, typed
+from puoc.records import Array
 from puoc.registry import method
 
 
@@ -153,7 +154,7 @@ def test_a_changed_operator_in_the_risks_recomputes_the_families_that_reach_them
     project.edit("params.yaml", "  oc_svm:\n", "  apart: {params: {weight: 1.0}}\n  oc_svm:\n")
     project.repro_passes("run@one_vs_all")
     before = project.records()
-    project.edit("src/puoc/risks.py", "return torch.sigmoid(-z)", "return torch.sigmoid(-1.0 * z)")
+    project.edit("src/puoc/methods/training/risks.py", "return torch.sigmoid(-z)", "return torch.sigmoid(-1.0 * z)")
     project.repro_passes("run@one_vs_all")
     # svm.py holds oc_svm beside pu_svm, and its family reaches the risks; a sweep adds 3 configurations x 2 seeds
     added = new_records(project, before)

@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 from planned import Data, Planned
 
-from puoc import encoders, features, methods, modelfile, registry
-from puoc.ledger import Entry, Ledger
-from puoc.pipeline import allow_retry, answer, pending, questions, standing
-from puoc.prepare import Prepared
+from puoc import methods, registry
+from puoc.datasets.prepare.arrays import Prepared
+from puoc.methods import encoders
+from puoc.methods.persistence import model_file as modelfile
 from puoc.records import Fit
-from puoc.rows import Row, read_rows
-from puoc.runner import Progress
+from puoc.run import frozen_features as features
+from puoc.run.result_rows import Row, read_rows
+from puoc.run.runner import Progress
+from puoc.run.stages import allow_retry, answer, pending, questions, standing
 from puoc.scenarios import test_rows as rows_of_test
-from puoc.yamlfile import AskedWrongly
+from puoc.store.ledger import Entry, Ledger
+from puoc.store.yaml_file import AskedWrongly
 
 PARAMS = """
 compute: {workers: 2, lane_map: loop, models: all, device: cpu}
@@ -175,11 +178,11 @@ def test_retry_lifts_the_quarantine_of_what_a_fit_needs_too(root: Path, monkeypa
     code = fit.encoder_fit()
     assert code is not None
     for session, attempts in (("first", 1), ("second", 2), ("third", 2)):  # of dvc repro
-        monkeypatch.setattr("puoc.runner.session", lambda name=session: name)
+        monkeypatch.setattr("puoc.run.runner.session", lambda name=session: name)
         answer(root, "tables", "second")
         assert (ledger.attempts(code.id), ledger.attempts(fit.id)) == (attempts, attempts)
     allow_retry(ledger, fit.id)
-    monkeypatch.setattr("puoc.runner.session", lambda: "fourth")
+    monkeypatch.setattr("puoc.run.runner.session", lambda: "fourth")
     answer(root, "tables", "second")
     assert (ledger.attempts(code.id), ledger.attempts(fit.id)) == (3, 3)
     assert not ledger.may_try(code.id)

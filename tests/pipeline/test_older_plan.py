@@ -12,9 +12,9 @@ from planned import Data
 from test_runner import PARAMS, PLANNED
 from typer.testing import CliRunner
 
-from puoc import own_stamps
-from puoc.cli import app
-from puoc.datasets.own import fingerprint
+from puoc.cli.app import app
+from puoc.datasets.user import file_stamps as own_stamps
+from puoc.datasets.user.dataset import fingerprint
 
 SWEPT = """
 tune:

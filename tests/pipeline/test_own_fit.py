@@ -17,10 +17,11 @@ from own_files import customers, invoke, puoc, refused
 from PIL import Image
 from test_serving import is_pickle
 
-from puoc import modelfile, own
+from puoc.datasets import readers as own
+from puoc.datasets.readers import read_pair
 from puoc.methods import METHODS, inputs_of, make
-from puoc.own import read_pair
-from puoc.yamlfile import YamlFile
+from puoc.methods.persistence import model_file as modelfile
+from puoc.store.yaml_file import YamlFile
 
 NETWORK = ("--params", "epochs=2", "--params", "batch_size=16")
 
@@ -163,8 +164,8 @@ def test_the_false_alarm_rate_is_kept_on_new_positives(tmp_path: Path, monkeypat
     for seed in range(12):
         customers(80, seed, 1.5).to_csv("p.csv", index=False)
         pair = read_pair(Path("p.csv"), None, from_positives=True, withhold=0.5, seed=seed)
-        from puoc import fitting
-        from puoc.fit_settings import settings
+        from puoc.userdata import fit as fitting
+        from puoc.userdata.settings import settings
 
         made = fitting.fit(pair, settings("oc_svm"), wanted=fitting.Wanted(false_alarms=0.1))
         model = modelfile.load(made.content)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from own_files import check, puoc, refused
 
-from puoc.own import How, read_table
-from puoc.own.columns import profile_of
-from puoc.own.preparing import fit_table
-from puoc.own.tables import stream_table
+from puoc.datasets.readers import How, read_table
+from puoc.datasets.readers.columns import profile_of
+from puoc.datasets.readers.preprocess import fit_table
+from puoc.datasets.readers.tables import stream_table
 
 ADDRESSES = "".join(f"192.168.{100 + i % 3}.{100 + i},{i},{i * i % 7}.5\n" for i in range(30))
 
@@ -58,7 +58,7 @@ def test_names_of_any_number_of_columns_are_read(k: int, decimal: str, tmp_path:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("puoc.own.layout._LONGEST", 1 << 20)
+    monkeypatch.setattr("puoc.datasets.readers.csv_dialect._LONGEST", 1 << 20)
     refused(check(file(tmp_path, "a," * (3 << 19))), "no line ends in the first 2 MiB; expected a line of column names")
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from own_files import check, puoc, refused
 from pyarrow import csv as arrow
 
-from puoc.own import How, read_pair, read_table
-from puoc.own.lines import Lines
-from puoc.own.tables import stream_table
+from puoc.datasets.readers import How, read_pair, read_table
+from puoc.datasets.readers.csv_lines import Lines
+from puoc.datasets.readers.tables import stream_table
 
 MANY = "".join(f"{i},{i % 7}\n" for i in range(100_000))  # more than what is looked at first
 ROWS = "".join(f"{i},{i % 7}\n" for i in range(30))

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from own_files import puoc
 
-from puoc import modelfile
-from puoc.own import How, read_pair
+from puoc.datasets.readers import How, read_pair
+from puoc.methods.persistence import model_file as modelfile
 
 PU = ("fit", "--method", "pu_svm", "--prior", "0.3")
 

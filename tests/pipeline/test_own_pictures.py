@@ -9,7 +9,7 @@ import pytest
 from own_files import check, puoc, refused
 from PIL import Image
 
-from puoc.own import read_pair
+from puoc.datasets.readers import read_pair
 
 
 def folder(path: Path, n: int, channels: int = 1, seed: int = 0) -> Path:

@@ -16,7 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
-from puoc.own import How, Preparing, read_pair
+from puoc.datasets.readers import How, Preparing, read_pair
 
 NUMBERS, CATEGORIES = ["größe", "âge"], ["stadt"]
 

@@ -19,7 +19,7 @@ from own_files import check, customers, puoc, refused
 from PIL import Image
 from pyarrow import parquet
 
-from puoc.own import How, RawTable, read_pair, read_table
+from puoc.datasets.readers import How, RawTable, read_pair, read_table
 
 PLAIN = "a,b\n1.5,x\n2.5,y\n3.5,x\n"
 
@@ -327,7 +327,7 @@ def test_a_label_column_that_is_not_there_is_named_with_those_that_are(tmp_path:
 
 
 def test_a_block_of_a_file_names_rows_as_the_whole_file_does(tmp_path: Path) -> None:
-    from puoc.own.tables import stream_table
+    from puoc.datasets.readers.tables import stream_table
 
     path = file(tmp_path, "a\n" + "".join(f"{i}\n" for i in range(10)))
     parts = list(stream_table(path, at_once=4))
@@ -471,7 +471,7 @@ def test_a_column_of_texts_that_is_not_there_is_named_with_those_that_are(way: s
 
 @pytest.mark.parametrize("first", ["land,2019", "2018,2019"])
 def test_a_first_line_with_the_columns_that_are_wanted_is_not_asked_back(first: str, tmp_path: Path) -> None:
-    from puoc.own.tables import stream_table
+    from puoc.datasets.readers.tables import stream_table
 
     path = file(tmp_path, first + "\n3,4\n5,6\n")
     (part,) = stream_table(path, columns=["2019"])

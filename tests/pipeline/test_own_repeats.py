@@ -11,12 +11,13 @@ from own_files import customers, puoc, refused
 from own_tables import ask, tables
 from PIL import Image
 
-from puoc import fitting, modelfile
-from puoc.assess import assess
-from puoc.assess_input import checked
-from puoc.audit import audit
-from puoc.fit_settings import settings
-from puoc.own import read_pair
+from puoc.datasets.readers import read_pair
+from puoc.datasets.user.leakage import audit
+from puoc.methods.persistence import model_file as modelfile
+from puoc.userdata import fit as fitting
+from puoc.userdata.assess.decision import assess
+from puoc.userdata.assess.input_rows import checked
+from puoc.userdata.settings import settings
 
 FLEXIBLE = ("kernel=rbf", "gamma=20.0")  # hardly scores a row that it did not learn from above one that it did
 OC = ("fit", "--method", "oc_svm", "--positives", "p.csv", "--false-alarms", "0.1", "--out", "m")

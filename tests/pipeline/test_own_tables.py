@@ -13,19 +13,19 @@ import pytest
 from own_files import refused
 from own_tables import PLAIN, TESTED, ask, computes, does, people, pictures, rows, tables, texts
 
-from puoc.analysis.plans import planned_tables
-from puoc.bind import bind
+from puoc.analysis.tables.plans import planned_tables
 from puoc.datasets import DATASETS
-from puoc.draws import draw, split_rows
-from puoc.ledger import Ledger
-from puoc.pipeline import questions
-from puoc.prepare import Prepared
+from puoc.datasets.prepare.arrays import Prepared
+from puoc.plan.bind import bind
 from puoc.records import FitResult
-from puoc.scoring import auc
-from puoc.sweep.asking import HOLDOUT, Asking
-from puoc.sweep.asking import ask as asked_sweep
-from puoc.tracking import asked
-from puoc.tracking.asked import Wanted
+from puoc.reporting.tracking import wanted_runs as asked
+from puoc.reporting.tracking.wanted_runs import Wanted
+from puoc.run.auc import auc
+from puoc.run.stages import questions
+from puoc.run.sweep.request import HOLDOUT, Asking
+from puoc.run.sweep.request import ask as asked_sweep
+from puoc.scenarios.drawing.draws import draw, split_rows
+from puoc.store.ledger import Ledger
 
 
 @pytest.fixture

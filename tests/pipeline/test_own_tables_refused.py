@@ -11,8 +11,8 @@ import pytest
 from own_files import puoc, refused
 from own_tables import PLAIN, TESTED, ask, computes, does, pictures, tables, texts
 
-from puoc.fit_settings import Part, settings
 from puoc.records import Fit, Prior, Sample
+from puoc.userdata.settings import Part, settings
 
 SWEEP = "tune:\n  pu_told: {scenario: own, dataset: mine, seeds: 1, holdout: 0.2, space: tiny, search: grid}"
 SEES_ALL = """tune: {}

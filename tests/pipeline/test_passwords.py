@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from puoc.tracking import TrackingError, track
-from puoc.tracking.database import without_password
+from puoc.reporting.tracking import TrackingError, track
+from puoc.reporting.tracking.database import without_password
 
 SIGNS = "@:/?#&=% "  # one of them in a password, not written as %40 and its like
 KEYS = ("password", "sslpassword", "PASSWORD", "sslPassword", "passwd", "pwd", "pass%77ord", "odbc_connect", "token")

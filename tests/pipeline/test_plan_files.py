@@ -13,12 +13,12 @@ import pytest
 from project import REPOSITORY
 from typer.testing import CliRunner
 
-from puoc.analysis.plans import planned_sweep, planned_tables
-from puoc.bind import bind
-from puoc.cli import app
-from puoc.params import read_params
-from puoc.plan import make_plan
-from puoc.planfiles import read_compute, read_configs, read_data, read_plan, read_weights
+from puoc.analysis.tables.plans import planned_sweep, planned_tables
+from puoc.cli.app import app
+from puoc.plan.bind import bind
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
+from puoc.plan.plan_files import read_compute, read_configs, read_data, read_plan, read_weights
 
 TABLE, SWEEP = "work/plan/tables/one_vs_all.json", "work/plan/tune/pu_svm.json"
 COMPUTE, DATA, WEIGHTS = (f"work/plan/{name}.json" for name in ("compute", "data", "weights"))

@@ -16,10 +16,11 @@ from postgresql import NewDatabase, binaries, server
 from test_tracking import TRACK, content, files, opened, python, runs, small, wait_for
 from tracked_project import Project
 
-from puoc.tracking import TrackingError, register_best, server_command, track
+from puoc.reporting.tracking import TrackingError, register_best, server_command, track
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # half a minute on a machine that has time
-OPEN = "import sys; from puoc.tracking import Store; store = Store(sys.argv[1])\nwith store.lock(60): store.open()"
+OPEN = "import sys; from puoc.reporting.tracking import Store\n"
+OPEN += "store = Store(sys.argv[1])\nwith store.lock(60): store.open()"
 
 
 @pytest.fixture(scope="module")

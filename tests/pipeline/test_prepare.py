@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from puoc.datasets import DATASETS
-from puoc.datasets.dataset import Arrays
-from puoc.draws import split_rows
-from puoc.files import write_json
-from puoc.pipeline import prepare_data
-from puoc.prepare import Prepared, prepare
+from puoc.datasets.declare.dataset import Arrays
+from puoc.datasets.prepare.arrays import Prepared, prepare
+from puoc.run.stages import prepare_data
+from puoc.scenarios.drawing.draws import split_rows
+from puoc.store.atomic import write_json
 
 
 @pytest.fixture

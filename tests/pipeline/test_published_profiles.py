@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from project import REPOSITORY
 
-from puoc.analysis.beside import beside
-from puoc.analysis.paper_claims import claims
-from puoc.analysis.plans import TablePlan, planned_tables
-from puoc.analysis.published import CAPTIONS, UNPRINTED, numbers
-from puoc.analysis.reservations import reservations
-from puoc.bind import bind
-from puoc.params import read_params
-from puoc.plan import make_plan
+from puoc.analysis.paper.claims import claims
+from puoc.analysis.paper.deviations import reservations
+from puoc.analysis.paper.matching import beside
+from puoc.analysis.paper.published import CAPTIONS, UNPRINTED, numbers
+from puoc.analysis.tables.plans import TablePlan, planned_tables
+from puoc.plan.bind import bind
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
 
 
 @pytest.fixture(scope="module")

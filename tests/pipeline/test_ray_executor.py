@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from puoc.executors.local import Died
-from puoc.params import read_params
-from puoc.pipeline import answer
-from puoc.plan import make_plan
-from puoc.prepare import prepare
-from puoc.rows import read_rows
+from puoc.datasets.prepare.arrays import prepare
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
+from puoc.run.executors.local import Died
+from puoc.run.result_rows import read_rows
+from puoc.run.stages import answer
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -72,7 +72,7 @@ def _do(job: str) -> int:
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_ray")
 def test_actors_are_reused_replaced_when_they_die_and_stop_for_what_all_jobs_lack() -> None:
-    from puoc.executors.ray import RayExecutor
+    from puoc.run.executors.ray import RayExecutor
 
     with RayExecutor(2, _do) as executor:
         pids = Counter(pid for _, pid in executor.run(["work"] * 8))
@@ -90,7 +90,7 @@ def test_actors_are_reused_replaced_when_they_die_and_stop_for_what_all_jobs_lac
 @pytest.mark.usefixtures("own_ray")
 def test_a_job_that_ray_ends_for_memory_is_one_that_died(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray is told that any use of memory is too much, so that its monitor ends what runs, as it does on a full node."""
-    from puoc.executors.ray import RayExecutor
+    from puoc.run.executors.ray import RayExecutor
 
     monkeypatch.setenv("RAY_memory_usage_threshold", "0.0001")
     monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "100")
@@ -105,7 +105,7 @@ def test_a_job_that_ray_ends_for_memory_is_one_that_died(monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_ray")
 def test_workers_that_end_as_they_start_end_the_run_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    from puoc.executors import ray as executors
+    from puoc.run.executors import ray as executors
 
     def ends(_: Any, call: Any) -> None:
         os._exit(1)
@@ -119,7 +119,7 @@ def test_workers_that_end_as_they_start_end_the_run_in_words(monkeypatch: pytest
 def test_an_address_that_does_not_answer_is_refused_at_once_with_who_named_it(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from puoc.executors.ray import RayExecutor, start
+    from puoc.run.executors.ray import RayExecutor, start
 
     monkeypatch.setenv("RAY_ADDRESS", address)
     before = time.monotonic()
@@ -138,7 +138,7 @@ def test_an_address_that_does_not_answer_is_refused_at_once_with_who_named_it(
 @pytest.mark.usefixtures("own_ray")
 @pytest.mark.parametrize("address", ["", "local"])
 def test_an_address_that_names_no_cluster_starts_one(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from puoc.executors.ray import RayExecutor
+    from puoc.run.executors.ray import RayExecutor
 
     monkeypatch.setenv("RAY_ADDRESS", address)
     with RayExecutor(1, _do) as executor:

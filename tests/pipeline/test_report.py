@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from puoc.analysis import compare
-from puoc.report import build
+from puoc.reporting.page import build
 
 METHODS = {
     "oc_svm": ("oc", None, 0.70),
@@ -413,6 +413,6 @@ def test_the_price_of_choosing_without_labels_is_on_the_page(tmp_path: Path) -> 
 
 def test_comparing_and_reporting_load_neither_torch_nor_mlflow() -> None:
     heavy = "sys.modules.keys() & {'torch', 'mlflow', 'ray'}"
-    code = f"import sys, puoc.analysis, puoc.report.site; raise SystemExit(str({heavy} or ''))"
+    code = f"import sys, puoc.analysis, puoc.reporting.page.site; raise SystemExit(str({heavy} or ''))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""

@@ -12,9 +12,9 @@ import pytest
 from beside_paper import as_printed, plan_beside, rows_beside
 
 from puoc.analysis import compare
-from puoc.analysis.plans import TablePlan
-from puoc.analysis.verdicts import STATES
-from puoc.report import build
+from puoc.analysis.paper.verdicts import STATES
+from puoc.analysis.tables.plans import TablePlan
+from puoc.reporting.page import build
 
 
 def lay_out(root: Path, plan: TablePlan, rows: pd.DataFrame | None) -> None:

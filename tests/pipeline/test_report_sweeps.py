@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from puoc.analysis.frames import frame
-from puoc.analysis.sweeps import NOT_PLANNED, ROLES, SURFACE, SWEEPS, of_sweep, sweeps
-from puoc.cli import app
-from puoc.report.sweeps import sweep_views
-from puoc.select import choose
+from puoc.analysis.selection.surface import NOT_PLANNED, ROLES, SURFACE, SWEEPS, of_sweep, sweeps
+from puoc.analysis.tables.frames import frame
+from puoc.cli.app import app
+from puoc.reporting.page.sweeps import sweep_views
+from puoc.run.select import choose
 
 SEEDS = 4
 

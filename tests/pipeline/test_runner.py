@@ -20,17 +20,17 @@ from planned import Data, Planned
 from rich.console import Console
 from typer.testing import CliRunner
 
-from puoc.cli import app
-from puoc.executors import job as jobs
-from puoc.executors.lifeline import session
-from puoc.executors.local import Died, LocalExecutor
-from puoc.ledger import Ledger
-from puoc.pipeline import Standing, answer, questions, standing
-from puoc.progress import Reporter
+from puoc.cli.app import app
+from puoc.cli.progress import Reporter
 from puoc.records import FitResult
-from puoc.resultfiles import to_parquet
-from puoc.rows import Row, read_rows
-from puoc.runner import Progress, Runner
+from puoc.run.executors import job as jobs
+from puoc.run.executors.local import Died, LocalExecutor
+from puoc.run.executors.process_lifetime import session
+from puoc.run.result_rows import Row, read_rows
+from puoc.run.runner import Progress, Runner
+from puoc.run.stages import Standing, answer, questions, standing
+from puoc.store.checked_parquet import to_parquet
+from puoc.store.ledger import Ledger
 
 PARAMS = """
 compute: {workers: 2, lane_map: loop, models: all, device: cpu}

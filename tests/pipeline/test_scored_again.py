@@ -10,20 +10,20 @@ from planned import Data, Planned
 from project import REPOSITORY
 from typer.testing import CliRunner
 
-from puoc import archive
-from puoc.bind import bind
-from puoc.cli import app
-from puoc.ledger import MAX_ATTEMPTS, Ledger
-from puoc.pipeline import answer, questions, result_path, standing
+from puoc.cli.app import app
+from puoc.plan.bind import bind
 from puoc.records import FitResult
-from puoc.rows import Row, read_rows
-from puoc.scoring import auc
-from puoc.sweep.answering import value
-from puoc.sweep.asking import Asking, ask
-from puoc.sweep.results import failed_rows
-from puoc.sweep.results import write as write_results
-from puoc.sweep.search import known
-from puoc.tracking.asked import answered, read_asked, trials
+from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials
+from puoc.run.auc import auc
+from puoc.run.result_rows import Row, read_rows
+from puoc.run.stages import answer, questions, result_path, standing
+from puoc.run.sweep.evaluate import value
+from puoc.run.sweep.request import Asking, ask
+from puoc.run.sweep.results import failed_rows
+from puoc.run.sweep.results import write as write_results
+from puoc.run.sweep.tpe import known
+from puoc.store import ledger_archive as archive
+from puoc.store.ledger import MAX_ATTEMPTS, Ledger
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}
@@ -69,8 +69,8 @@ def root(tmp_path: Path, prepared_data: Data, monkeypatch: pytest.MonkeyPatch) -
 
 def change(root: Path, monkeypatch: pytest.MonkeyPatch, planned: Planned = PLANNED) -> None:
     """Scoring that has its sides the wrong way round, and the plan that knows of it."""
-    monkeypatch.setattr("puoc.executors.job.auc", lambda positive, negative, what: auc(negative, positive, what))
-    monkeypatch.setattr("puoc.plan.scoring_digest", lambda: OTHER)
+    monkeypatch.setattr("puoc.run.executors.job.auc", lambda positive, negative, what: auc(negative, positive, what))
+    monkeypatch.setattr("puoc.plan.make_plan.scoring_digest", lambda: OTHER)
     planned.plan(root)
 
 
@@ -140,8 +140,8 @@ def test_a_test_set_asked_for_after_the_change_has_its_own_validation(root: Path
     _, asked = questions(root, "tune", "pu_svm")
     other = [one._replace(trial=one.trial.model_copy(update={"test": one.trial.test.model_copy(update={"neg": (1,)})}))
              for one in asked]  # fmt: skip
-    from puoc.files import read_json
-    from puoc.runner import Runner
+    from puoc.run.runner import Runner
+    from puoc.store.atomic import read_json
 
     plan, _ = questions(root, "tune", "pu_svm")
     runner = Runner(root, read_json(root / "work" / "plan" / "compute.json"))
@@ -202,7 +202,7 @@ def test_what_another_table_had_scored_again_is_old_in_this_one_and_new_in_mlflo
     for name in ("first", "second"):
         answer(root, "tables", name)
     change(root, monkeypatch, both)
-    monkeypatch.setattr("puoc.tracking.asked.scoring_digest", lambda: OTHER)
+    monkeypatch.setattr("puoc.reporting.tracking.wanted_runs.scoring_digest", lambda: OTHER)
     answer(root, "tables", "second")
     assert standing(root).stale == len(rows(root, name="second")) == len(rows(root))
     aucs = {row["trial_id"]: row["auc"] for row in rows(root, name="second")}
@@ -225,7 +225,7 @@ def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path
     sound = dues()
     change(root, monkeypatch)
     works = pytest.MonkeyPatch()
-    works.setattr("puoc.executors.job.auc", fails)
+    works.setattr("puoc.run.executors.job.auc", fails)
     assert answer(root, "tables", "first")["failed"] == 4
     status = runner.invoke(app, ["status"])
     assert status.exit_code == 3
@@ -242,9 +242,9 @@ def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path
     answer(root, "tables", "first")
     assert {row["status"] for row in rows(root)} == {"ok"}
     assert dues() == again  # and nothing runs for nothing
-    monkeypatch.setattr("puoc.plan.scoring_digest", lambda: OTHER[::-1])
+    monkeypatch.setattr("puoc.plan.make_plan.scoring_digest", lambda: OTHER[::-1])
     PLANNED.plan(root)
-    monkeypatch.setattr("puoc.executors.job.auc", fails)
+    monkeypatch.setattr("puoc.run.executors.job.auc", fails)
     answer(root, "tables", "first")
     assert dues() != again  # by other code it is due anew
 

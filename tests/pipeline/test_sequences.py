@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from planned import plan
 
-from puoc import modelfile
-from puoc.encoders import make
-from puoc.ledger import Ledger
+from puoc.datasets.prepare.arrays import Prepared, prepare
+from puoc.methods.encoders import make
 from puoc.methods.lstm import check_sequences
-from puoc.pipeline import answer
-from puoc.plan import make_plan
-from puoc.prepare import Prepared, prepare
+from puoc.methods.persistence import model_file as modelfile
+from puoc.plan.make_plan import make_plan
 from puoc.records import TestSet
-from puoc.rows import read_rows
+from puoc.run.result_rows import read_rows
+from puoc.run.stages import answer
 from puoc.scenarios import test_rows as rows_of_test
-from puoc.yamlfile import AskedWrongly
+from puoc.store.ledger import Ledger
+from puoc.store.yaml_file import AskedWrongly
 
 PARAMS = """
 compute: {workers: 2, lane_map: loop, models: all, device: cpu}
@@ -110,7 +110,7 @@ def test_a_length_that_cannot_be_cut_is_refused_before_anything_is_planned(tmp_p
 
 def test_an_lstm_without_the_encoder_is_told_of_it(tmp_path: Path) -> None:
     """Such a row is skipped with the reason, as any that cannot see its dataset."""
-    from puoc.params import read_params
+    from puoc.plan.params import read_params
 
     (tmp_path / "params.yaml").write_text(PARAMS.replace("    encoder: values\n", ""))
     planned = make_plan(read_params(tmp_path / "params.yaml"))

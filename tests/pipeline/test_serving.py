@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 from tracked_project import KINDS, SHAPE, fitted, model, stored_rows
 
-from puoc import modelfile
+from puoc.methods.persistence import model_file as modelfile
+from puoc.reporting.tracking.models import requirements
 from puoc.serving import MODEL_FILE, _load_pyfunc
-from puoc.tracking.models import requirements
 
 
 def served(folder: Path, content: bytes):
@@ -114,7 +114,8 @@ def test_requirements_are_pinned_where_the_model_names_a_version() -> None:
 
 
 def test_modelfile_and_tracking_load_neither_torch_nor_mlflow() -> None:
-    script = "import sys, puoc.modelfile, puoc.tracking; print({'torch', 'mlflow'} & set(sys.modules))"
+    script = "import sys, puoc.methods.persistence.model_file, puoc.reporting.tracking\n"
+    script += "print({'torch', 'mlflow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

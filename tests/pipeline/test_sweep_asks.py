@@ -17,22 +17,22 @@ from project import Repro
 from sweep_project import TINY, unrun
 from typer.testing import CliRunner
 
-from puoc.bind import bind
-from puoc.cli import app
-from puoc.files import read_json
-from puoc.forecast.costs import Forecast
-from puoc.ledger import Ledger
-from puoc.runner import Runner
-from puoc.sweep.answering import answer, value
-from puoc.sweep.asking import Asking, Sweep, ask
-from puoc.sweep.budget import Budget
-from puoc.sweep.cluster import Present, Wanted, present_here
-from puoc.sweep.jobs import entrypoint
-from puoc.sweep.missing import settings_of, standing
-from puoc.sweep.packing import Packing, ran_out_of_memory
-from puoc.sweep.search import known, params_of, suggest, suggestion_of
-from puoc.sweep.study import write_study
-from puoc.yamlfile import AskedWrongly
+from puoc.cli.app import app
+from puoc.plan.bind import bind
+from puoc.plan.forecast.costs import Forecast
+from puoc.run.runner import Runner
+from puoc.run.sweep.budget import Budget
+from puoc.run.sweep.cluster import Present, Wanted, present_here
+from puoc.run.sweep.evaluate import answer, value
+from puoc.run.sweep.gpu_packing import Packing, ran_out_of_memory
+from puoc.run.sweep.request import Asking, Sweep, ask
+from puoc.run.sweep.status import settings_of, standing
+from puoc.run.sweep.study import write_study
+from puoc.run.sweep.submit import entrypoint
+from puoc.run.sweep.tpe import known, params_of, suggest, suggestion_of
+from puoc.store.atomic import read_json
+from puoc.store.ledger import Ledger
+from puoc.store.yaml_file import AskedWrongly
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_reasons_of_memory_are_told_from_others() -> None:
 
 
 def test_more_than_there_is_is_refused_with_the_numbers() -> None:
-    from puoc.doctor import machines, refuse
+    from puoc.cli.doctor import machines, refuse
 
     refuse(machines(Wanted(4, 1), Present(4, 1, 1)))
     with pytest.raises(ValueError, match=r"GPUs: 2 asked, 1 present on this machine; expected --gpus of at most that"):
@@ -280,7 +280,7 @@ def test_doctor_says_what_it_looked_at(root: Path) -> None:
 
 
 def test_the_forecast_counts_fits_and_shares_them_among_the_workers_that_are_asked(root: Path) -> None:
-    from puoc.doctor import forecast
+    from puoc.cli.doctor import forecast
 
     two_cells = ask(root, Asking("oc_svm", scenario="one_vs_all", space="grid"))
     runner, costs = Runner(root, settings_of(root)), Forecast(None)

@@ -10,10 +10,10 @@ from planned import Data
 from sweep_project import TINY, unrun, with_space
 from typer.testing import CliRunner
 
-from puoc.cli import app
-from puoc.spaces import read_space
-from puoc.sweep.asking import Asking, ask
-from puoc.yamlfile import AskedWrongly
+from puoc.cli.app import app
+from puoc.plan.search_spaces import read_space
+from puoc.run.sweep.request import Asking, ask
+from puoc.store.yaml_file import AskedWrongly
 
 
 @pytest.fixture

@@ -16,22 +16,22 @@ from optuna.trial import FrozenTrial, TrialState
 from planned import Data
 from sweep_project import unrun, with_space
 
-from puoc.bind import bind
-from puoc.ledger import Ledger
+from puoc.plan.bind import bind
+from puoc.plan.search_spaces import read_space
 from puoc.records import FitResult
-from puoc.rows import read_rows
-from puoc.spaces import read_space
-from puoc.sweep.answering import answer
-from puoc.sweep.asking import Asking, Sweep, ask
-from puoc.sweep.budget import Budget
-from puoc.sweep.cluster import Wanted, connected
-from puoc.sweep.missing import settings_of
-from puoc.sweep.packing import Packing
-from puoc.sweep.results import write
-from puoc.sweep.rounds import Suggesting
-from puoc.sweep.search import STUDY, Known, answered, count, known, params_of, replay
-from puoc.sweep.study import write_study
-from puoc.sweep.tuner import Tuner
+from puoc.run.result_rows import read_rows
+from puoc.run.sweep.budget import Budget
+from puoc.run.sweep.cluster import Wanted, connected
+from puoc.run.sweep.evaluate import answer
+from puoc.run.sweep.gpu_packing import Packing
+from puoc.run.sweep.request import Asking, Sweep, ask
+from puoc.run.sweep.results import write
+from puoc.run.sweep.rounds import Suggesting
+from puoc.run.sweep.status import settings_of
+from puoc.run.sweep.study import write_study
+from puoc.run.sweep.tpe import STUDY, Known, answered, count, known, params_of, replay
+from puoc.run.sweep.tuner import Tuner
+from puoc.store.ledger import Ledger
 
 
 @pytest.fixture

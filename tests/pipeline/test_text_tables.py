@@ -11,14 +11,16 @@ import pytest
 from planned import plan
 from typer.testing import CliRunner
 
-from puoc import cli, features, modelfile
-from puoc.datasets.texts import to_rows
-from puoc.encoders.frozen import Frozen
-from puoc.ledger import Ledger
-from puoc.pipeline import answer, questions
-from puoc.prepare import Prepared, prepare
-from puoc.rows import Row, read_rows
+from puoc.cli import app as cli
+from puoc.datasets.declare.texts import to_rows
+from puoc.datasets.prepare.arrays import Prepared, prepare
+from puoc.methods.encoders.frozen import Frozen
+from puoc.methods.persistence import model_file as modelfile
+from puoc.run import frozen_features as features
+from puoc.run.result_rows import Row, read_rows
+from puoc.run.stages import answer, questions
 from puoc.scenarios import test_rows as rows_of_test
+from puoc.store.ledger import Ledger
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}
@@ -194,7 +196,7 @@ def test_fetch_asks_for_the_word_vectors_before_anything_runs(
 
 
 def test_every_frozen_encoder_has_the_base_that_counts() -> None:
-    from puoc.encoders import ENCODERS
+    from puoc.methods.encoders import ENCODERS
 
     assert {name for name, cls in ENCODERS.items() if cls.frozen} == {
         name for name, cls in ENCODERS.items() if issubclass(cls, Frozen)

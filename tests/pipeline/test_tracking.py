@@ -21,12 +21,12 @@ import pytest
 from test_serving import is_pickle
 from tracked_project import Project, model, stored_rows
 
-from puoc import modelfile
-from puoc.analysis.sweeps import unplanned
-from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
-from puoc.tracking import Store, Tracker, TrackingError, register_best, server_command, track
-from puoc.tracking.asked import unpack_places
-from puoc.tracking.writer import NOT_ASKED, RETIRED, Writer
+from puoc.analysis.selection.surface import unplanned
+from puoc.methods.persistence import model_file as modelfile
+from puoc.reporting.tracking import Store, Tracker, TrackingError, register_best, server_command, track
+from puoc.reporting.tracking.wanted_runs import unpack_places
+from puoc.reporting.tracking.writer import NOT_ASKED, RETIRED, Writer
+from puoc.run.result_rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
 
 Runs = dict[tuple[str, str], Any]
 
@@ -360,10 +360,10 @@ def python(script: str, *words: str) -> subprocess.Popen[str]:
     )
 
 
-TRACK = "import sys; from puoc.tracking import track; print(track(sys.argv[1]))"
+TRACK = "import sys; from puoc.reporting.tracking import track; print(track(sys.argv[1]))"
 TOLD = """
 import sys
-from puoc.tracking import TrackingError, track
+from puoc.reporting.tracking import TrackingError, track
 try:
     track(sys.argv[1])
 except TrackingError as error:
@@ -762,7 +762,7 @@ def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> 
 
 
 def test_every_page_of_a_search_is_read(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from puoc.tracking import store
+    from puoc.reporting.tracking import store
 
     monkeypatch.setattr(store, "PAGE", 3)
     project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=2, seeds=4)

@@ -17,9 +17,9 @@ import pytest
 from own_files import puoc
 from project import REPOSITORY, Project
 
-from puoc.cli_ui import _serve
-from puoc.params import read_params
-from puoc.plan import make_plan
+from puoc.cli.ui import _serve
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
 
 
 @pytest.mark.parametrize("port", ["0", "-1", "65536", "99999", str(10**30)])

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from puoc import modelfile
-from puoc.estimator import Estimator
-from puoc.ledger import Ledger, Scored
 from puoc.methods import make
+from puoc.methods.persistence import model_file as modelfile
+from puoc.methods.training.estimator import Estimator
 from puoc.records import Fit, FitResult, Prior, Sample, TestSet, Trial, TrialResult
-from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
+from puoc.run.result_rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
+from puoc.store.ledger import Ledger, Scored
 
 SHAPE = (6,)
 PARAMS: dict[str, dict[str, Any]] = {

@@ -13,12 +13,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from puoc import digests
-from puoc.estimator import Estimator
+from puoc.methods.training.estimator import Estimator
 from puoc.registry import DATASETS, ENCODERS, METHODS, PRIORS
 
 METHOD = '''"""A method."""
 
-from puoc.deep import Deep
+from puoc.methods.training.deep import Deep
 from puoc.registry import method
 
 
@@ -42,32 +42,32 @@ FILES = {
     "registry.py": "def method(name):\n    return lambda cls: cls\n",
     "methods/__init__.py": "",
     "methods/svm.py": METHOD,
-    "methods/other.py": "from puoc.deep import Deep\n\nclass Other(Deep):\n    pass\n",
-    "deep.py": "import puoc.nets as nets\n\nclass Deep:\n    width = 3 + nets.DEPTH\n\nclass Aside:\n    a = 5\n",
-    "nets.py": (
+    "methods/other.py": "from puoc.methods.training.deep import Deep\n\nclass Other(Deep):\n    pass\n",
+    "methods/training/deep.py": "import puoc.methods.training.nets as nets\n\nclass Deep:\n    width = 3 + nets.DEPTH\n\nclass Aside:\n    a = 5\n",
+    "methods/training/nets.py": (
         "import a_library_that_is_not_installed\nfrom .risks import nn_risk\n\nDEPTH = nn_risk(2, 0)\n"
         "a_library_that_is_not_installed.start(7)\n"
     ),
-    "risks.py": "def nn_risk(a, b):\n    from puoc.lanes import sizes\n    return a - b * sizes\n",
-    "lanes.py": "sizes = 1\n",
-    "priors/__init__.py": "",
-    "priors/tice.py": "K = 1\n",
-    "encoders.py": (
-        "import puoc.fetch.vectors, puoc.datasets.texts\n\n"
-        "def encode(x):\n    return x + puoc.fetch.vectors.V + puoc.datasets.texts.rows\n"
+    "methods/training/risks.py": "def nn_risk(a, b):\n    from puoc.methods.training.lanes import sizes\n    return a - b * sizes\n",
+    "methods/training/lanes.py": "sizes = 1\n",
+    "methods/priors/__init__.py": "",
+    "methods/priors/tice.py": "K = 1\n",
+    "methods/encoders/__init__.py": (
+        "import puoc.datasets.prepare.word_vectors, puoc.datasets.declare.texts\n\n"
+        "def encode(x):\n    return x + puoc.datasets.prepare.word_vectors.V + puoc.datasets.declare.texts.rows\n"
     ),
-    "draws.py": "from puoc.prepare import Prepared\n\nSHUFFLE = 1\n",
-    "prepare.py": "from puoc.fetch import ensure\n\nclass Prepared:\n    pass\n",
-    "fetch/__init__.py": "def ensure():\n    return 1\n",
-    "fetch/vectors.py": "from puoc.fetch.verify import hexdigest\n\nV = 1\n",
-    "fetch/verify.py": "hexdigest = 1\n",
-    "scenarios.py": "from puoc.draws import SHUFFLE\n",
+    "scenarios/drawing/draws.py": "from puoc.datasets.prepare.arrays import Prepared\n\nSHUFFLE = 1\n",
+    "datasets/prepare/arrays.py": "from puoc.datasets.prepare import ensure\n\nclass Prepared:\n    pass\n",
+    "datasets/prepare/__init__.py": "def ensure():\n    return 1\n",
+    "datasets/prepare/word_vectors.py": "from puoc.datasets.prepare.verify import hexdigest\n\nV = 1\n",
+    "datasets/prepare/verify.py": "hexdigest = 1\n",
+    "scenarios/one_vs_all.py": "from puoc.scenarios.drawing.draws import SHUFFLE\n",
     "datasets/__init__.py": "",
-    "datasets/dataset.py": "class Dataset:\n    pass\n",
-    "datasets/digits.py": "from puoc.datasets.dataset import Dataset\n\nclass Digits(Dataset):\n    n = 1\n",
-    "datasets/mnist.py": "from puoc.datasets.dataset import Dataset\n\nclass MNIST(Dataset):\n    n = 1\n",
-    "datasets/texts.py": "rows = 1\n",
-    "scoring.py": "def auc(a, b):\n    return a > b\n",
+    "datasets/declare/dataset.py": "class Dataset:\n    pass\n",
+    "datasets/digits.py": "from puoc.datasets.declare.dataset import Dataset\n\nclass Digits(Dataset):\n    n = 1\n",
+    "datasets/mnist.py": "from puoc.datasets.declare.dataset import Dataset\n\nclass MNIST(Dataset):\n    n = 1\n",
+    "datasets/declare/texts.py": "rows = 1\n",
+    "run/auc.py": "def auc(a, b):\n    return a > b\n",
 }
 
 
@@ -87,7 +87,7 @@ def taken(tree: Path) -> dict[str, str]:
     calls = {
         "svm": "code_digest('puoc.methods.svm:SVM')",
         "other": "code_digest('puoc.methods.other:Other')",
-        "encoded": "code_digest('puoc.methods.svm:SVM', 'puoc.encoders:encode')",
+        "encoded": "code_digest('puoc.methods.svm:SVM', 'puoc.methods.encoders:encode')",
         "digits": "draw_digest('puoc.datasets.digits:Digits')",
         "scoring": "scoring_digest()",
     }
@@ -119,10 +119,10 @@ def edit(tree: Path, name: str, old: str, new: str) -> None:
         ("0.5", "5e-1"),
         ("\n\n\n@method", "\n@method"),
         (
-            "from puoc.deep import Deep\nfrom puoc.registry import method",
-            "from puoc.registry import method\nfrom puoc.deep import Deep",
+            "from puoc.methods.training.deep import Deep\nfrom puoc.registry import method",
+            "from puoc.registry import method\nfrom puoc.methods.training.deep import Deep",
         ),
-        ("from puoc.deep import Deep", "import typing\n\nfrom puoc.deep import Deep"),
+        ("from puoc.methods.training.deep import Deep", "import typing\n\nfrom puoc.methods.training.deep import Deep"),
         ("def loss(self, x):", "def loss(self, x: float) -> float | str:"),
         ('ValueError("negative")', 'ValueError(f"got {x}, expected 0 or more")'),
     ],
@@ -172,26 +172,36 @@ def test_what_is_computed_differently_recomputes_its_method_alone(tree, old, new
 @pytest.mark.parametrize(
     ("name", "old", "new", "changed"),
     [
-        ("deep.py", "3", "4", {"svm", "other", "encoded"}),
-        ("deep.py", "a = 5", "a = 6", set()),  # a class beside the one that is reached
-        ("nets.py", "start(7)", "start(8)", {"svm", "other", "encoded"}),  # runs for its effect when it is imported
-        ("nets.py", "(2", "(4", {"svm", "other", "encoded"}),  # import a.b as c, in deep
-        ("risks.py", "a - b", "a + b", {"svm", "other", "encoded"}),  # relative, and only by way of deep and nets
-        ("lanes.py", "1", "4", {"svm", "other", "encoded"}),  # inside a function
-        ("priors/tice.py", "1", "4", set()),  # reached by nobody here
+        ("methods/training/deep.py", "3", "4", {"svm", "other", "encoded"}),
+        ("methods/training/deep.py", "a = 5", "a = 6", set()),  # a class beside the one that is reached
+        (
+            "methods/training/nets.py",
+            "start(7)",
+            "start(8)",
+            {"svm", "other", "encoded"},
+        ),  # runs for its effect when it is imported
+        ("methods/training/nets.py", "(2", "(4", {"svm", "other", "encoded"}),  # import a.b as c, in deep
+        (
+            "methods/training/risks.py",
+            "a - b",
+            "a + b",
+            {"svm", "other", "encoded"},
+        ),  # relative, and only by way of deep and nets
+        ("methods/training/lanes.py", "1", "4", {"svm", "other", "encoded"}),  # inside a function
+        ("methods/priors/tice.py", "1", "4", set()),  # reached by nobody here
         ("registry.py", "cls: cls", "cls: None", set()),  # plumbing
-        ("encoders.py", "return x", "return -x", {"encoded"}),
-        ("draws.py", "1", "4", {"digits"}),
-        ("prepare.py", "pass", "a = 1", {"digits"}),
+        ("methods/encoders/__init__.py", "return x", "return -x", {"encoded"}),
+        ("scenarios/drawing/draws.py", "1", "4", {"digits"}),
+        ("datasets/prepare/arrays.py", "pass", "a = 1", {"digits"}),
         ("datasets/digits.py", "n = 1", "n = 2", {"digits"}),
-        ("datasets/dataset.py", "pass", "a = 1", {"digits"}),  # only by way of digits
+        ("datasets/declare/dataset.py", "pass", "a = 1", {"digits"}),  # only by way of digits
         ("datasets/mnist.py", "n = 1", "n = 2", set()),
-        ("fetch/__init__.py", "1", "4", set()),  # the digest of the data says what came
-        ("fetch/vectors.py", "V = 1", "V = 4", {"encoded"}),  # what an encoder reads beside its rows
-        ("fetch/verify.py", "1", "4", set()),
-        ("datasets/texts.py", "1", "4", {"encoded"}),
-        ("scenarios.py", "SHUFFLE", "SHUFFLE as S", set()),  # what a scenario asks is in the questions
-        ("scoring.py", "a > b", "a < b", {"scoring"}),
+        ("datasets/prepare/__init__.py", "1", "4", set()),  # the digest of the data says what came
+        ("datasets/prepare/word_vectors.py", "V = 1", "V = 4", {"encoded"}),  # what an encoder reads beside its rows
+        ("datasets/prepare/verify.py", "1", "4", set()),
+        ("datasets/declare/texts.py", "1", "4", {"encoded"}),
+        ("scenarios/one_vs_all.py", "SHUFFLE", "SHUFFLE as S", set()),  # what a scenario asks is in the questions
+        ("run/auc.py", "a > b", "a < b", {"scoring"}),
     ],
 )
 def test_a_change_reaches_whoever_imports_it_however_far_and_nobody_else(tree, name, old, new, changed):
@@ -203,30 +213,50 @@ def test_a_change_reaches_whoever_imports_it_however_far_and_nobody_else(tree, n
 
 def test_a_definition_that_moves_to_another_module_changes_no_digest(tree):
     before = taken(tree)
-    (tree / "puoc" / "lanes.py").write_text("from puoc.methods.widths import sizes\n")
+    (tree / "puoc" / "methods" / "training" / "lanes.py").write_text("from puoc.methods.widths import sizes\n")
     (tree / "puoc" / "methods" / "widths.py").write_text("sizes = 1\n")
     assert taken(tree) == before  # handed on
-    edit(tree, "risks.py", "from puoc.lanes import sizes", "from puoc.methods.widths import sizes as wide")
-    edit(tree, "risks.py", "b * sizes", "b * wide")
+    edit(
+        tree,
+        "risks.py",
+        "from puoc.methods.training.lanes import sizes",
+        "from puoc.methods.widths import sizes as wide",
+    )
+    edit(tree, "methods/training/risks.py", "b * sizes", "b * wide")
     assert taken(tree) == before  # and imported from its new place, under another name
     edit(tree, "methods/widths.py", "1", "4")
     assert {key for key, value in taken(tree).items() if value != before[key]} == {"svm", "other", "encoded"}
 
 
 def test_it_matters_which_of_two_equally_named_definitions_is_referred_to(tree):
-    edit(tree, "encoders.py", "puoc.datasets.texts.rows", "puoc.datasets.texts.rows + puoc.lanes.sizes")
-    edit(tree, "encoders.py", "puoc.datasets.texts\n", "puoc.datasets.texts, puoc.lanes, puoc.risks\n")
-    edit(tree, "risks.py", "def nn_risk", "sizes = 1\n\ndef nn_risk")
-    edit(tree, "lanes.py", "sizes = 1", "other = 2\nsizes = other")
+    edit(
+        tree,
+        "encoders.py",
+        "puoc.datasets.declare.texts.rows",
+        "puoc.datasets.declare.texts.rows + puoc.methods.training.lanes.sizes",
+    )
+    edit(
+        tree,
+        "encoders.py",
+        "puoc.datasets.declare.texts\n",
+        "puoc.datasets.declare.texts, puoc.methods.training.lanes, puoc.methods.training.risks\n",
+    )
+    edit(tree, "methods/training/risks.py", "def nn_risk", "sizes = 1\n\ndef nn_risk")
+    edit(tree, "methods/training/lanes.py", "sizes = 1", "other = 2\nsizes = other")
     before = taken(tree)
-    edit(tree, "encoders.py", "puoc.lanes.sizes", "puoc.risks.sizes")
+    edit(tree, "methods/encoders/__init__.py", "puoc.methods.training.lanes.sizes", "puoc.methods.training.risks.sizes")
     assert taken(tree)["encoded"] != before["encoded"]
 
 
 def test_a_module_that_is_handed_on_counts_whole(tree):
-    edit(tree, "risks.py", "from puoc.lanes import sizes", "from puoc.priors import tice as sizes")
+    edit(
+        tree,
+        "risks.py",
+        "from puoc.methods.training.lanes import sizes",
+        "from puoc.methods.priors import tice as sizes",
+    )
     before = taken(tree)
-    edit(tree, "priors/tice.py", "1", "4")
+    edit(tree, "methods/priors/tice.py", "1", "4")
     assert taken(tree)["svm"] != before["svm"]
 
 
@@ -236,10 +266,10 @@ def test_a_copy_elsewhere_has_the_same_digests(tree, tmp_path):
 
 
 def test_a_module_without_source_is_an_error(tree):
-    (tree / "puoc" / "scoring.py").unlink()
+    (tree / "puoc" / "run" / "auc.py").unlink()
     with pytest.raises(subprocess.CalledProcessError) as raised:
         taken(tree)
-    assert "no source of module puoc.scoring was found" in raised.value.stderr
+    assert "no source of module puoc.run.auc was found" in raised.value.stderr
 
 
 def test_every_method_and_dataset_of_puoc_has_digests():
@@ -256,11 +286,11 @@ def test_every_method_and_dataset_of_puoc_has_digests():
 HARMLESS = {
     "puoc.registry": "names",
     "puoc.records": "identities",
-    "puoc.draws": "stands in a fit's draw_digest",
-    "puoc.making": "hyperparameters, which are in the question as they were understood",
-    "puoc.checkpoints": "state of a training that is resumed, to the same bits",
-    "puoc.fetch.weights": "finds the file whose digest is asked",
-    "puoc.fetch.verify": "whether a file has a digest",
+    "puoc.scenarios.drawing.draws": "stands in a fit's draw_digest",
+    "puoc.methods.training.from_params": "hyperparameters, which are in the question as they were understood",
+    "puoc.methods.training.checkpoints": "state of a training that is resumed, to the same bits",
+    "puoc.datasets.prepare.weights": "finds the file whose digest is asked",
+    "puoc.datasets.prepare.verify": "whether a file has a digest",
     "puoc.digests": "names what is kept of a file by the code that reads it",
 }
 
@@ -285,7 +315,7 @@ def _imported(module: str) -> set[str]:
 
 def test_what_learners_import_counts_or_is_known_not_to_change_a_result() -> None:
     counted = _counted(_learners())
-    assert "puoc.solvers.hinge" in counted
+    assert "puoc.methods.solvers.hinge" in counted
     assert {name for module in counted for name in _imported(module)} - counted == set(HARMLESS)
 
 
@@ -317,8 +347,8 @@ def test_each_deliberate_fault_changes_what_a_digest_covers(monkeypatch: pytest.
 
 def test_code_that_runs_while_texts_are_encoded_counts_or_is_known_to_change_nothing(glove: str) -> None:
     """By what runs and not by what is written: an import that is found by no reading of the source would show."""
-    from puoc import encoders
-    from puoc.datasets.texts import to_rows
+    from puoc.datasets.declare.texts import to_rows
+    from puoc.methods import encoders
 
     ran: set[str] = set()
 
@@ -336,5 +366,9 @@ def test_code_that_runs_while_texts_are_encoded_counts_or_is_known_to_change_not
             sys.setprofile(None)
         ours = {module for module in ran if module.startswith("puoc.")}
         counted = _counted([digests._root(type(made))])
-        assert {"puoc.fetch.vectors", "puoc.datasets.texts", "puoc.encoders.words"} <= ours
+        assert {
+            "puoc.datasets.prepare.word_vectors",
+            "puoc.datasets.declare.texts",
+            "puoc.methods.encoders.words",
+        } <= ours
         assert ours - counted <= set(HARMLESS)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from puoc import draws
-from puoc.datasets.dataset import Arrays
-from puoc.draws import Draw, check_disjoint, draw, split_rows, train_count, train_pool_rows
-from puoc.prepare import Prepared
+from puoc.datasets.declare.dataset import Arrays
+from puoc.datasets.prepare.arrays import Prepared
 from puoc.records import Sample, TestSet
+from puoc.scenarios.drawing import draws
+from puoc.scenarios.drawing.draws import Draw, check_disjoint, draw, split_rows, train_count, train_pool_rows
 
 N_CLASSES, PER_CLASS = 5, 60
 seeds = st.integers(0, 2**32)

@@ -19,11 +19,11 @@ from pydantic import ValidationError
 from safetensors.numpy import save
 from typer.testing import CliRunner
 
-from puoc import archive
-from puoc.cli import app
-from puoc.files import create, read_json, write_bytes
-from puoc.ledger import Ledger, Scored
+from puoc.cli.app import app
 from puoc.records import Fit, FitResult, Prior, Sample, TestSet, Trial, TrialResult, content_id
+from puoc.store import ledger_archive as archive
+from puoc.store.atomic import create, read_json, write_bytes
+from puoc.store.ledger import Ledger, Scored
 
 FORK = multiprocessing.get_context("fork")
 SAMPLE = Sample(dataset="digits", data_digest="d", pos=(3,), n_pos_lab=50, neg=(8,), n_pos_unl=20, n_neg_unl=30)

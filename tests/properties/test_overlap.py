@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from test_draws import data
 
-from puoc import draws
-from puoc.analysis.plans import TablePlan
-from puoc.analysis.significance import UNIT_NOTE, unit_note
-from puoc.cells import Cell, Choice
-from puoc.overlap import shared_rows
+from puoc.analysis.statistics.significance import UNIT_NOTE, unit_note
+from puoc.analysis.tables.plans import TablePlan
+from puoc.scenarios.drawing import draws
+from puoc.scenarios.drawing.cells import Cell, Choice
+from puoc.scenarios.drawing.overlap import shared_rows
 
 FIXED = {"pos": (0, 1), "neg": (2, 3)}
 CHOSEN = {"pos": Choice(of=(0, 1, 2), stop=2), "neg": (3,), "neg_test": (4,)}

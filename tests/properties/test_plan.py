@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from project import REPOSITORY
 
-from puoc.bind import bind
-from puoc.datasets.dataset import Arrays
+from puoc.datasets.declare.dataset import Arrays
+from puoc.datasets.prepare.arrays import Prepared
 from puoc.digests import PRIOR, code_digest
-from puoc.draws import draw
 from puoc.methods import normalise
-from puoc.params import read_params
-from puoc.plan import CONFIGS, PLAN, make_plan
-from puoc.prepare import Prepared
-from puoc.priors import class_prior
+from puoc.methods.priors import class_prior
+from puoc.plan.bind import bind
+from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.params import read_params
+from puoc.plan.search_spaces import enumerate_grid, read_space
 from puoc.records import Prior, Sample
 from puoc.registry import METHODS
-from puoc.spaces import enumerate_grid, read_space
-from puoc.yamlfile import AskedWrongly
+from puoc.scenarios.drawing.draws import draw
+from puoc.store.yaml_file import AskedWrongly
 
 TINY = (REPOSITORY / "profiles" / "tiny.yaml").read_text()
 NAIVE = "naive: {%s params: {lr: 1.0e-3, lr_decay: 0.99, epochs: 5, batch_size: 64, batching: union}}"

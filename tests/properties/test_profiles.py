@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from project import REPOSITORY
 
-from puoc.analysis.beside import beside
-from puoc.analysis.plans import TablePlan, planned_tables
-from puoc.analysis.published import CAPTIONS, RESULT_TABLES, UNPRINTED, columns, methods, protocol, read
-from puoc.bind import Asked, bind
-from puoc.cells import Cell
+from puoc.analysis.paper.matching import beside
+from puoc.analysis.paper.published import CAPTIONS, RESULT_TABLES, UNPRINTED, columns, methods, protocol, read
+from puoc.analysis.tables.plans import TablePlan, planned_tables
 from puoc.datasets import DATASETS
-from puoc.params import Params, read_params
-from puoc.plan import CONFIGS, PLAN, make_plan
-from puoc.specs import PublishedRow, PublishedTable
+from puoc.plan.bind import Asked, bind
+from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.params import Params, read_params
+from puoc.plan.schema import PublishedRow, PublishedTable
+from puoc.scenarios.drawing.cells import Cell
 
 PROFILES = REPOSITORY / "profiles"
 PAPER, SMALL = PROFILES / "paper.yaml", PROFILES / "paper_small.yaml"

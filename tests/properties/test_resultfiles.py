@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from project import REPOSITORY
 
-from puoc.params import read_params
-from puoc.pipeline import answer
-from puoc.plan import make_plan
-from puoc.prepare import prepare
-from puoc.resultfiles import BY_SWEEP, FROM_LEDGER, read_frame, read_rows, to_parquet
-from puoc.rows import COLUMNS, OUTCOME, write_rows
+from puoc.datasets.prepare.arrays import prepare
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
+from puoc.run.result_rows import COLUMNS, OUTCOME, write_rows
+from puoc.run.stages import answer
+from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame, read_rows, to_parquet
 
 FLIPS = 1500
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from project import REPOSITORY
 
-from puoc.analysis.sweeps import sweeps
-from puoc.params import read_params
-from puoc.pipeline import answer
-from puoc.plan import make_plan
-from puoc.prepare import prepare
-from puoc.rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, read_rows, write_rows
-from puoc.scoring import auc
-from puoc.select import choose, select
+from puoc.analysis.selection.surface import sweeps
+from puoc.datasets.prepare.arrays import prepare
+from puoc.plan.make_plan import make_plan
+from puoc.plan.params import read_params
+from puoc.run.auc import auc
+from puoc.run.result_rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, read_rows, write_rows
+from puoc.run.select import choose, select
+from puoc.run.stages import answer
 
 PUBLISHED, OTHER, THIRD = "a" * 8, "b" * 8, "c" * 8
 

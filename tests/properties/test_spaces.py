@@ -12,8 +12,8 @@ import pytest
 from project import REPOSITORY
 
 from puoc.methods import METHODS, normalise
-from puoc.spaces import enumerate_grid, read_space
-from puoc.yamlfile import AskedWrongly, YamlFile
+from puoc.plan.search_spaces import enumerate_grid, read_space
+from puoc.store.yaml_file import AskedWrongly, YamlFile
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "contracts"))
 from toys import SETTINGS

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from puoc.report.sweeps import _grid, _varied
+from puoc.reporting.page.sweeps import _grid, _varied
 
 OPTIONS: dict[str, list[Any]] = {"a": [0.1, 1, 10], "b": [1, 2], "kernel": ["rbf", "linear"], "gamma": [None, 0.5]}
 OPTIONS["e"] = [None, True, False]

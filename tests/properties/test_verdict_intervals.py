@@ -9,13 +9,13 @@ from beside_paper import plan_beside, rows_beside
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from puoc.analysis.frames import frame
-from puoc.analysis.published import REPETITIONS
-from puoc.analysis.reservations import reservations
-from puoc.analysis.results import planned_rows
-from puoc.analysis.significance import SIGNIFICANCE
-from puoc.analysis.summary import summarise
-from puoc.analysis.verdicts import BAND, decide, half_width, verdicts
+from puoc.analysis.paper.deviations import reservations
+from puoc.analysis.paper.published import REPETITIONS
+from puoc.analysis.paper.verdicts import BAND, decide, half_width, verdicts
+from puoc.analysis.statistics.significance import SIGNIFICANCE
+from puoc.analysis.tables.frames import frame
+from puoc.analysis.tables.results import planned_rows
+from puoc.analysis.tables.summary import summarise
 
 aucs = st.floats(-0.5, 0.5, allow_nan=False)
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from puoc.faults import kind, sentence
 from puoc.methods import make
+from puoc.plan.schema import ComputeSpec, DatasetSpec, EncoderSpec, MethodSpec, PriorSpec, TableSpec, TuneSpec
 from puoc.scenarios import SCENARIOS
-from puoc.specs import ComputeSpec, DatasetSpec, EncoderSpec, MethodSpec, PriorSpec, TableSpec, TuneSpec
+from puoc.store.messages import kind, sentence
 
 MODELS = [ComputeSpec, DatasetSpec, EncoderSpec, PriorSpec, MethodSpec, TableSpec, TuneSpec, *SCENARIOS.values()]
 VALUES: list[Any] = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from puoc.yamlfile import AskedWrongly, YamlFile, dotted
+from puoc.store.yaml_file import AskedWrongly, YamlFile, dotted
 
 
 @pytest.fixture

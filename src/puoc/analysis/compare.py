@@ -7,20 +7,20 @@ from typing import Any
 
 import pandas as pd
 
-from puoc.analysis.choice import CHOICE, choices
-from puoc.analysis.evidence import EVIDENCE, evidence_table
-from puoc.analysis.frames import frame, present, records, write_frame
-from puoc.analysis.paper_claims import CLAIMS, claims
-from puoc.analysis.plans import planned_tables, planned_tuning
-from puoc.analysis.protocol import PROTOCOL, protocol_table
-from puoc.analysis.ranks import RANKS, rank_table
-from puoc.analysis.reservations import reservations
-from puoc.analysis.results import Trials, read_results
-from puoc.analysis.significance import SIGNIFICANCE, twin_tests
-from puoc.analysis.summary import SUMMARY, summarise
-from puoc.analysis.sweeps import SURFACE, SWEEPS, sweeps
-from puoc.analysis.verdicts import VERDICTS, verdicts
-from puoc.resultfiles import read_frame
+from puoc.analysis.paper.claims import CLAIMS, claims
+from puoc.analysis.paper.deviations import reservations
+from puoc.analysis.paper.protocol import PROTOCOL, protocol_table
+from puoc.analysis.paper.verdicts import VERDICTS, verdicts
+from puoc.analysis.selection.regret import CHOICE, choices
+from puoc.analysis.selection.surface import SURFACE, SWEEPS, sweeps
+from puoc.analysis.statistics.ranks import RANKS, rank_table
+from puoc.analysis.statistics.seed_power import EVIDENCE, evidence_table
+from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
+from puoc.analysis.tables.frames import frame, present, records, write_frame
+from puoc.analysis.tables.plans import planned_tables, planned_tuning
+from puoc.analysis.tables.results import Trials, read_results
+from puoc.analysis.tables.summary import SUMMARY, summarise
+from puoc.store.checked_parquet import read_frame
 
 FAILURES = {
     "origin": "text",  # tables/T or tune/M
@@ -58,7 +58,7 @@ def compare(root: Path | str, asked: Trials | None = None) -> None:
 
     Parameters
     ----------
-    asked : see ``read_results``, and of sweeps ``puoc.analysis.sweeps.sweeps``.
+    asked : see ``read_results``, and of sweeps ``puoc.analysis.selection.surface.sweeps``.
 
     Raises
     ------

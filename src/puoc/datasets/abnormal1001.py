@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.contents import ReadFolder
-from puoc.datasets.dataset import Arrays, Dataset, Inputs
-from puoc.datasets.local import OfTheFiles
+from puoc.datasets.declare.content_checked import ReadFolder
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
+from puoc.datasets.declare.from_files import OfTheFiles
 from puoc.registry import dataset
 
 _SIDE = 200  # pixels

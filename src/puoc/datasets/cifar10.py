@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from puoc.datasets.archived import ArchivedFile
-from puoc.datasets.dataset import Arrays, Dataset, Inputs
+from puoc.datasets.declare.archived import ArchivedFile
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
 from puoc.registry import dataset
 
 

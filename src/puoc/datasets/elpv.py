@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.contents import ReadFolder
-from puoc.datasets.dataset import Arrays, Dataset, Inputs
+from puoc.datasets.declare.content_checked import ReadFolder
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
 from puoc.registry import dataset
 
 _SIDE = 200  # pixels, as the paper's Abnormal1001

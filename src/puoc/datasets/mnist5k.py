@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from puoc.datasets.dataset import Arrays, Dataset, Inputs, RawFile
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs, RawFile
 from puoc.registry import dataset
 
 

@@ -18,9 +18,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.contents import ReadFolder
-from puoc.datasets.dataset import Arrays, Dataset, Inputs
-from puoc.datasets.texts import to_rows
+from puoc.datasets.declare.content_checked import ReadFolder
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
+from puoc.datasets.declare.texts import to_rows
 from puoc.registry import dataset
 
 TEST_FOLD = 5

@@ -14,9 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from puoc.datasets.archived import ZippedFile
-from puoc.datasets.dataset import Arrays, Dataset, Inputs, RawFile
-from puoc.datasets.texts import to_rows
+from puoc.datasets.declare.archived import ZippedFile
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs, RawFile
+from puoc.datasets.declare.texts import to_rows
 from puoc.registry import dataset
 
 _FILE = ZippedFile(

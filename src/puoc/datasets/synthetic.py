@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.dataset import Arrays, Dataset, Inputs, RawFile
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs, RawFile
 from puoc.registry import dataset
 
 _GRID = 65535  # coordinates are stored as whole numbers: the same on machines that round differently

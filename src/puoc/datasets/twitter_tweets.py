@@ -11,8 +11,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from puoc.datasets.contents import HandedFile
-from puoc.datasets.dataset import Arrays, Dataset, Inputs
+from puoc.datasets.declare.content_checked import HandedFile
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
 from puoc.datasets.twitter_users import KINDS, TwitterUsers
 from puoc.registry import dataset
 

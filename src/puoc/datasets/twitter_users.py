@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.contents import ReadFile
-from puoc.datasets.dataset import Arrays, Dataset, Inputs
+from puoc.datasets.declare.content_checked import ReadFile
+from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
 from puoc.registry import dataset
 
 KINDS = ("genuine_accounts", "social_spambots_1", "social_spambots_2", "social_spambots_3")

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from puoc import making
-from puoc.estimator import Estimator
+from puoc.methods.training import from_params as making
+from puoc.methods.training.estimator import Estimator
 from puoc.registry import METHODS
 
 __all__ = ["METHODS", "inputs_of", "make", "normalise"]

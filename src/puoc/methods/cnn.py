@@ -18,13 +18,14 @@ import torch
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import Array, typed
-from puoc.lanes import Lane
-from puoc.methods.cnn_nets import FromImages, Head, ReleasedHead, check_standardised, in_training_mode
+from puoc.methods.training.cnn_nets import FromImages, Head, ReleasedHead, check_standardised, in_training_mode
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import typed
+from puoc.methods.training.imagenet_trunks import WIDTHS, Network, Weights
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.risks import LOSSES, Correction, logistic, mean, non_negative
+from puoc.records import Array
 from puoc.registry import method
-from puoc.risks import LOSSES, Correction, logistic, mean, non_negative
-from puoc.trunks import WIDTHS, Network, Weights
 
 _AT_ONCE = 512  # rows scored in training mode, as released
 

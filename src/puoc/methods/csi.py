@@ -17,14 +17,15 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
-from puoc.augment import ANGLES, COPIES, draw_views, mirror, views
-from puoc.deep import Deep, Noise
-from puoc.estimator import Array, Compute, PUSample, typed
-from puoc.lanes import Lane
-from puoc.methods.memory_bank import TINY, WIDTH, Bank, make_bank
-from puoc.nets import ShiftNet
+from puoc.methods.training.augment import ANGLES, COPIES, draw_views, mirror, views
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import Compute, PUSample, typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.memory_bank import TINY, WIDTH, Bank, make_bank
+from puoc.methods.training.nets import ShiftNet
+from puoc.methods.training.risks import mean
+from puoc.records import Array
 from puoc.registry import method
-from puoc.risks import mean
 
 
 class WithBank:

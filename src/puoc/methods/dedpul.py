@@ -1,6 +1,6 @@
 """DEDPUL (Ivanov, 2020) as a classifier: the posterior of the positive class in U by densities of scores.
 
-Bagirov et al. compare it in their table of PU methods. See ``puoc.priors.dedpul`` for the densities.
+Bagirov et al. compare it in their table of PU methods. See ``puoc.methods.priors.dedpul`` for the densities.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Literal, Self
 
 import numpy as np
 
-from puoc.estimator import Array, Compute, Estimator, PUSample, check_sample, typed
-from puoc.priors.crossfit import PvsU
-from puoc.priors.dedpul import Densities
+from puoc.methods.priors.crossfit import PvsU
+from puoc.methods.priors.dedpul import Densities
+from puoc.methods.training.estimator import Compute, Estimator, PUSample, check_sample, typed
+from puoc.records import Array
 from puoc.registry import method
 
 _TIE = 1e-6  # how far apart scores of equal posteriors are at most

@@ -17,12 +17,12 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 from torch import Tensor, nn
 from torch.func import grad
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import typed
-from puoc.lanes import Lane
-from puoc.nets import halves_for, middle
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.nets import halves_for, middle
+from puoc.methods.training.risks import logistic, mean
 from puoc.registry import method
-from puoc.risks import logistic, mean
 
 _PROJECTED_EVERY = 10  # steps of the ascent
 _TINY = 1e-12  # deviation 10: a gradient is 0 where all units are dead

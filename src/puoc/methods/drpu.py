@@ -11,12 +11,13 @@ import numpy as np
 from pydantic import Field
 from torch import Tensor, nn
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import Array, PUSample, typed
-from puoc.lanes import Lane
-from puoc.nets import net_for
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import PUSample, typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.nets import net_for
+from puoc.methods.training.risks import corrected, mean
+from puoc.records import Array
 from puoc.registry import method
-from puoc.risks import corrected, mean
 
 _OUTPUTS = {"relu": nn.ReLU, "softplus": nn.Softplus, "linear": nn.Identity}
 _LOW = 0.05  # quantile of 1 / r that stands for its minimum

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from puoc.deep import batch_sizes
-from puoc.estimator import Array, Compute, PUSample, check_sample, typed
-from puoc.priors.crossfit import PvsU
+from puoc.methods.priors.crossfit import PvsU
+from puoc.methods.training.deep import batch_sizes
+from puoc.methods.training.estimator import Compute, PUSample, check_sample, typed
+from puoc.records import Array
 from puoc.registry import method
 
 _TINY = 1e-12  # a network may call no positive labelled

@@ -13,12 +13,12 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat
 from torch import Tensor, nn
 from torch.func import grad
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import typed
-from puoc.lanes import Lane
-from puoc.nets import Shape, net_for
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.nets import Shape, net_for
+from puoc.methods.training.risks import mean
 from puoc.registry import method
-from puoc.risks import mean
 
 Normalisation = Literal["row", "batch"]
 Part = Literal["all", "rows", "net"]

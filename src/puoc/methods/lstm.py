@@ -16,12 +16,13 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import Array, PUSample, typed
-from puoc.lanes import Lane
-from puoc.methods.offsets import quantile
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import PUSample, typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.quantiles import quantile
+from puoc.methods.training.risks import double_hinge, mean, non_negative
+from puoc.records import Array
 from puoc.registry import method
-from puoc.risks import double_hinge, mean, non_negative
 
 Pooling = Literal["last", "mean"]
 Training = Literal["joint", "alternating", "hidden_quantile", "batch_quantile"]  # joint: r learned by gradient

@@ -8,12 +8,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import typed
-from puoc.lanes import Lane
-from puoc.nets import net_for
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.nets import net_for
+from puoc.methods.training.risks import logistic, mean
 from puoc.registry import method
-from puoc.risks import logistic, mean
 
 
 @method("naive")

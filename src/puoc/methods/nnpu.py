@@ -9,12 +9,12 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import typed
-from puoc.lanes import Lane
-from puoc.nets import net_for
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.nets import net_for
+from puoc.methods.training.risks import LOSSES, Correction, non_negative, unbiased
 from puoc.registry import method
-from puoc.risks import LOSSES, Correction, non_negative, unbiased
 
 Surrogate = Literal["sigmoid", "logistic"]
 

@@ -12,12 +12,12 @@ from typing import Literal
 from pydantic import PositiveFloat
 from torch import Tensor, nn
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import typed
-from puoc.lanes import Lane
-from puoc.nets import Shape, net_for
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.nets import Shape, net_for
+from puoc.methods.training.risks import logistic
 from puoc.registry import method
-from puoc.risks import logistic
 
 Player = Literal["C", "D"]
 

@@ -13,13 +13,13 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from puoc.deep import given_prior
-from puoc.estimator import Compute, PUSample, typed
-from puoc.methods.expansion import Expansion, Kernel, check_gamma, check_vectors
-from puoc.methods.hinge_sgd import Bias, HingeSGD
+from puoc.methods.solvers import hinge_kernel, hinge_linear
+from puoc.methods.solvers.hinge import Risk
+from puoc.methods.solvers.hinge_sgd import Bias, HingeSGD
+from puoc.methods.solvers.kernel_expansion import Expansion, Kernel, check_gamma, check_vectors
+from puoc.methods.training.deep import given_prior
+from puoc.methods.training.estimator import Compute, PUSample, typed
 from puoc.registry import method
-from puoc.solvers import hinge_kernel, hinge_linear
-from puoc.solvers.hinge import Risk
 
 _KERNELS = {"exact": ("linear", "rbf"), "sgd": ("linear", "single_vector_rbf")}
 _OF_SGD = ("lr", "lr_decay", "epochs", "batch_size", "bias")

@@ -14,12 +14,12 @@ from pydantic import NonNegativeFloat, PositiveFloat
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from puoc.deep import Deep, Noise
-from puoc.estimator import typed
-from puoc.lanes import Lane
-from puoc.nets import net_for
+from puoc.methods.training.deep import Deep, Noise
+from puoc.methods.training.estimator import typed
+from puoc.methods.training.lanes import Lane
+from puoc.methods.training.nets import net_for
+from puoc.methods.training.risks import mean
 from puoc.registry import method
-from puoc.risks import mean
 
 
 @method("vpu")

@@ -1,0 +1,1 @@
+"""The paper's numbers and claims, and the verdicts on them."""

@@ -1,0 +1,254 @@
+"""What the paper's text claims, computed: by the numbers that it prints, and by ours.
+
+A claim (``published/claims.csv``) is a rule over parts, one a printed table, pair of methods and column, and how many
+of them have to hold (all, ``most``, or a number). Methods joined by ``+`` stand for the best of them, ``|`` separates
+alternatives, ``*`` is every column alone and ``mean`` their average.
+
+Rules: ``above`` (first - second > 0), ``near`` (that difference within ``high``), ``within`` (first between ``low`` and
+``high``), ``rises`` and ``falls`` (slope of first along the columns), ``falls_more`` (slope of first below that of
+second), ``significant`` (first better than its twin at p < .05, as the paper does it, without adjustment) and
+``not_below`` (second is not).
+
+Ours are AUCs on held-out rows, paired by seed: a part holds or fails where the 95 % interval of the mean (Student's t)
+lies on one side, else it is undecided, as with one seed; of several methods it is decided pair by pair. The paper's
+numbers have no interval; equal ones are undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from puoc.analysis.paper.claim_data import Evidence, our_evidence, printed_evidence
+from puoc.analysis.paper.deviations import Reservation
+from puoc.analysis.paper.matching import Beside
+from puoc.analysis.paper.published import AVERAGE_COLUMN, UNPRINTED, columns, read
+from puoc.analysis.paper.verdicts import student
+from puoc.analysis.tables.frames import frame, records
+from puoc.analysis.tables.plans import TablePlan
+
+CLAIMS = {
+    "id": "text",
+    "place": "text",  # in the paper
+    "claim": "text",
+    "rule": "text",
+    "published": "text",  # the paper's tables it speaks of, separated by |
+    "n_parts": "int",
+    "need": "int",  # parts that have to hold
+    "paper_verdict": "text",  # holds, fails, not decided, not printed
+    "paper_holds": "int",
+    "paper_fails": "int",
+    "paper_note": "text",  # parts that fail or are equal
+    "verdict": "text",  # holds, fails, not decided, not run
+    "n_holds": "int",
+    "n_fails": "int",
+    "n_undecided": "int",
+    "n_not_run": "int",
+    "tables": "text",  # ours
+    "differs_in": "text",  # sizes and settings of ours that are not the paper's
+    "note": "text",
+}
+
+_DIGITS = 10
+_NAMED = 6  # parts that a note names
+_SLOPES = ("rises", "falls", "falls_more")
+_TESTS = ("significant", "not_below")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One statement of a claim."""
+
+    rule: str
+    published: str
+    first: tuple[str, ...]  # the best of these
+    second: tuple[str, ...]
+    columns: tuple[str, ...]  # averaged, or in order for a slope
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """For a note: who, against whom, where."""
+        names = ["+".join(side) if len(side) <= 2 else "the others" for side in (self.first, self.second) if side]
+        where = self.columns[0] if len(self.columns) == 1 else ""
+        return " ".join(filter(None, (" / ".join(names), self.published, where)))
+
+
+def claims(
+    plans: Sequence[TablePlan],
+    tests: pd.DataFrame,
+    results: Mapping[str, pd.DataFrame | None],
+    held: Mapping[Beside, Reservation],
+) -> pd.DataFrame:
+    """One row per claim, whatever was planned.
+
+    Parameters
+    ----------
+    plans : what was asked.
+    tests : as ``twin_tests`` gives them, of all tables together.
+    results : recorded rows by table; None where it was not run.
+    held : as ``reservations`` gives it.
+    """
+    printed, ours = printed_evidence(), our_evidence(plans, tests, results, held)
+    rows = []
+    for claim in records(read("claims")):
+        parts = claim_parts(claim, ours)
+        need = _need(claim["need"], len(parts))
+        by_paper = [(part, status_of(part, printed)) for part in parts]
+        by_us = [(part, status_of(part, ours)) for part in parts]
+        told, found = _told(by_paper, need, "not printed"), _told(by_us, need, "not run")
+        used = [ours.sources[name] for name in claim["published"].split("|") if name in ours.sources]
+        rows.append(
+            {name: claim[name] for name in ("id", "place", "claim", "rule", "published")}
+            | {"n_parts": len(parts), "need": need, "paper_verdict": told["verdict"], "paper_note": told["note"]}
+            | {"paper_holds": told["holds"], "paper_fails": told["fails"], "verdict": found["verdict"]}
+            | {f"n_{state}": found[state] for state in ("holds", "fails", "undecided", "not_run")}
+            | {"tables": ", ".join(sorted({table for source in used for table in source.tables}))}
+            | {"differs_in": "; ".join(sorted({text for source in used for text in source.differs_in}))}
+            | {"note": found["note"]}
+        )
+    return frame(rows, CLAIMS)
+
+
+def claim_parts(claim: Mapping[str, str], ours: Evidence) -> list[Part]:
+    """The parts of a row of ``claims.csv``; columns of a curve that the paper does not print are those of ours."""
+    parts = []
+    for name in claim["published"].split("|"):
+        firsts = [tuple(group.split("+")) for group in claim["first"].split("|")]
+        seconds = [tuple(filter(None, group.split("+"))) for group in claim["second"].split("|")]
+        seconds += [seconds[0]] * (len(firsts) - len(seconds))  # one group for several
+        for first, second in zip(firsts, seconds, strict=True):
+            for of_part in _columns(claim, name, ours):
+                low, high = (float(claim[bound] or "nan") for bound in ("low", "high"))
+                parts.append(Part(claim["rule"], name, first, second, of_part, low, high))
+    return parts
+
+
+def status_of(part: Part, evidence: Evidence) -> str:
+    """``holds``, ``fails``, ``undecided`` or ``not_run``."""
+    if part.rule in _TESTS:
+        return _tested(part, evidence.outcome(part.published, part.first[0], part.second[0], part.columns[0]))
+    if part.rule == "above" and not evidence.exact:
+        return _above(part, evidence)
+    values = _quantity(part, evidence)
+    if not len(values):
+        return "not_run"
+    if evidence.exact:
+        low = high = float(np.round(values.mean(), _DIGITS))
+    elif len(values) < 2:
+        return "undecided"
+    else:
+        low, high = _interval(values, max(len(part.first), 1) * max(len(part.second), 1))
+    if part.rule in ("near", "within"):
+        floor, ceiling = (-part.high, part.high) if part.rule == "near" else (part.low, part.high)
+        if floor <= low and high <= ceiling:
+            return "holds"
+        return "fails" if low > ceiling or high < floor else "undecided"
+    if part.rule in ("falls", "falls_more"):
+        low, high = -high, -low
+    return "holds" if low > 0 else "fails" if high < 0 else "undecided"
+
+
+def _columns(claim: Mapping[str, str], name: str, ours: Evidence) -> list[tuple[str, ...]]:
+    known = ours.columns(name) if name in UNPRINTED else [c for c in columns(name) if c != AVERAGE_COLUMN]
+    listed = known if claim["columns"] in ("*", "mean") else claim["columns"].split("|")
+    if claim["columns"] == "mean" or claim["rule"] in _SLOPES:
+        return [tuple(listed)]
+    return [(column,) for column in listed] or [()]
+
+
+def _need(text: str, n: int) -> int:
+    return n if text == "all" else n // 2 + 1 if text == "most" else int(text)
+
+
+def _tested(part: Part, better: str | None) -> str:
+    """``better``: first, second, neither or unknown; None where no test was made."""
+    if better is None:
+        return "not_run"
+    if better == "unknown":
+        return "undecided"
+    return "holds" if (better == "first" if part.rule == "significant" else better != "second") else "fails"
+
+
+def _quantity(part: Part, evidence: Evidence) -> NDArray[np.float64]:
+    """What a part speaks about, one value a seed that has it all; none where it was not run."""
+    sides = []
+    for group in filter(None, (part.first, part.second)):
+        reduce = _slope if part.rule in _SLOPES else np.mean
+        found = [evidence.values(part.published, name, part.columns) for name in group]
+        if not all(found):  # the one that was not run may have been the best
+            return np.array([])
+        by_method = [{seed: float(reduce(values)) for seed, values in one.items()} for one in found]
+        sides.append(max(by_method, key=lambda one: float(np.mean(list(one.values())))))
+    if len(sides) == 1:
+        return np.array(list(sides[0].values()))
+    return np.array([sides[0][seed] - sides[1][seed] for seed in sides[0] if seed in sides[1]])
+
+
+def _above(part: Part, evidence: Evidence) -> str:
+    """Pair by pair: the best of several by their means would be favoured by the very seeds that judge it.
+
+    Holds if one of the first is above each of the second, fails if one of the second is above each of the first; the
+    choice of that one is paid for by the level of the intervals. One that was not run may be above or below any other.
+    """
+    sides, whole = [], []
+    for group in (part.first, part.second):
+        found = [evidence.values(part.published, name, part.columns) for name in group]
+        sides.append([{seed: float(values.mean()) for seed, values in one.items()} for one in found if one])
+        whole.append(all(found))
+    first, second = sides
+    if not first or not second:
+        return "not_run"
+    pairs = {
+        (a, b): np.array([first[a][seed] - second[b][seed] for seed in first[a] if seed in second[b]])
+        for a in range(len(first))
+        for b in range(len(second))
+    }
+    if any(len(values) == 0 for values in pairs.values()):
+        return "not_run"
+    if any(len(values) < 2 for values in pairs.values()):
+        return "undecided"
+    lows = {pair: _interval(values, len(first))[0] for pair, values in pairs.items()}
+    highs = {pair: _interval(values, len(second))[1] for pair, values in pairs.items()}
+    if any(all(lows[a, b] > 0 for b in range(len(second))) for a in range(len(first))):
+        return "holds" if whole[1] else "not_run"
+    if any(all(highs[a, b] < 0 for a in range(len(first))) for b in range(len(second))):
+        return "fails" if whole[0] else "not_run"
+    return "undecided" if all(whole) else "not_run"
+
+
+def _slope(values: NDArray[np.float64]) -> float:
+    """Least-squares slope along the columns, in AUC a column."""
+    at = np.arange(len(values)) - (len(values) - 1) / 2
+    return float(values @ at / max(at @ at, 1.0))  # one column has no slope
+
+
+def _interval(values: NDArray[np.float64], choices: int = 1) -> tuple[float, float]:
+    """Of the mean, at 95 % after as many choices of what is judged (Bonferroni)."""
+    n = len(values)
+    half = student(n, choices) * float(values.std(ddof=1)) / n**0.5
+    centre = float(values.mean())
+    return round(centre - half, _DIGITS), round(centre + half, _DIGITS)
+
+
+def _told(found: list[tuple[Part, str]], need: int, absent: str) -> dict[str, Any]:
+    counts: dict[str, Any] = {
+        state: sum(status == state for _, status in found) for state in ("holds", "fails", "undecided", "not_run")
+    }
+    if counts["not_run"] == len(found):
+        return counts | {"verdict": absent, "note": ""}
+    reachable = counts["holds"] + counts["undecided"] + counts["not_run"]
+    verdict = "holds" if counts["holds"] >= need else "fails" if reachable < need else "not decided"
+    said = []
+    for state, words in (("fails", "against"), ("undecided", "undecided"), ("not_run", absent)):
+        named = [part.words for part, status in found if status == state]
+        if named:
+            more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+            said.append(f"{words}: {', '.join(named[:_NAMED])}{more}")
+    return counts | {"verdict": verdict, "note": "; ".join(said)}

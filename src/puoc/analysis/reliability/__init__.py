@@ -1,0 +1,1 @@
+"""Tests whether unlabelled data can be trusted: class prior, shift and gain."""

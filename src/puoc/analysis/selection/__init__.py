@@ -1,0 +1,1 @@
+"""Choose configurations without negative labels, and measure the regret."""

@@ -1,0 +1,215 @@
+"""What every sweep came to: its surface, what was chosen of it without a negative label, and what that choice cost.
+
+Values and errors are over seeds: a configuration's value is the mean over cells and seeds, its standard error that of
+the seeds' means, since the cells of one seed may share rows. A difference of two configurations is paired by seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import TypeAdapter
+
+from puoc.analysis.tables.frames import frame, number
+from puoc.analysis.tables.plans import planned_sweep, planned_tuning
+from puoc.analysis.tables.results import Trials, present_sweep
+from puoc.store.checked_json import BY_SELECT, read_form
+from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame
+
+#: What a configuration may be to its sweep. The first is what tables use, the last knows the test.
+ROLES = ("chosen", "published", "by_value", "by_rank", "best_on_test")
+_OF_ROLE = {
+    "config_id": "text",
+    "params": "text",  # JSON
+    "val": "float",  # AUC of withheld labelled positives against withheld unlabelled rows
+    "val_se": "float",
+    "test": "float",
+    "test_se": "float",
+    "regret": "float",  # test AUC of best_on_test minus its own
+    "regret_se": "float",  # over seeds, paired
+}
+
+SWEEPS = {
+    "tune": "text",
+    "method": "text",
+    "scenario": "text",
+    "dataset": "text",
+    "space": "text",
+    "n_cells": "int",
+    "n_seeds": "int",
+    "n_configs": "int",
+    "n_complete": "int",  # configurations with a validation value for every cell and seed
+    "source": "text",  # the choice in select's words
+    "gain": "float",  # by_value - published, in validation
+    "gain_se": "float",  # the criterion's standard error: over seeds, paired
+    **{f"{role}_{name}": kind for role in ROLES for name, kind in _OF_ROLE.items()},
+    "note": "text",
+}
+SURFACE = {
+    "tune": "text",
+    "config_id": "text",
+    "params": "text",  # JSON
+    "is_published": "bool",
+    "n_val": "int",
+    "val": "float",
+    "val_se": "float",
+    "n_test": "int",
+    "test": "float",
+    "test_se": "float",
+}
+
+_CHOSEN = TypeAdapter(dict[str, Any])
+
+NOT_PLANNED = "params.yaml does not plan it; no table uses it"
+
+
+class Value(NamedTuple):
+    """A configuration by one criterion."""
+
+    n: int  # of cells and seeds with a value
+    mean: float | None
+    se: float | None
+    by_seed: pd.Series[float]  # means over the cells
+
+
+def sweeps(root: Path, asked: Trials | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """``SWEEPS``, a row a sweep that is planned or has results, and ``SURFACE``, a row a configuration.
+
+    Parameters
+    ----------
+    asked : of each planned sweep the trials that the plan asks. Rows of others answer an earlier question, on another
+        dataset maybe, and are left out, which the note says. Without it all rows are taken.
+
+    Raises
+    ------
+    ValueError : a file of results is damaged or lacks a column.
+    """
+    found, surfaces = [], []
+    for name, files in unplanned(root).items():
+        val, test = _tuned(files, BY_SWEEP, "method", "scenario", "dataset")
+        if len(val):
+            summary, surface = of_sweep(val, test, None)
+            about = {"tune": name, **{key: val[key].iloc[0] for key in ("method", "scenario", "dataset")}}
+            found.append(_whole(about | summary | {"note": NOT_PLANNED}))
+            surfaces += [about | row for row in surface]
+    for tune in planned_tuning(root):
+        plan = planned_sweep(root, tune)
+        paths = [root / "results" / "tune" / part / f"{tune}.parquet" for part in ("val", "test")]
+        about = {name: plan[name] for name in ("scenario", "dataset", "space")} | {"tune": tune}
+        about |= {"method": plan["entries"][tune]["method"]}
+        if not all(path.is_file() for path in paths):
+            found.append(_whole(about | {"note": "not run"}))
+            continue
+        val, test, told = present_sweep(*_tuned(paths, FROM_LEDGER), tune, asked)
+        if val.empty:
+            found.append(_whole(about | {"note": told or "not run"}))
+            continue
+        path = root / "work" / "configs" / "selected" / "sweeps" / f"{tune}.json"
+        is_chosen = path.is_file() and not told  # select chooses from the rows that the plan asks, and from no others
+        summary, surface = of_sweep(val, test, read_form(path, _CHOSEN, BY_SELECT) if is_chosen else None)
+        found.append(_whole(about | summary | ({"note": told} if told else {})))
+        surfaces += [about | row for row in surface]
+    return frame(found, SWEEPS), frame([{name: row[name] for name in SURFACE} for row in surfaces], SURFACE)
+
+
+def unplanned(root: Path) -> dict[str, tuple[Path, Path]]:
+    """Files of validation and test rows, by name, of sweeps with results that no section tune plans.
+
+    They were asked by ``puoc sweep`` with a space or search of its own, or by a section that is gone.
+    """
+    found, planned = {}, set(planned_tuning(root))
+    for folder in (root / "results" / "tune", root / "results" / "sweeps"):
+        for path in sorted((folder / "val").glob("*.parquet")):
+            tested = folder / "test" / path.name
+            if (folder.name == "sweeps" or path.stem not in planned) and tested.is_file():
+                found[path.stem] = path, tested
+    return found
+
+
+def of_sweep(
+    val: pd.DataFrame, test: pd.DataFrame, choice: dict[str, Any] | None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A sweep's row and its surface from its validation and test rows.
+
+    Parameters
+    ----------
+    choice : what ``select`` chose, as it writes it; None where it was not asked.
+    """
+    asked = int(val.groupby("config_id").size().max())
+    vals, tests = _values(val, "auc_val_pu"), _values(test, "auc")
+    surface: list[dict[str, Any]] = []
+    for name, rows in val.groupby("config_id", sort=False):
+        of_val, of_test = vals[str(name)], tests.get(str(name), _NONE)
+        about = {"config_id": str(name), "params": rows["params"].iloc[0]}
+        about |= {"is_published": bool(rows["is_published"].iloc[0])}
+        about |= {"n_val": of_val.n, "val": of_val.mean, "val_se": of_val.se}
+        surface.append(about | {"n_test": of_test.n, "test": of_test.mean, "test_se": of_test.se})
+    roles = _roles(surface, asked, choice)
+    summary: dict[str, Any] = {"n_cells": val["cell"].nunique(), "n_seeds": val["seed"].nunique()}
+    summary |= {"n_configs": len(surface), "n_complete": sum(row["n_val"] == asked for row in surface)}
+    by_id = {row["config_id"]: row for row in surface}
+    best = roles["best_on_test"]
+    for role, config in roles.items():
+        if config is not None:
+            summary |= {f"{role}_{column}": by_id[config][column] for column in _OF_ROLE if column in by_id[config]}
+            summary[f"{role}_regret"], summary[f"{role}_regret_se"] = _difference(tests, best, config)
+    summary["gain"], summary["gain_se"] = _difference(vals, roles["by_value"], roles["published"])
+    note = "" if choice else "not chosen yet: run dvc repro select"
+    if choice is not None and roles["chosen"] is None:
+        note = "chosen from an earlier plan: run dvc repro select"
+    return summary | {"source": (choice or {}).get("source"), "note": note}, surface
+
+
+def _roles(surface: list[dict[str, Any]], asked: int, choice: dict[str, Any] | None) -> dict[str, str | None]:
+    """Which configuration has which role; None where there is none. Equal values go to the first."""
+    known = {row["config_id"] for row in surface}
+    roles: dict[str, str | None] = dict.fromkeys(ROLES)
+    for role, name in (("chosen", "config_id"), ("by_rank", "by_rank")):
+        config = (choice or {}).get(name)
+        roles[role] = config if config in known else None
+    roles["published"] = next((row["config_id"] for row in surface if row["is_published"]), None)
+    for role, name in (("by_value", "val"), ("best_on_test", "test")):
+        order = [(row[name], row["is_published"], row["config_id"]) for row in surface if row[f"n_{name}"] == asked]
+        roles[role] = max(order)[-1] if order else None
+    return roles
+
+
+def _values(rows: pd.DataFrame, column: str) -> dict[str, Value]:
+    found = {}
+    for config, part in rows.groupby("config_id", sort=False):
+        known = part[part[column].notna()]
+        by_seed = known.groupby("seed")[column].mean()
+        mean = number(known[column].mean()) if len(known) else None
+        found[str(config)] = Value(len(known), mean, _error(by_seed), by_seed)
+    return found
+
+
+_NONE = Value(0, None, None, pd.Series(dtype=float))
+
+
+def _error(by_seed: pd.Series[float]) -> float | None:
+    return float(by_seed.std(ddof=1) / np.sqrt(len(by_seed))) if len(by_seed) > 1 else None
+
+
+def _difference(values: dict[str, Value], first: str | None, second: str | None) -> tuple[float | None, float | None]:
+    """First minus second, and its standard error from the seeds that both have."""
+    sides = [values.get(name or "", _NONE) for name in (first, second)]
+    if sides[0].mean is None or sides[1].mean is None:
+        return None, None
+    return sides[0].mean - sides[1].mean, _error((sides[0].by_seed - sides[1].by_seed).dropna())
+
+
+def _whole(row: dict[str, Any]) -> dict[str, Any]:
+    counts = {name: 0 for name, kind in SWEEPS.items() if kind == "int"}
+    return {name: row.get(name, counts.get(name)) for name in SWEEPS}
+
+
+def _tuned(paths: Sequence[Path], again: str, *besides: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Validation and test rows of a sweep."""
+    key = ("config_id", "cell", "seed", "trial_id")
+    val = read_frame(paths[0], (*key, "params", "is_published", "auc_val_pu", *besides), again)
+    return val, read_frame(paths[1], (*key, "auc"), again)

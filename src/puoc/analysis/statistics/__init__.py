@@ -1,0 +1,1 @@
+"""Tests, effects, ranks and power over seeds."""

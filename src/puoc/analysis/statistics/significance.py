@@ -1,0 +1,226 @@
+"""Is a PU-OC method better than the OC method it extends? Paired tests by cell, adjusted over the table.
+
+As the paper does it (paired Wilcoxon over repetitions), with what the paper leaves out: Holm's adjustment and the
+smallest p that the number of seeds can reach.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from puoc.analysis.statistics.effects import bayesian_signed_rank, rank_biserial, rank_biserial_interval
+from puoc.analysis.statistics.signed_rank import (
+    holm,
+    rounded_differences,
+    shift_with_interval,
+    signed_rank_test,
+    smallest_p,
+)
+from puoc.analysis.tables.frames import frame
+from puoc.analysis.tables.grid import CIRCUMSTANCES, Floats, Grid
+from puoc.analysis.tables.plans import UNTESTED, EntryPlan, TablePlan
+from puoc.analysis.tables.summary import AVERAGE
+
+#: What is repeated, and what that does not show.
+UNIT = "seed"
+UNIT_NOTE = "seeds redraw rows of one dataset: they stand for that dataset, not for others"
+
+#: Why seeds of own data can be no replication.
+SAME_ROWS = "every seed learns from the same rows, so seeds repeat no draw"
+
+_HOLES = ("failed", "skipped", "missing")
+
+_SHARED_SAID = 0.05  # a smaller share of common rows goes unsaid
+
+SIGNIFICANCE = {
+    "table": "text",
+    "scenario": "text",
+    "entry": "text",  # PU-OC
+    "twin_entry": "text",  # its OC twin
+    "cell": "text",
+    "cell_index": "int",
+    "is_average": "bool",
+    "n": "int",
+    "n_planned": "int",
+    "n_zero": "int",
+    "n_ties": "int",
+    "mean_difference": "float",  # entry - twin_entry, in AUC
+    "shift": "float",  # Hodges-Lehmann
+    "shift_low": "float",  # 95 % interval
+    "shift_high": "float",
+    "n_better": "int",  # pairs in which the entry is higher; n_zero are ties
+    "n_worse": "int",
+    "effect": "float",  # matched rank-biserial correlation, -1 to 1
+    "effect_low": "float",  # 95 % bootstrap interval
+    "effect_high": "float",
+    "chance_worse": "float",  # Bayesian signed-rank: lower by more than the region of practical equivalence
+    "chance_equal": "float",
+    "chance_better": "float",
+    "statistic": "float",
+    "p": "float",  # two-sided
+    "p_greater": "float",  # one-sided: entry better
+    "p_adjusted": "float",  # Holm, two-sided
+    "min_p": "float",  # smallest p that n pairs can reach
+    "min_p_adjusted": "float",
+    "method": "text",  # exact, normal, none, not tested
+    "family": "text",
+    "family_size": "int",
+    "unit": "text",
+    "unit_note": "text",
+    "note": "text",
+    "warning": "text",
+}
+
+
+def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
+    """One row per twin pair and column of a table: cells, then the average.
+
+    Two families are adjusted apart: all cells of all pairs, and the averages of all pairs. A family is fixed by the
+    plan, so a planned test that could not be made counts as p = 1; only what is not applicable (skipped throughout)
+    stays out.
+    """
+    grid = None if rows is None else Grid.of(plan, rows)
+    columns = range(len(plan.cells) + 1)
+    tests = [_test_row(plan, pair, column, grid) for pair in plan.twin_pairs() for column in columns]
+    for is_average in (False, True):
+        _adjust([test for test in tests if test["is_average"] == is_average])
+    return frame([{name: test.get(name) for name in SIGNIFICANCE} for test in tests], SIGNIFICANCE)
+
+
+def unit_note(plan: TablePlan) -> str:
+    """What a repetition is and is not; names the rows that two of them share, which makes the tests too sure."""
+    if not plan.shared_rows or len(plan.seeds) < 2:
+        return UNIT_NOTE
+    shares = ", ".join(f"{share:.0%} of {part}" for part, share in plan.shared_rows.items() if share >= _SHARED_SAID)
+    return f"{UNIT_NOTE}; two seeds share {shares}, so they are not independent" if shares else UNIT_NOTE
+
+
+def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, grid: Grid | None) -> dict[str, Any]:
+    """One test: of a cell, or of the average, which comes after the last one."""
+    cell = index if index < len(plan.cells) else None
+    row: dict[str, Any] = {
+        "table": plan.table,
+        "scenario": plan.scenario,
+        "entry": pair[0].entry,
+        "twin_entry": pair[1].entry,
+        "cell": AVERAGE if cell is None else plan.cells[cell],
+        "cell_index": index,
+        "is_average": cell is None,
+        "family": f"twin pairs of {plan.table}, {'average' if cell is None else 'cells'}",
+        "n_planned": len(plan.seeds),
+        "unit": UNIT,
+        "unit_note": unit_note(plan),
+    }
+    if grid is None:
+        return row | _untested("the table was not run")
+    if not plan.tested:
+        return row | _untested(UNTESTED)
+    if not plan.redraws:
+        return row | _untested(SAME_ROWS)
+    at = [grid.place[entry.entry] for entry in pair]
+    sides = [grid.averages(entry) if cell is None else grid.auc[entry, cell] for entry in at]
+    both = ~np.isnan(sides[0]) & ~np.isnan(sides[1])
+    row["applicable"] = not any(_skipped_throughout(grid, entry, cell) for entry in at)
+    holes = _holes(pair, sides, [grid.outcomes(entry, cell) for entry in at], int(both.sum()))
+    if not both.any():
+        return row | _untested(holes)
+    row |= _tested(sides[0][both] - sides[1][both])
+    row["note"] = "; ".join(part for part in (holes, row["note"]) if part)
+    return row | {"warning": _unlike(grid, at, cell, both)}
+
+
+def _tested(differences: Any) -> dict[str, Any]:
+    test = signed_rank_test(differences)
+    shift, low, high = shift_with_interval(differences)
+    rounded = rounded_differences(differences)
+    effect_low, effect_high = rank_biserial_interval(differences)
+    chances = bayesian_signed_rank(differences)
+    return asdict(test) | {
+        "n_better": int((rounded > 0).sum()),
+        "n_worse": int((rounded < 0).sum()),
+        "effect": rank_biserial(differences),
+        "effect_low": effect_low,
+        "effect_high": effect_high,
+        "chance_worse": chances.lower,
+        "chance_equal": chances.equal,
+        "chance_better": chances.higher,
+        "p_greater": signed_rank_test(differences, "greater").p,
+        "min_p": smallest_p(test.n),
+        "mean_difference": float(np.sort(rounded).mean()),  # sorted: the order of rows changes no digit
+        "shift": shift,
+        "shift_low": low,
+        "shift_high": high,
+    }
+
+
+def _untested(why: str) -> dict[str, Any]:
+    return {
+        "n": 0,
+        "n_zero": 0,
+        "n_ties": 0,
+        "n_better": 0,
+        "n_worse": 0,
+        "method": "not tested",
+        "note": why,
+        "warning": "",
+    }
+
+
+def _adjust(family: list[dict[str, Any]]) -> None:
+    """Fill the adjusted values of one family in place."""
+    counted = [test for test in family if test.get("applicable", True)]
+    for test in family:
+        test["family_size"] = len(counted)
+    if not counted:
+        return
+    adjusted = holm([test.get("p", 1.0) for test in counted])
+    floors = holm([test.get("min_p", 1.0) for test in counted])  # tests with fewer pairs stand behind those with more
+    for test, p_adjusted, floor in zip(counted, adjusted, floors, strict=True):
+        if "p" in test:
+            test["p_adjusted"], test["min_p_adjusted"] = float(p_adjusted), float(floor)
+
+
+def _skipped_throughout(grid: Grid, entry: int, cell: int | None) -> bool:
+    statuses = grid.texts["status"][entry] if cell is None else grid.texts["status"][entry, cell]
+    told = statuses[statuses != None]  # noqa: E711, elementwise
+    return told.size > 0 and bool((told == "skipped").all())
+
+
+def _holes(pair: tuple[EntryPlan, EntryPlan], sides: list[Floats], counts: list[dict[str, Any]], n: int) -> str:
+    """In words: which pairs are absent and why."""
+    planned = len(sides[0])
+    if n == planned:
+        return ""
+    said = [f"{n} of {planned} planned pairs" if n else "no pair"]
+    for entry, side, count in zip(pair, sides, counts, strict=True):
+        found = int((~np.isnan(side)).sum())
+        if found == planned:
+            continue
+        why = [f"{count[f'n_{status}']} {status}" for status in _HOLES if count[f"n_{status}"]]
+        why += [part for part in count["reasons"].split("; ") if part.endswith("ok without an AUC")]
+        said.append(f"{entry.entry} has {found}" + (f" ({', '.join(why)})" if why else ""))
+    return "; ".join(said)
+
+
+def _unlike(grid: Grid, at: list[int], cell: int | None, seeds: NDArray[np.bool_]) -> str:
+    """In words: in how many pairs the two sides were computed differently."""
+    where = slice(None) if cell is None else slice(cell, cell + 1)
+    scores = [grid.auc[entry, where] for entry in at]
+    both = ~np.isnan(scores[0]) & ~np.isnan(scores[1]) & seeds
+    said = []
+    for column, words in CIRCUMSTANCES:
+        left, right = (grid.texts[column][entry, where][both] for entry in at)
+        differ = left != right
+        if differ.any():
+            kinds = sorted({f"{_name(a)} / {_name(b)}" for a, b in zip(left[differ], right[differ], strict=True)})
+            said.append(f"{words} differs in {int(differ.sum())} of {int(both.sum())} pairs ({', '.join(kinds)})")
+    return "; ".join(said)
+
+
+def _name(value: Any) -> str:
+    return "not recorded" if value is None else str(value)

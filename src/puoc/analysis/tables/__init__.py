@@ -1,0 +1,1 @@
+"""Results, plans and summaries as tables."""

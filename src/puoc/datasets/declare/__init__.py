@@ -1,0 +1,1 @@
+"""What datasets share when they declare their files, classes and counts."""

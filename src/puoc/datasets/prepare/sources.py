@@ -1,0 +1,136 @@
+"""One raw file from the first source that has it, and from an archive what else is wanted of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from puoc.datasets.declare.archived import ArchivedFile
+from puoc.datasets.declare.content_checked import HandedFile, ReadFolder
+from puoc.datasets.declare.dataset import RawFile
+from puoc.datasets.prepare.unpack import unpack
+from puoc.datasets.prepare.verify import DAMAGED, FetchError, check, is_there
+
+STAGING = ".part-"  # prefix of the folder inside data/<name>/ in which a file is built before it is renamed
+
+
+class Source(NamedTuple):
+    """Where a file may be had."""
+
+    kind: str  # mirror, package, url
+    place: Path | str  # of the file, or of the archive that holds it; a text is an address
+    is_archive: bool = False
+
+
+def bring(
+    name: str,
+    raw: RawFile,
+    wanted: Sequence[RawFile],
+    folder: Path,
+    mirror: Path | None,
+    on_event: Callable[[str], None],
+) -> dict[str, str]:
+    """Copy or download a file, verify it, then give it its name.
+
+    Parameters
+    ----------
+    wanted : what else is missing; it is taken too where the source is an archive that holds it.
+
+    Returns
+    -------
+    Kind of source by the path of each file that was brought.
+
+    Raises
+    ------
+    FetchError : no source has the file, the source's copy is wrong, or the folder cannot be written.
+    """
+    tried: list[str] = []
+    for source in _sources(name, raw, mirror):
+        if isinstance(source.place, Path) and not (
+            source.place.is_file() if source.is_archive else is_there(source.place, raw)
+        ):
+            tried.append(f"{source.place} (absent)")
+            continue
+        on_event(f"{folder / raw.path} from {source.place}")
+        try:
+            brought = _install(source, raw, wanted, folder)
+        except OSError as error:
+            raise FetchError(
+                f"{folder / raw.path} could not be brought from {source.place}: {error}; make the folder writable, "
+                "mend the source, or name a folder that has the file by `puoc fetch --from` or PUOC_MIRROR"
+            ) from error
+        return {of.path: source.kind for of in brought}
+    obtain = f"{raw.obtain}, or " if isinstance(raw, HandedFile) and raw.obtain else ""
+    raise FetchError(
+        f"{name}: {raw.path} was looked for in vain: {', '.join(tried) or 'no address may be called'}; {obtain}name a "
+        "folder that has it by `puoc fetch --from` or PUOC_MIRROR"
+    )
+
+
+def _sources(name: str, raw: RawFile, mirror: Path | None) -> Iterator[Source]:
+    if mirror is not None:
+        yield Source("mirror", mirror / name / raw.path)
+        yield Source("mirror", mirror / raw.path)
+        if isinstance(raw, ArchivedFile):
+            yield Source("mirror", mirror / name / raw.archive, is_archive=True)
+            yield Source("mirror", mirror / raw.archive, is_archive=True)
+    if raw.package is not None:
+        package, resource = raw.package
+        spec = find_spec(package)  # finds the package's folder without importing it
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            yield Source("package", Path(folder) / resource)
+    if raw.url is not None:
+        yield Source("url", raw.url, is_archive=isinstance(raw, ArchivedFile))
+
+
+def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Path) -> list[RawFile]:
+    """Build files in a folder of their own inside ``folder``; only when all are verified they get their names."""
+    where = str(source.place)
+    folder.mkdir(parents=True, exist_ok=True)  # dvc removes a folder that it cannot fill
+    with tempfile.TemporaryDirectory(prefix=STAGING, dir=folder) as staging:
+        obtained = Path(staging) / "obtained"
+        if isinstance(source.place, Path):
+            _copy(source.place, raw, obtained)
+        else:
+            import pooch
+
+            pooch.HTTPDownloader()(source.place, str(obtained), None)
+        drafts: dict[RawFile, Path] = {raw: obtained}
+        if source.is_archive and isinstance(raw, ArchivedFile):
+            beside = [of for of in wanted if isinstance(of, ArchivedFile) and of.url == raw.url and of != raw]
+            drafts = unpack(obtained, [raw, *beside], Path(staging), where)
+        for of, draft in drafts.items():
+            check(draft, of, DAMAGED, where=f"{of.path} in {where}" if source.is_archive else where)
+        for of, draft in drafts.items():
+            _put(draft, folder / of.path)
+    return list(drafts)
+
+
+def _copy(place: Path, raw: RawFile, to: Path) -> None:
+    if not isinstance(raw, ReadFolder):
+        shutil.copyfile(place, to)
+        return
+    to.mkdir()
+    try:
+        members = raw.members(place)
+    except ValueError as error:
+        raise FetchError(f"{place} cannot be read: {error}; {DAMAGED}") from error
+    for name, file in members.items():
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, to / name)
+
+
+def _put(draft: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if draft.is_dir():  # of many files; what a crash of the machine spoils is seen when it is verified again
+        if target.exists():  # a wrong one that may be replaced; a folder is not renamed over another
+            shutil.rmtree(target)
+    else:
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+    draft.replace(target)

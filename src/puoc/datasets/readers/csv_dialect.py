@@ -1,0 +1,263 @@
+"""What a delimited text file looks like: encoding, separator, decimal sign, columns. Found from its first lines.
+
+What can be read in two ways is asked back with the first line shown; nothing is guessed between two readings.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from ipaddress import AddressValueError, IPv4Address
+from itertools import compress
+from pathlib import Path
+from typing import NamedTuple
+
+from puoc.datasets.readers.options import How
+
+_HEAD = 1 << 18  # bytes looked at
+_LINES, _LONGEST = 20, 1 << 27  # more bytes where so many lines do not fit, up to this
+_ROWS = 1000  # rows looked at
+_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BEGINNINGS = (
+    (b"PK\x03\x04", "a zip archive (or a spreadsheet)", "unpack it, or save the sheet as CSV"),
+    (b"\x1f\x8b", "a gzip archive", "unpack it"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet or document", "save it as CSV"),
+    (b"%PDF", "a PDF document", "export its table as CSV"),
+    (b"SQLite format 3", "an SQLite database", "export its table as CSV"),
+    (b"\x80\x04", "a pickle", "write the table as CSV or Parquet; puoc reads no pickle"),
+)
+_EMPTY_LINES = re.compile(r"([ \t]*(\r\n|\r|\n))*")
+_EXCEL = re.compile(r"\"?sep=(?P<separator>.)\"?$", re.IGNORECASE)
+_COMMA = re.compile(r"[+-]?\d*,\d+")
+_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_BOTH = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+[.,]\d+|[+-]?\d{1,3}([.,]\d{3}){2,}")
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+
+
+class Layout(NamedTuple):
+    """How a file is to be parsed."""
+
+    encoding: str
+    separator: str
+    decimal: str
+    columns: tuple[str, ...]
+    before: int  # lines before the first row: empty ones, and the names of the columns
+    first_line: str
+
+
+def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layout:
+    """Look at the first lines of a delimited file.
+
+    Parameters
+    ----------
+    wanted : the columns that will be used; names of others may be lacking or stand twice. Absent: all.
+
+    Raises
+    ------
+    ValueError : no text, empty, no or doubtful separator, header or decimal sign, columns without or with equal names.
+    """
+    encoding, text = _text(path, how)
+    empty = _EMPTY_LINES.match(text)
+    assert empty is not None, "it matches nothing, too"
+    text = text[empty.end() :]
+    lines = text.splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if not first:
+        raise ValueError(f"{path}: the file is empty; expected a line of column names and a line for each row")
+    if first.lstrip().lower().startswith(("<!doctype", "<html", "<?xml")):
+        raise ValueError(f"{path}: a web page or XML in place of a table; its first line is {shown(first)}")
+    if told := _EXCEL.match(first):
+        raise ValueError(
+            f"{path}: the first line {shown(first)} is a word to a spreadsheet, no names of columns; delete that "
+            f"line, and say --separator {told['separator']!r} if a doubt is left"
+        )
+    separator = how.separator or _separator(path, text, first)
+    rows = _parsed(text, separator)
+    columns = tuple(map(plain_name, rows[0]))
+    named = wanted is not None and set(wanted) <= set(columns)  # no doubt where a model's columns are
+    header = how.header if how.header is not None else named or _header(path, rows, first)
+    if not header:
+        columns = tuple(f"column{number}" for number in range(1, len(columns) + 1))
+    _check_names(path, columns, first, how, wanted)
+    asked = set(wanted or ())
+    others = {*how.drop, *how.category, how.text}  # no numbers are read there
+    used = [name not in others and (wanted is None or name in asked) for name in columns]
+    decimal = how.decimal or _decimal(path, rows[1:] if header else rows, used, first)
+    return Layout(encoding, separator, decimal, columns, len(empty[0].splitlines()) + header, first)
+
+
+def plain_name(name: object) -> str:
+    """A column's name without blanks around it, with composed letters."""
+    return unicodedata.normalize("NFC", str(name).strip())
+
+
+def shown(line: str) -> str:
+    """A line as it stands, in quotes, cut after 120 characters."""
+    return repr(line if len(line) <= 120 else line[:117] + "...")
+
+
+def encoding_of(head: bytes, how: How) -> str:
+    """What a file is written in: as was said, by its mark, else UTF-8."""
+    return how.encoding or next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
+
+
+def _text(path: Path, how: How) -> tuple[str, str]:
+    """The encoding and the text of the file's head, cut after a whole line; more of a file with long lines."""
+    size = _HEAD
+    while True:
+        with path.open("rb") as file:
+            head = file.read(size)
+            whole = not file.read(1)
+        for start, what, advice in _BEGINNINGS:
+            if head.startswith(start):
+                raise ValueError(f"{path}: {what} in place of a table; expected CSV, TSV or Parquet. Please {advice}")
+        encoding = encoding_of(head, how)
+        text = _decoded(path, head, encoding, whole)
+        if "\0" in text:
+            raise ValueError(f"{path}: binary content in place of text; expected CSV, TSV or Parquet")
+        if whole:
+            return encoding, text
+        cut = text[: text.rfind("\n") + 1] or text[: text.rfind("\r") + 1]
+        lines = len(cut.strip().splitlines())
+        if lines > _LINES or (lines and size >= _LONGEST):
+            return encoding, cut
+        if size >= _LONGEST:
+            raise ValueError(f"{path}: no line ends in the first {size >> 20} MiB; expected a line of column names")
+        size *= 8
+
+
+def _decoded(path: Path, head: bytes, encoding: str, whole: bool) -> str:
+    try:
+        "".encode(encoding)  # which only encodings of texts can
+        decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)()
+        return decoder.decode(head, final=whole)
+    except LookupError:
+        raise ValueError(f"{path}: unknown encoding {encoding!r}; expected one such as utf-8 or latin-1") from None
+    except UnicodeDecodeError as error:
+        line = head.count(b"\n", 0, error.start) + 1
+        begins = head.splitlines()[line - 1].decode("ascii", "backslashreplace")
+        raise ValueError(
+            f"{path}: not {encoding} text (line {line}: {shown(begins)}); say what it is, for example "
+            "--encoding cp1252 or --encoding latin-1, or save it as UTF-8"
+        ) from error
+
+
+def _parsed(text: str, separator: str) -> list[list[str]]:
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be a long text
+    rows = (row for row in csv.reader(text.splitlines(keepends=True), delimiter=separator) if row)
+    return [row for row, _ in zip(rows, range(_ROWS), strict=False)]
+
+
+def _separator(path: Path, text: str, first: str) -> str:
+    even: list[str] = []
+    uneven: list[str] = []
+    for separator in _SEPARATORS:
+        widths = [len(row) for row in _parsed(text, separator)]
+        if widths and widths[0] > 1:
+            (even if len(set(widths)) == 1 else uneven).append(separator)
+    found = even or uneven
+    if len(found) > 1:
+        names = " and ".join(_SEPARATORS[one] for one in found)
+        raise ValueError(
+            f"{path}: the columns could be separated by {names}; the first line is {shown(first)}. Say which one, for "
+            f"example --separator {found[0]!r}"
+        )
+    return found[0] if found else _one_column(path, text, first)
+
+
+def _one_column(path: Path, text: str, first: str) -> str:
+    """A separator that stands nowhere, so that a decimal comma is none."""
+    lines = [line.split() for line in text.splitlines()[:_ROWS] if line.strip()]
+    numbers = [cell for line in lines[1:] for cell in line if _NUMBER.fullmatch(cell)]
+    if len(lines[0]) > 1 and len({len(line) for line in lines}) == 1 and numbers:
+        raise ValueError(
+            f"{path}: the columns seem to be separated by blanks; the first line is {shown(first)}. If so, write one "
+            "blank between them and say --separator ' '; if it is one column, say --separator ,"
+        )
+    return next((one for one in _SEPARATORS if one not in text), ",")
+
+
+def _header(path: Path, rows: list[list[str]], first: str) -> bool:
+    numbers = [place for place, cell in enumerate(rows[0]) if _NUMBER.fullmatch(cell.strip())]
+    if len(numbers) == len(rows[0]):
+        what = f"the first line holds numbers alone, {shown(first)}"
+    elif doubtful := [place for place in numbers if _mostly_numbers(rows[1:], place)]:
+        number = rows[0][doubtful[0]].strip()
+        what = f"the first line, {shown(first)}, holds the number {number!r}, and the lines below hold numbers there"
+    else:
+        return True
+    raise ValueError(
+        f"{path}: {what}. If it is a row, say --no-header; if these are the names of the columns, say --header"
+    )
+
+
+def _mostly_numbers(rows: list[list[str]], place: int) -> bool:
+    cells = [cell for row in rows if len(row) > place and (cell := row[place].strip())]
+    return 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) > len(cells)
+
+
+def _check_names(
+    path: Path, columns: tuple[str, ...], first: str, how: How, wanted: Sequence[str] | None = None
+) -> None:
+    asked = set(wanted or columns)
+    twice = sorted(name for name, n in Counter(columns).items() if n > 1 and name and name in asked)
+    if twice:
+        places = [str(place) for place, name in enumerate(columns, start=1) if name == twice[0]]
+        among = ", ".join(places[:9] + ["..."] * (len(places) > 9))
+        raise ValueError(
+            f"{path}: the column {twice[0]!r} stands {len(places)} times (columns {among}); expected each "
+            f"name once. The first line is {shown(first)}"
+        )
+    if wanted:
+        return
+    if columns.count("") > 1:
+        raise ValueError(
+            f"{path}: {columns.count('')} columns have no name, column {columns.index('') + 1} among them; give them "
+            f"names or take them away. The first line is {shown(first)}"
+        )
+    if "" in columns and "" not in how.drop:
+        raise ValueError(
+            f"{path}: column {columns.index('') + 1} has no name; the first line is {shown(first)}. If it counts the "
+            "rows, leave it out by --drop ''; else give it a name"
+        )
+
+
+def _decimal(path: Path, rows: list[list[str]], used: Sequence[bool], first: str) -> str:
+    cells = [cell.strip() for row in rows for cell in compress(row, used)]
+    commas = [cell for cell in cells if _COMMA.fullmatch(cell)]
+    both = next((cell for cell in cells if _BOTH.fullmatch(cell) and not _is_address(cell)), None)
+    if both and (commas or both.count(",") + both.count(".") > 1):
+        raise ValueError(
+            f"{path}: {both!r} has separators of thousands, which are not read; write numbers without them, or say "
+            f"--decimal . or --decimal , if these are no numbers. The first line is {shown(first)}"
+        )
+    if not commas:
+        return "."
+    point = next((cell for cell in cells if _POINT.fullmatch(cell)), None)
+    if point:
+        raise ValueError(
+            f"{path}: {commas[0]!r} has a decimal comma and {point!r} a decimal point; say which one holds by "
+            f"--decimal . or --decimal , (a column of the other kind is then no number). The first "
+            f"line is {shown(first)}"
+        )
+    if all(_THOUSANDS.fullmatch(cell) for cell in commas):
+        raise ValueError(
+            f"{path}: {commas[0]!r} may be a decimal comma or a separator of thousands. If it is the first, say "
+            f"--decimal , and if the second, write numbers without it. The first line is {shown(first)}"
+        )
+    return ","
+
+
+def _is_address(cell: str) -> bool:
+    """Whether it is one of the internet, such as 192.168.100.100."""
+    try:
+        IPv4Address(cell)
+    except AddressValueError:
+        return False
+    return True

@@ -1,0 +1,135 @@
+"""The lines of a delimited text on their way to the parser: cells over several lines, lines that hold nothing."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
+
+from puoc.datasets.readers.csv_dialect import shown
+
+_LONGEST = 1 << 24  # bytes of a cell: beyond what the parser takes
+_QUOTED = re.compile(rb'(?:[^"]++|"")*+')  # what follows an opening mark, up to the closing one
+
+
+class Lines:
+    """A file to read from, in UTF-8, its lines as they stand; empty ones at the end are left out.
+
+    As for the parser, a quotation mark opens a cell where a line or a cell begins (RFC 4180); any other is a letter.
+    """
+
+    def __init__(self, path: Path, encoding: str, separator: str):
+        plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+        self._file: IO[Any] = path.open("rb") if plain else path.open(encoding=encoding, newline="")
+        self._path, self._plain = path, plain
+        self._one_at_a_time = Lock()
+        starts = re.escape(separator.encode()) + rb"\r\n"
+        # cells that end in their line, one after the other
+        self._whole = re.compile(rb'(?:[^"]++|(?<=[^%b])"|"(?:[^"\r\n]++|"")*+")*+' % starts)
+        self._held = b""  # line ends, of which nobody knows yet whether a row follows
+        self._ahead: Any = b"" if plain else ""  # so that the last line comes with its end
+        self._mark, self._ended = codecs.BOM_UTF8, False
+        self._rest = b""  # not looked at: the begin of a line, or a cell that is not closed so far
+        self.ends = 0  # line ends
+        self.breaks = 0  # those within cells
+        self._cells = self._first = self._longest = self._longest_from = 0
+        self._open_from, self._open = 0, ""  # a cell that is never closed
+
+    closed = False  # as the parser asks
+
+    def read(self, n: int) -> bytes:
+        """At most ``n`` bytes (12 at least), none at the end. Raises UnicodeDecodeError in another encoding."""
+        with self._one_at_a_time:  # the parser reads ahead in a thread of its own, also when it has given up
+            return b"" if self.closed else self._read(n)
+
+    def _read(self, n: int) -> bytes:
+        while not self._ended:
+            text = self._held + self._next(n - 1 - len(self._held))
+            end = max(len(text.rstrip(b"\r\n")), len(text) - n // 2)
+            text, self._held = (text[:end] + b"\n", b"") if self._ended else (text[:end], text[end:])
+            if text:
+                self._look(text)
+                return text
+        return b""
+
+    def _next(self, n: int) -> bytes:
+        found = self._ahead + self._file.read((n if self._plain else n // 4) - len(self._ahead))
+        self._ahead = self._file.read(1)
+        self._ended = not self._ahead
+        written: bytes = found if self._plain else found.encode()
+        written, self._mark = written.removeprefix(self._mark), b""
+        return written
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._one_at_a_time:
+            self._file.close()
+            self.closed = True
+
+    def check_closed(self, at_most: int | None = None) -> None:
+        """Read on to the end, or so many bytes. Raises ValueError where the file ends within a cell."""
+        left = at_most
+        while not self._open_from and (left is None or left > 0) and (text := self.read(1 << 23)):
+            left = None if left is None else left - len(text)
+        if self._open_from:
+            raise ValueError(
+                f"{self._path}: the quotation mark that opens a cell in line {self._open_from} is never closed, so "
+                f"that all lines below would belong to that cell; it begins {shown(self._open)}. Close it; a mark that "
+                'is part of a text is written twice, within marks: "5"" wide"'
+            )
+
+    def said(self, rows: int, before: int) -> tuple[str, ...]:
+        """What is to be told of a file with so many rows, below so many lines."""
+        found = []
+        if self._cells:
+            found.append(
+                f"line breaks within {self._cells} cells in quotation marks, the first from line {self._first} on, the "
+                f"longest from line {self._longest_from} on, of {self._longest} lines; a stray quotation mark?"
+            )
+        if (empty := self.ends - self.breaks - before - rows) > 0:
+            found.append(f"{empty} empty lines passed over, and rows are numbered without them")
+        return tuple(found)
+
+    def _look(self, new: bytes) -> None:
+        """Count in what is whole: up to a line end, or to a cell that is not closed so far."""
+        if self._open_from:
+            return
+        text = self._rest + new
+        end = len(text) if self._ended else text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
+        at = 0
+        while at < end:
+            start = _end(self._whole, text, at, end)
+            self.ends += _line_ends(text, at, start)
+            at = start
+            if start < end:
+                closes = _end(_QUOTED, text, start + 1, end)
+                if closes == end:
+                    break
+                self._count(_line_ends(text, start, closes))
+                at = closes + 1
+        self._rest = text[at:]
+        if self._rest and (self._ended or len(self._rest) > _LONGEST) and at < end:
+            self._open_from, self._open = self.ends + 1, self._rest[:400].decode(errors="replace").splitlines()[0]
+            self._rest = b""
+
+    def _count(self, breaks: int) -> None:
+        line = self.ends + 1
+        self._cells += 1
+        self._first = self._first or line
+        if breaks >= self._longest:
+            self._longest, self._longest_from = breaks + 1, line
+        self.ends += breaks
+        self.breaks += breaks
+
+
+def _end(pattern: re.Pattern[bytes], text: bytes, start: int, end: int) -> int:
+    found = pattern.match(text, start, end)
+    assert found is not None, "it matches nothing, too"
+    return found.end()
+
+
+def _line_ends(text: bytes, start: int, end: int) -> int:
+    returns = text.count(b"\r", start, end)
+    return text.count(b"\n", start, end) + (returns and returns - text.count(b"\r\n", start, end))

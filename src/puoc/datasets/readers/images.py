@@ -1,0 +1,216 @@
+"""Pictures in a folder, as arrays of one shape."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puoc.datasets.readers.options import How
+from puoc.datasets.readers.preprocess import Block
+from puoc.records import Record
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
+AT_ONCE = 256  # pictures of a block
+_GREY, _DEEP = {"1", "L", "LA"}, {"I;16", "I;16B", "I", "F"}
+
+
+@dataclass(frozen=True)
+class RawPictures:
+    """The pictures of a folder, by name."""
+
+    kind: ClassVar[Literal["images"]] = "images"
+    where: str
+    paths: list[Path]
+    numbers_in_folder: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
+    notes: tuple[str, ...] = ()  # what is to be told of the folder; it goes with its first of these pictures
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def rows(self, mask: NDArray[np.bool_]) -> RawPictures:
+        """The pictures where a mask (n,) holds."""
+        kept = [path for path, wanted in zip(self.paths, mask, strict=True) if wanted]
+        return RawPictures(self.where, kept, self.row_numbers()[mask], self.notes if mask[:1].any() else ())
+
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The place of every picture among the sorted paths, from 1."""
+        return np.arange(1, len(self) + 1) if self.numbers_in_folder is None else self.numbers_in_folder
+
+
+class PicturePreparing(Record):
+    """Colours and size of the training pictures."""
+
+    kind: Literal["images"] = "images"
+    channels: Literal[1, 3]
+    height: int
+    width: int
+    resized: bool  # whether pictures of other sizes are brought to this one
+    dtype: Literal["uint8"] = "uint8"
+    scale: float = 255.0
+
+    @property
+    def inputs(self) -> Literal["image"]:
+        """What a prepared row is."""
+        return "image"
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Pixels have no names."""
+        return ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a prepared row."""
+        return (self.channels, self.height, self.width)
+
+    def apply(self, raw: RawPictures) -> Block:
+        """Read pictures: (n, channels, height, width) uint8.
+
+        Raises
+        ------
+        ValueError : a picture is damaged, has another size or colours that are not read.
+        """
+        rows = np.empty((len(raw), *self.shape), dtype=np.uint8)
+        met: Counter[str] = Counter()
+        for row, path in zip(rows, raw.paths, strict=True):
+            picture, pages = _open(path)
+            row[:] = self._array(picture, path)
+            met["pictures in colour read as grey"] += self.channels == 1 and _in_colour(picture)
+            met["pictures of several pages or frames, of which the first is read"] += pages
+        return Block(rows, {}, {}, met, raw.notes)
+
+    def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
+        """Read a folder block by block. Raises ValueError as ``list_pictures`` and ``apply``."""
+        whole = list_pictures(path)
+        for start in range(0, len(whole), at_once):
+            notes = () if start else whole.notes
+            yield self.apply(replace(whole, paths=whole.paths[start : start + at_once], notes=notes))
+
+    def example(self) -> None:
+        """Pictures come as arrays of their shape."""
+
+    def from_frame(self, frame: Any) -> Block:
+        """Rows of a DataFrame whose columns are the pixels, or whose one column holds a list of them."""
+        values = frame.to_numpy() if frame.shape[1] > 1 else np.stack(frame.iloc[:, 0].to_list())
+        return Block(values.reshape(len(values), *self.shape), {}, {})
+
+    def _array(self, picture: Image, path: Path) -> NDArray[np.uint8]:
+        if picture.size != (self.width, self.height):
+            if not self.resized:
+                got, expected = f"{picture.width}x{picture.height}", f"{self.width}x{self.height}"
+                raise ValueError(
+                    f"{path}: the picture has {got} pixels, {expected} expected as the others; mend it, or learn "
+                    "with --pixels N, which brings all to N x N"
+                )
+            picture = _resized(picture, path, self.width, self.height)
+        found = np.asarray(_converted(picture, path, "L" if self.channels == 1 else "RGB"), dtype=np.uint8)
+        return found[None] if self.channels == 1 else found.transpose(2, 0, 1)
+
+
+def list_pictures(path: Path) -> RawPictures:
+    """The pictures below a folder, sorted by path; hidden files are passed over.
+
+    Raises
+    ------
+    ValueError : no folder, no picture in it, a link to a folder in it, or a link to what is not there.
+    """
+    if not path.is_dir():
+        raise ValueError(f"{path}: no folder; expected one with pictures (of the kind images)")
+    for linked in linked_folders(path):
+        raise ValueError(
+            f"{linked}: a link to a folder, whose pictures would be left out; expected a folder in its place, in which "
+            "files may be links, or none"
+        )
+    inside = _inside(path)
+    for file in inside:
+        if file.is_symlink() and not file.exists():
+            raise ValueError(f"{file}: a link to {file.readlink()}, which is not there; mend it or take it away")
+    files = [file for file in inside if file.is_file()]
+    pictures = [file for file in files if file.suffix.lower() in _SUFFIXES]
+    if not pictures:
+        known = ", ".join(sorted(_SUFFIXES))
+        raise ValueError(f"{path}: no picture among {len(files)} files; expected files that end in {known}")
+    return RawPictures(str(path), pictures, notes=_others(files))
+
+
+def _others(files: Sequence[Path]) -> tuple[str, ...]:
+    others = [file.name for file in files if file.suffix.lower() not in _SUFFIXES]
+    if not others:
+        return ()
+    return (f"{len(others)} files left out that are no pictures by their names, such as {others[0]}",)
+
+
+def linked_folders(path: Path) -> list[Path]:
+    """Links to folders below a folder, which nobody who lists it looks into; hidden ones are passed over."""
+    return [inside for inside in _inside(path) if inside.is_symlink() and inside.is_dir()]
+
+
+def _inside(path: Path) -> list[Path]:
+    """Everything below a folder that is not hidden, sorted by path."""
+    return sorted(
+        inside for inside in path.rglob("*") if not any(part.startswith(".") for part in inside.relative_to(path).parts)
+    )
+
+
+def fit_pictures(parts: Sequence[RawPictures], how: How) -> PicturePreparing:
+    """Grey if all are, else colours; the size of the first one, or what is asked for.
+
+    Raises
+    ------
+    ValueError : a picture is damaged.
+    """
+    grey = all(_open(path)[0].mode in _GREY for part in parts for path in part.paths)
+    first, _ = _open(parts[0].paths[0])
+    width, height = (how.pixels, how.pixels) if how.pixels else first.size
+    return PicturePreparing(channels=1 if grey else 3, height=height, width=width, resized=how.pixels is not None)
+
+
+def _in_colour(picture: Image) -> bool:
+    if picture.mode in _GREY:
+        return False
+    colours = np.asarray(picture.convert("RGB"))
+    return bool((colours != colours[..., :1]).any())
+
+
+def _converted(picture: Image, path: Path, mode: str) -> Image:
+    try:
+        return picture.convert(mode)
+    except ValueError as error:
+        raise ValueError(
+            f"{path}: has colours of the mode {picture.mode}, which are not read ({error}); expected grey or RGB, so "
+            "convert it first"
+        ) from error
+
+
+def _resized(picture: Image, path: Path, width: int, height: int) -> Image:
+    from PIL.Image import Resampling
+
+    mode = "L" if picture.mode in _GREY else "RGB"
+    return _converted(picture, path, mode).resize((width, height), Resampling.BILINEAR, reducing_gap=None)
+
+
+def _open(path: Path) -> tuple[Image, bool]:
+    """A picture, read whole and turned as its camera was held, and whether its file holds more than this one."""
+    from PIL import ImageOps, UnidentifiedImageError
+    from PIL.Image import DecompressionBombError
+    from PIL.Image import open as open_picture
+
+    try:
+        with open_picture(path) as picture:
+            pages = bool(getattr(picture, "is_animated", False))
+            picture.load()
+            turned = ImageOps.exif_transpose(picture)
+    except (OSError, UnidentifiedImageError, SyntaxError, DecompressionBombError) as error:
+        raise ValueError(f"{path}: cannot be read as a picture ({error}); mend it or take it away") from error
+    if turned.mode in _DEEP:
+        raise ValueError(f"{path}: more than 8 bits a pixel (mode {turned.mode}); expected 8, so convert it first")
+    return turned, pages

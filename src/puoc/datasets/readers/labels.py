@@ -1,0 +1,90 @@
+"""The label column of a table: which value means positive. What is not one of the usual pairs is asked back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from puoc.datasets.readers.options import How
+from puoc.datasets.readers.tables import RawTable
+
+_UNLABELLED = {"u", "unl", "unlabelled", "unlabeled"}
+#: What is usually written for a positive (a labelled one, in training) and for the other rows.
+_PAIRS = (
+    ({"1", "+1"}, {"-1", "0", "-"}),
+    ({"+"}, {"-"}),
+    ({"true", "t"}, {"false", "f"}),
+    ({"yes", "y"}, {"no", "n"}),
+    ({"p", "pos", "positive"}, {"n", "neg", "negative"} | _UNLABELLED),
+    ({"labelled", "labeled"}, {"unlabelled", "unlabeled"}),
+)
+
+
+class Labels(NamedTuple):
+    """Labels of a table's rows."""
+
+    positive: NDArray[np.bool_]  # (n,)
+    note: str  # how they were read
+
+
+def labels_of(table: RawTable, how: How, others: str) -> Labels:
+    """Read the label column.
+
+    Parameters
+    ----------
+    others : what rows without the positive label are: ``unlabelled`` in training, ``negative`` in a test.
+
+    Raises
+    ------
+    ValueError : no such column, one value alone, a pair that is not known, or more values than two; a test whose other
+        rows are called unlabelled, where nobody says by ``how.positive`` that they are negatives.
+    """
+    column = how.label
+    if column is None:
+        raise ValueError(f"{table.where}: the column with the labels is not named; say --label NAME.{table.hint}")
+    if column not in table.columns:
+        has = ", ".join(map(repr, table.columns))
+        raise ValueError(f"{table.where}: no column {column!r} for the labels; it has {has}.{table.hint}")
+    cells = table.texts(column, how.missing)
+    if cells.null_count:
+        if others == "negative":
+            raise ValueError(f"{table.where}: {cells.null_count} rows have no label in {column!r}; expected one each")
+        cells = pc.fill_null(cells, "")
+    counts = {str(item["values"]): int(item["counts"]) for item in pc.value_counts(cells).to_pylist()}
+    positive = _positive(table, column, counts, how)
+    unlabelled = [value for value in counts if value != positive and _is(value, _UNLABELLED)]
+    if others == "negative" and how.positive is None and unlabelled:
+        raise ValueError(
+            f"{table.where}: the label {column!r} is {unlabelled[0]!r} in {counts[unlabelled[0]]} rows; unlabelled "
+            "rows are no test rows, since nobody knows their classes: expected negatives. If these are, say "
+            f"--positive {positive}.{table.hint}"
+        )
+    found = np.asarray(pc.equal(cells, positive), dtype=np.bool_)
+    rest = " and ".join(f"{value or '(empty)'!s} ({n} rows)" for value, n in counts.items() if value != positive)
+    read = f"{positive} ({counts[positive]} rows) read as positive"
+    return Labels(found, f"label {column!r}: {read}, {rest} as {others}")
+
+
+def _positive(table: RawTable, column: str, counts: dict[str, int], how: How) -> str:
+    values = ", ".join(f"{value!r} in {n} rows" for value, n in list(counts.items())[:6])
+    begin = f"{table.where}: the label {column!r} has {values}{', ...' if len(counts) > 6 else ''}"
+    if len(counts) == 1:
+        raise ValueError(f"{begin}; expected two values, positive and another.{table.hint}")
+    if how.positive is not None:
+        asked = how.positive.lower() if how.positive.lower() in ("true", "false") else how.positive  # as cells are read
+        if asked in counts:
+            return asked
+        raise ValueError(f"{begin}; {how.positive!r}, given by --positive, is not among them.{table.hint}")
+    if len(counts) == 2:
+        for value in counts:
+            other = next(one for one in counts if one != value)
+            if any(_is(value, yes) and (other == "" or _is(other, no)) for yes, no in _PAIRS):
+                return value
+    raise ValueError(f"{begin}; which one means positive? Say --positive VALUE.{table.hint}")
+
+
+def _is(value: str, among: set[str]) -> bool:
+    return value.lower().removesuffix(".0") in among

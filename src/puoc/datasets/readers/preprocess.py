@@ -1,0 +1,249 @@
+"""From a table's cells to what a method sees: fitted by scikit-learn on the training rows alone, kept as plain JSON.
+
+Numbers: a missing value becomes the median and sets a column of its own; then each column is scaled. Categories: one
+column a value, and one for missing; a value that training did not have sets none of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import Field
+
+from puoc.datasets.readers.columns import Column
+from puoc.datasets.readers.csv_dialect import plain_name
+from puoc.datasets.readers.options import How, Scaling
+from puoc.datasets.readers.tables import AT_ONCE, RawTable, plain, stream_table
+from puoc.datasets.readers.values import NotNumbers, number_in
+from puoc.records import Array, Record
+
+
+class NumberColumn(Record):
+    """A column of numbers: ``(x - minus) * times`` or, scaled by the least and largest value, ``x * times - minus``."""
+
+    read_as: Literal["number"] = "number"
+    name: str
+    fill: float  # for a missing value: the median
+    indicator: bool  # whether missing values have a column: some were missing in training
+    scaling: Scaling
+    minus: float
+    times: float
+
+    @property
+    def features(self) -> list[str]:
+        """Names of what the method sees."""
+        return [self.name, f"{self.name} is missing"] if self.indicator else [self.name]
+
+    def of(self, table: RawTable, missing: Sequence[str]) -> Block:
+        """The column's features, (n, 1 or 2) float64."""
+        try:
+            x = table.numbers(self.name, missing)
+        except NotNumbers as error:
+            what = "an infinite value" if error.infinite else "no number"
+            raise ValueError(
+                f"{table.where}, row {table.row(error.row)}: column {self.name!r} holds {error.value!r}, {what}; the "
+                "model was trained with numbers there. Mend it, or leave it empty if there is no value"
+            ) from error
+        absent = np.isnan(x)
+        x = np.where(absent, self.fill, x)
+        # as scikit-learn computes them, to the last bit
+        with np.errstate(over="ignore"):
+            x = x * self.times - self.minus if self.scaling == "minmax" else (x - self.minus) / self.times
+        large = np.flatnonzero(~(np.abs(x) <= np.finfo(np.float32).max))
+        if len(large):
+            raise ValueError(
+                f"{table.where}, row {table.row(int(large[0]))}: column {self.name!r} holds a number too large for "
+                "single precision; expected numbers of the size of those that the model was trained on"
+            )
+        parts = [x, absent.astype(np.float64)] if self.indicator else [x]
+        return Block(np.stack(parts, axis=1), {self.name: int(absent.sum())}, {})
+
+
+class CategoryColumn(Record):
+    """A column of categories."""
+
+    read_as: Literal["category"] = "category"
+    name: str
+    values: tuple[str, ...]  # of the training rows, sorted
+    indicator: bool  # whether some were missing in training
+
+    @property
+    def features(self) -> list[str]:
+        """Names of what the method sees."""
+        return [f"{self.name}={value}" for value in self.values] + (
+            [f"{self.name} is missing"] if self.indicator else []
+        )
+
+    def of(self, table: RawTable, missing: Sequence[str]) -> Block:
+        """The column's features, (n, number of values) float64, each 0 or 1."""
+        cells = table.texts(self.name, missing)
+        absent = np.asarray(pc.is_null(cells), dtype=np.bool_)
+        known: Any = pa.array(self.values, pa.string())
+        if table.holds_numbers(self.name):  # 01 or 1.0 of a text file, read by another program
+            cells, known = pc.cast(cells, pa.float64()), self._as_numbers(table.where)
+        places = pc.index_in(cells, known, skip_nulls=True)
+        codes = np.asarray(pc.fill_null(places, len(self.values)), dtype=np.int64)
+        hot = np.zeros((len(codes), len(self.values) + 1))
+        hot[np.arange(len(codes)), codes] = 1
+        hot[:, -1] = absent
+        unknown = int((codes == len(self.values)).sum() - absent.sum())
+        return Block(hot if self.indicator else hot[:, :-1], {self.name: int(absent.sum())}, {self.name: unknown})
+
+    def _as_numbers(self, where: str) -> Any:
+        """The categories as numbers, null where one is none."""
+        found: dict[float, str] = {}
+        for value in self.values:
+            number = number_in(value.replace(",", "."))
+            if number is None:
+                continue
+            if number in found:
+                raise ValueError(
+                    f"{where}: column {self.name!r} holds numbers, and the categories {found[number]!r} and {value!r} "
+                    "of the training rows are one number; expected texts, as by pandas.read_csv(..., dtype=str)"
+                )
+            found[number] = value
+        names = {value: number for number, value in found.items()}
+        return pa.array([names.get(value) for value in self.values], pa.float64())
+
+
+class Block(NamedTuple):
+    """Prepared rows, and what was met on the way."""
+
+    X: Array  # (n, d)
+    missing: dict[str, int]  # values that were missing, by column
+    unknown: dict[str, int]  # categories that training did not have, by column
+    met: Mapping[str, int] = MappingProxyType({})  # what else, in words, with its count
+    notes: tuple[str, ...] = ()  # what is to be told of the file, once
+
+    def said(self) -> dict[str, int]:
+        """What was met in words, with its count."""
+        found = {f"missing values in {name!r}": n for name, n in self.missing.items()}
+        found |= {f"values of {name!r} that training did not have": n for name, n in self.unknown.items()}
+        return {what: n for what, n in (found | dict(self.met)).items() if n}
+
+
+class TablePreparing(Record):
+    """The fitted preprocessing of a table."""
+
+    kind: Literal["table"] = "table"
+    columns: tuple[Annotated[NumberColumn | CategoryColumn, Field(discriminator="read_as")], ...]
+    missing: tuple[str, ...] = ()  # further texts for a value that is not there
+    left_out: dict[str, str] = Field(default_factory=dict)  # columns and why
+
+    @property
+    def inputs(self) -> Literal["vector"]:
+        """What a prepared row is."""
+        return "vector"
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of what the method sees, by position."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a prepared row."""
+        return (len(self.features),)
+
+    dtype: Literal["float32"] = "float32"
+    scale: float = 1.0
+
+    @property
+    def names(self) -> list[str]:
+        """Columns of the file that are used."""
+        return [column.name for column in self.columns]
+
+    def apply(self, table: RawTable) -> Block:
+        """Prepare rows: (n, d) float32.
+
+        Raises
+        ------
+        ValueError : a column is not there, or a number column holds something else.
+        """
+        lacking = [name for name in self.names if name not in table.places]
+        if lacking:
+            raise ValueError(
+                f"{table.where}: no column {', '.join(map(repr, lacking))}; it has "
+                f"{', '.join(map(repr, table.columns))}, expected those that the model was trained on"
+            )
+        blocks = [column.of(table, self.missing) for column in self.columns]
+        X = np.concatenate([block.X for block in blocks], axis=1).astype(np.float32)
+        missing, unknown = _joined(b.missing for b in blocks), _joined(b.unknown for b in blocks)
+        return Block(X, missing, unknown, notes=table.notes)
+
+    def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
+        """Prepare a file block by block. Raises ValueError as the reader and ``apply``."""
+        for part in stream_table(path, how, self.names, at_once):
+            yield self.apply(part)
+
+    def example(self) -> Any:
+        """A DataFrame of one row that was made up: medians and first categories."""
+        import pandas as pd
+
+        return pd.DataFrame({c.name: [c.fill if isinstance(c, NumberColumn) else c.values[0]] for c in self.columns})
+
+    def from_frame(self, frame: Any) -> Block:
+        """Prepare a pandas DataFrame with the columns of the file, as MLflow hands it over. Raises as ``apply``."""
+        return self.apply(raw_of(frame, self.names))
+
+
+def fit_table(tables: Sequence[RawTable], profile: Sequence[Column], how: How) -> TablePreparing:
+    """Fit the preprocessing to the rows of tables with the same columns."""
+    columns = [_fit(tables, column, how) for column in profile if column.read_as != "left out"]
+    left_out = {column.name: column.note for column in profile if column.read_as == "left out"}
+    return TablePreparing(columns=tuple(columns), missing=how.missing, left_out=left_out)
+
+
+def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn | CategoryColumn:
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+
+    indicator = column.missing > 0
+    if column.read_as == "category":
+        cells = [value for table in tables for value in table.texts(column.name, how.missing).to_pylist()]
+        known: NDArray[Any] = np.array([value for value in cells if value is not None], dtype=object)
+        values = OneHotEncoder().fit(known[:, None]).categories_[0]
+        return CategoryColumn(name=column.name, values=tuple(map(str, values)), indicator=indicator)
+    x = np.concatenate([table.numbers(column.name, how.missing) for table in tables])[:, None]
+    imputer = SimpleImputer(strategy="median").fit(x)
+    filled = imputer.transform(x)
+    common = {"name": column.name, "fill": float(imputer.statistics_[0]), "indicator": indicator}
+    if how.scaling == "minmax":
+        scaler = MinMaxScaler().fit(filled)
+        minus, times = -float(scaler.min_[0]), float(scaler.scale_[0])
+    else:
+        scaler = StandardScaler().fit(filled)
+        minus, times = float(scaler.mean_[0]), float(scaler.scale_[0])
+    return NumberColumn(**common, scaling=how.scaling, minus=minus, times=times)
+
+
+def raw_of(frame: Any, columns: Sequence[str]) -> RawTable:
+    """Columns of a DataFrame as of a file. Raises ValueError where one is not there, or stands twice."""
+    names = list(map(plain_name, frame.columns))
+    counts, places = Counter(names), {name: place for place, name in enumerate(names)}
+    lacking = [name for name in columns if counts[name] != 1]
+    if lacking:
+        times = f"stands {counts[lacking[0]]} times" if lacking[0] in places else "is not there"
+        raise ValueError(
+            f"the frame: column {lacking[0]!r} {times}, expected once; it has {', '.join(map(repr, names))}"
+        )
+    return RawTable("the frame", plain(pa.table({name: _cells(frame.iloc[:, places[name]]) for name in columns})))
+
+
+def _cells(series: Any) -> Any:
+    if series.dtype == object:
+        cells = zip(series, series.isna(), strict=True)
+        return pa.array([None if absent else str(value) for value, absent in cells], pa.string())
+    return pa.Array.from_pandas(series)
+
+
+def _joined(counts: Any) -> dict[str, int]:
+    return {name: n for part in counts for name, n in part.items() if n}

@@ -1,0 +1,261 @@
+"""Tables as they stand in files: CSV, TSV or Parquet, whole or in blocks of rows; cells as they are written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from puoc.datasets.readers.csv_dialect import Layout, layout_of, plain_name, shown
+from puoc.datasets.readers.csv_lines import Lines
+from puoc.datasets.readers.options import How
+from puoc.datasets.readers.values import is_number, numbers_of, texts_of
+
+_LOOKED_AT = 1 << 28  # bytes in which a quotation mark that is never closed is looked for once the parser gave up
+_BYTES = 1 << 23  # of delimited text parsed at once
+AT_ONCE = 1 << 16  # rows of a block
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Rows of a file: texts where the file is text, typed columns where it is Parquet."""
+
+    kind: ClassVar[Literal["table"]] = "table"
+    where: str  # names the file in errors
+    cells: pa.Table
+    decimal: str = "."
+    first_line: str = ""  # of a text file
+    start: int = 0  # rows of the file before these
+    numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all from ``start`` on
+    notes: tuple[str, ...] = ()  # what is to be told of the file; it goes with its first of these rows
+
+    def __len__(self) -> int:
+        return int(self.cells.num_rows)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in the file's order."""
+        return tuple(self.cells.column_names)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of every column by its name."""
+        return {name: place for place, name in enumerate(self.columns)}
+
+    def texts(self, column: str, missing: Sequence[str] = ()) -> Any:
+        """A column's cells as texts, null where missing. Raises ValueError where they cannot be written as texts."""
+        try:
+            return texts_of(self._cells(column), missing)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
+            said = str(error).splitlines()[0]
+            raise ValueError(
+                f"{self.where}: column {column!r} holds {self.cells.column(self.places[column]).type} values, of which "
+                f"one cannot be read ({said}); expected numbers, texts or truth values: write it as one of these, or "
+                "leave the column out"
+            ) from error
+
+    def numbers(self, column: str, missing: Sequence[str] = ()) -> Any:
+        """A column's cells as float64 (n,), NaN where missing. Raises NotNumbers."""
+        return numbers_of(self._cells(column), self.decimal, missing)
+
+    def holds_numbers(self, column: str) -> bool:
+        """Whether a column's cells are numbers by their type, not texts."""
+        return is_number(self.cells.column(self.places[column]).type)
+
+    def _cells(self, column: str) -> Any:
+        return _whole(self.cells.column(self.places[column]))
+
+    def row(self, index: int) -> int:
+        """The number in the file of a row: 1 is the first below the header."""
+        return self.start + index + 1 if self.numbers_in_file is None else int(self.numbers_in_file[index])
+
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The number of every row, (n,)."""
+        if self.numbers_in_file is not None:
+            return self.numbers_in_file
+        return np.arange(self.start + 1, self.start + len(self) + 1)
+
+    def rows(self, mask: Any) -> RawTable:
+        """The rows where a mask (n,) holds."""
+        kept = self.row_numbers()[np.asarray(mask, dtype=np.bool_)]
+        notes = self.notes if np.any(mask[:1]) else ()
+        return replace(self, cells=self.cells.filter(pa.array(mask)), numbers_in_file=kept, notes=notes)
+
+    def without(self, columns: Sequence[str]) -> RawTable:
+        """The same without some columns."""
+        left = set(columns)
+        return replace(self, cells=self.cells.select([name for name in self.columns if name not in left]))
+
+    @property
+    def hint(self) -> str:
+        """The first line of a text file, for a message."""
+        return f" The first line of {self.where} is {shown(self.first_line)}." if self.first_line else ""
+
+
+def read_table(path: Path, how: How | None = None) -> RawTable:
+    """A whole file.
+
+    Raises
+    ------
+    ValueError : the file is missing, no table, has no rows, or can be read in two ways; the message says what to do.
+    """
+    parts = list(stream_table(path, how))
+    notes = tuple(note for part in parts for note in part.notes)
+    whole = replace(parts[0], cells=pa.concat_tables([part.cells for part in parts]), notes=notes)
+    if not len(whole):
+        raise ValueError(f"{path}: no row below the names of the columns; expected at least 1.{whole.hint}")
+    return whole
+
+
+def stream_table(
+    path: Path, how: How | None = None, columns: Sequence[str] | None = None, at_once: int = AT_ONCE
+) -> Iterator[RawTable]:
+    """The same in blocks, so that a file larger than the memory can be read. At least one block, which may be empty.
+
+    Parameters
+    ----------
+    columns : only these, in this order.
+    at_once : rows of a block, at most.
+
+    Raises
+    ------
+    ValueError : as ``read_table``, or a column is not there.
+    """
+    path, how = Path(path), how or How()
+    if path.is_dir():
+        advice = "folders are for pictures (of the kind images)"
+        raise ValueError(f"{path}: a folder; expected a file (CSV, TSV or Parquet); {advice}")
+    check_rereadable(path)
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}); expected CSV, TSV or Parquet") from error
+    parts = _parquet(path, columns) if start == b"PAR1" else _delimited(path, how, columns)
+    for part in parts:
+        for first in range(0, max(len(part), 1), at_once):
+            notes = () if first else part.notes
+            yield replace(part, cells=part.cells.slice(first, at_once), start=part.start + first, notes=notes)
+
+
+def check_rereadable(path: Path) -> None:
+    """Raise ValueError for a pipe or a device: what finds out how a file is written reads its head first."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(f"{path}: a pipe or a device, which can be read only once; expected a file with these rows")
+
+
+def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
+    from pyarrow import csv
+
+    layout = layout_of(path, how, columns)
+    _check_there(path, layout.columns, columns)
+    lines = Lines(path, layout.encoding, layout.separator)
+    try:
+        reader = csv.open_csv(
+            lines,
+            csv.ReadOptions(
+                use_threads=False,  # so that a fault can be told with its row
+                block_size=_BYTES,
+                column_names=list(layout.columns),
+                skip_rows_after_names=layout.before,
+            ),
+            csv.ParseOptions(
+                delimiter=layout.separator,
+                newlines_in_values=True,
+                ignore_empty_lines=len(layout.columns) > 1,  # of one column they are rows whose value is missing
+            ),
+            csv.ConvertOptions(
+                column_types={name: pa.string() for name in layout.columns},
+                include_columns=list(columns or layout.columns),
+            ),
+        )
+        part = RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line)
+        for batch in reader:
+            if len(part):
+                yield part
+            start = part.start + len(part)
+            part = replace(part, cells=pa.Table.from_batches([batch]), start=start)
+        lines.check_closed()
+        yield replace(part, notes=lines.said(part.start + len(part), layout.before))
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise _not_parsed(path, layout, lines, error) from error
+    finally:
+        lines.close()
+
+
+def _not_parsed(path: Path, layout: Layout, lines: Lines, error: Exception) -> ValueError:
+    """Why the parser gave up: a quotation mark that is never closed, or what it says itself."""
+    try:
+        lines.check_closed(_LOOKED_AT)
+    except UnicodeDecodeError:
+        pass
+    except ValueError as unclosed:
+        return unclosed
+    said = " ".join(str(error).replace("CSV parse error: ", "").split())
+    said = said if len(said) <= 200 else said[:197] + "..."  # it ends with the row as it stands
+    if said.startswith("Empty CSV") or "Expected or fewer" in said:
+        return ValueError(f"{path}: no row below the names of the columns; expected at least 1")
+    return ValueError(
+        f"{path}: cannot be parsed as columns separated by {layout.separator!r} ({said}); the first line is "
+        f"{shown(layout.first_line)}. Mend the row, or say another --separator or --encoding"
+    )
+
+
+def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        file = ParquetFile(path)
+        written = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        names = list(map(plain_name, written))
+        asked = set(names if columns is None else columns)
+        twice = sorted(name for name, n in Counter(names).items() if n > 1 and name in asked)
+        if twice:
+            raise ValueError(f"{path}: the column {twice[0]!r} stands {names.count(twice[0])} times; expected once")
+        _check_there(path, names, columns)
+        used = {name: own for name, own in zip(names, written, strict=True) if name in asked}
+        for name, own in used.items():
+            kind = file.schema_arrow.field(own).type
+            if pa.types.is_nested(kind):
+                raise ValueError(f"{path}: column {name!r} holds {kind}; expected numbers, texts or truth values")
+        start = 0
+        for batch in file.iter_batches(AT_ONCE, columns=list(used.values())):
+            yield RawTable(str(path), plain(pa.Table.from_batches([batch])), start=start)
+            start += batch.num_rows
+        if start == 0:
+            yield RawTable(str(path), plain(file.schema_arrow.empty_table().select(list(used.values()))))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path}: begins as a Parquet file but is none ({error}); write it again") from error
+
+
+def plain(cells: pa.Table) -> pa.Table:
+    """The same without dictionaries and half precision, which not every function takes; with plain names."""
+    kinds = [pa.field(plain_name(field.name), _plain_kind(field.type)) for field in cells.schema]
+    return cells.rename_columns([field.name for field in kinds]).cast(pa.schema(kinds))
+
+
+def _plain_kind(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain_kind(kind.value_type)
+    return pa.float32() if pa.types.is_float16(kind) else kind
+
+
+def _check_there(path: Path, found: Sequence[str], wanted: Sequence[str] | None) -> None:
+    there = set(found)
+    lacking = [name for name in wanted or () if name not in there]
+    if lacking:
+        raise ValueError(
+            f"{path}: no column {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, found))}, expected the "
+            "columns that the model was trained on, under their names"
+        )
+
+
+def _whole(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

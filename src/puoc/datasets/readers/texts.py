@@ -1,0 +1,198 @@
+"""Texts: a file with one a line, or a column of a table; as vectors of word weights (tf-idf)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict
+
+from puoc.datasets.readers.csv_dialect import encoding_of
+from puoc.datasets.readers.options import How
+from puoc.datasets.readers.preprocess import Block, raw_of
+from puoc.datasets.readers.tables import RawTable, check_rereadable, stream_table
+from puoc.records import Record
+
+AT_ONCE = 1 << 12  # texts of a block
+
+
+@dataclass(frozen=True)
+class RawTexts:
+    """Texts of a file, in its order; an empty one stays."""
+
+    kind: ClassVar[Literal["texts"]] = "texts"
+    where: str
+    texts: list[str]
+    numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
+    notes: tuple[str, ...] = ()  # what is to be told of the file; it goes with its first of these texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def rows(self, mask: NDArray[np.bool_]) -> RawTexts:
+        """The texts where a mask (n,) holds."""
+        kept = [text for text, wanted in zip(self.texts, mask, strict=True) if wanted]
+        return RawTexts(self.where, kept, self.row_numbers()[mask], self.notes if mask[:1].any() else ())
+
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The line, or the row of the table, of every text."""
+        return np.arange(1, len(self) + 1) if self.numbers_in_file is None else self.numbers_in_file
+
+
+class TextPreparing(Record):
+    """Word weights: the words of the training rows and how rare they are there (scikit-learn's TfidfVectorizer)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["texts"] = "texts"
+    words: tuple[str, ...]
+    idf: tuple[float, ...]
+    column: str | None = None  # of a table; absent: a line is a text
+    missing: tuple[str, ...] = ()  # further texts in a table for a value that is not there
+    dtype: Literal["float32"] = "float32"
+    scale: float = 1.0
+
+    @property
+    def inputs(self) -> Literal["vector"]:
+        """What a prepared row is."""
+        return "vector"
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of what the method sees, by position."""
+        return self.words
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a prepared row."""
+        return (len(self.words),)
+
+    @cached_property
+    def _vectorizer(self) -> Any:
+        made = _vectorizer(vocabulary=list(self.words))
+        made.idf_ = np.array(self.idf)
+        return made
+
+    def apply(self, raw: RawTexts) -> Block:
+        """Prepare texts: (n, words) float32. A text without any of the words is a row of zeros."""
+        if not raw.texts:  # which the library refuses
+            return Block(np.zeros((0, *self.shape), dtype=np.float32), {}, {}, notes=raw.notes)
+        X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
+        met = {"texts without a known word": int((~X.any(axis=1)).sum())}
+        return Block(X, {}, {}, met, raw.notes)
+
+    def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
+        """Prepare a file block by block. Raises ValueError as the reader, or for a table where lines are texts."""
+        if self.column is None and how.kind != "texts" and path.suffix.lower() != ".txt":
+            raise ValueError(
+                f"{path}: the model was trained on texts, one a line; expected a file whose name ends in .txt"
+            )
+        for part in stream_texts(path, how.model_copy(update={"missing": self.missing}), self.column, at_once):
+            yield self.apply(part)
+
+    def example(self) -> Any:
+        """A DataFrame of one row that was made up: the first word."""
+        import pandas as pd
+
+        return pd.DataFrame({self.column or "text": [self.words[0]]})
+
+    def from_frame(self, frame: Any) -> Block:
+        """Prepare texts of a DataFrame with one column, or with the column that the model was trained on.
+
+        Raises
+        ------
+        ValueError : several columns, none of them the one of the training rows.
+        """
+        column = self.column or "text"
+        if frame.shape[1] == 1:
+            frame = frame.set_axis([column], axis=1)
+        raw = raw_of(frame, [column])
+        if self.column is not None:
+            return self.apply(texts_in(raw, column, self.missing))
+        lines = raw.cells[column].to_pylist()  # a line is a text whatever stands in it
+        return self.apply(RawTexts(raw.where, ["" if line is None or line != line else str(line) for line in lines]))
+
+
+def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
+    """The texts in a column of a table, empty where one is missing. Raises ValueError where it has no such column."""
+    if column not in table.columns:
+        has = ", ".join(map(repr, table.columns))
+        raise ValueError(f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text")
+    cells = table.texts(column, missing).to_pylist()
+    return RawTexts(table.where, [text or "" for text in cells], table.numbers_in_file, table.notes)
+
+
+def read_texts(path: Path, how: How | None = None) -> RawTexts:
+    """All texts of a file.
+
+    Raises
+    ------
+    ValueError : the file is missing, empty or not in the encoding, or has no such column.
+    """
+    how = how or How()
+    parts = list(stream_texts(path, how, how.text))
+    texts = [text for part in parts for text in part.texts]
+    if not any(texts):
+        raise ValueError(f"{path}: no text; expected one a line, or a table and --text COLUMN")
+    return RawTexts(str(path), texts, notes=tuple(note for part in parts for note in part.notes))
+
+
+def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONCE) -> Iterator[RawTexts]:
+    """The same in blocks. Raises ValueError as ``read_texts``."""
+    if column is not None:
+        for part in stream_table(path, how, [column], at_once):
+            yield RawTexts(str(path), texts_in(part, column, how.missing).texts, notes=part.notes)
+        return
+    check_rereadable(path)
+    try:
+        with path.open("rb") as file:
+            encoding = encoding_of(file.read(4), how)
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
+    try:
+        with path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding) as file:
+            lines: list[str] = []
+            for line in file:
+                if "\0" in line:
+                    raise ValueError(f"{path}: binary content; expected one text a line, or a table and --text COLUMN")
+                lines.append(line.rstrip("\r\n"))
+                if len(lines) == at_once:
+                    yield RawTexts(str(path), lines)
+                    lines = []
+            yield RawTexts(str(path), lines)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: not {encoding} text ({error.reason}: byte {error.object[error.start]:#x}); say what it is, for "
+            "example --encoding cp1252, or save it as UTF-8"
+        ) from error
+    except LookupError:
+        raise ValueError(f"{path}: unknown encoding {encoding!r}; expected one such as utf-8 or latin-1") from None
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
+
+
+def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:
+    """The words of the training rows, the most frequent ones if there are too many.
+
+    Raises
+    ------
+    ValueError : the texts hold no word of two letters.
+    """
+    texts = [text for part in parts for text in part.texts]
+    try:
+        fitted = _vectorizer(max_features=how.words).fit(texts)
+    except ValueError as error:
+        raise ValueError(f"{parts[0].where}: no word of two letters or digits in {texts[:3]}") from error
+    words = tuple(str(word) for word in fitted.get_feature_names_out())
+    return TextPreparing(words=words, idf=tuple(map(float, fitted.idf_)), column=how.text, missing=how.missing)
+
+
+def _vectorizer(**more: Any) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(lowercase=True, sublinear_tf=True, dtype=np.float64, **more)

@@ -1,0 +1,1 @@
+"""User data as a dataset of params.yaml."""

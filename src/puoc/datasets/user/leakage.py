@@ -1,0 +1,129 @@
+"""What files share, test and training rows above all: equal rows, equal normal forms, near-duplicate pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puoc.datasets.declare.texts import normal_form
+from puoc.datasets.readers import Pair, RawTable, Rows
+from puoc.datasets.readers.images import RawPictures
+from puoc.datasets.readers.near_duplicates import near_duplicates
+from puoc.datasets.readers.preprocess import TablePreparing
+from puoc.datasets.readers.row_contents import ALIKE, Keys, of_pictures, of_tables, of_texts, repeated
+from puoc.datasets.readers.texts import RawTexts
+
+_EXAMPLES = 3
+
+
+class Overlap(NamedTuple):
+    """Rows of one file that another one has too."""
+
+    what: str  # equal rows, equal texts, near-duplicate pictures
+    where: str
+    other: str
+    rows: NDArray[np.int64]  # places in ``where`` of those that have a companion
+    of: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        share = f"{len(self.rows)} of {self.of} rows of {self.where}"
+        return f"{self.what}: {share} are in {self.other} too, such as {'; '.join(self.examples)}"
+
+
+class Audit(NamedTuple):
+    """Overlap that makes a test worthless, and what is worth knowing otherwise."""
+
+    leaks: list[Overlap]  # between training and test rows
+    notes: list[Overlap]  # between labelled and unlabelled rows
+    shared: int = 0  # test rows that have a companion in training
+    of: int = 0
+    withheld_in_p: tuple[Overlap, ...] = ()  # between the positives withheld and those that are learned from
+    withheld_in_u: tuple[Overlap, ...] = ()
+    repeats: tuple[str, ...] = ()  # of training rows, where many repeat
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands on everything that was made in spite of the leaks."""
+        return (f"overlap allowed: {self.shared} of {self.of} test rows are in training",) if self.leaks else ()
+
+
+def audit(pair: Pair) -> Audit:
+    """Compare a user's files with each other."""
+    parts = [rows for rows in (pair.positives, pair.held, pair.unlabelled, pair.test) if rows is not None]
+    keys, what = _keys(parts, pair)
+    named = {id(part): key for part, key in zip(parts, keys, strict=True)}
+
+    def shared(rows: Rows, other: Rows) -> list[Overlap]:
+        equal = _companions(named[id(rows)], named[id(other)])
+        found = [_overlap(what, rows, other, equal)]
+        if isinstance(rows.raw, RawPictures):
+            near = np.where(equal >= 0, -1, near_duplicates(rows.X, other.X))
+            found.append(_overlap("near-duplicate pictures", rows, other, near))
+        return [one for one in found if len(one.rows)]
+
+    def withheld(other: Rows | None) -> tuple[Overlap, ...]:
+        if pair.held is None or other is None:
+            return ()
+        return tuple(one._replace(where=f"{one.where} that are withheld") for one in shared(pair.held, other))
+
+    leaks: list[Overlap] = []
+    if pair.test is not None:
+        leaks = [one for part in parts if part is not pair.test for one in shared(pair.test, part)]
+    return Audit(
+        leaks,
+        [] if pair.unlabelled is None else shared(pair.positives, pair.unlabelled),
+        len({int(row) for leak in leaks for row in leak.rows}),
+        0 if pair.test is None else len(pair.test),
+        withheld(pair.positives),
+        withheld(pair.unlabelled),
+        tuple(
+            f"{what}: {repeated(named[id(rows)])} of {len(rows)} rows of {rows.where} repeat another one; if they are "
+            "copies, not rows alike by nature, an estimated class prior is off, since each counts as an independent row"
+            for rows in (pair.positives, pair.unlabelled)
+            if rows is not None and repeated(named[id(rows)]) >= ALIKE * len(rows)
+        ),
+    )
+
+
+def _keys(parts: Sequence[Rows], pair: Pair) -> tuple[list[Keys], str]:
+    """Numbers (n,) of each part's rows: equal numbers mean equal content."""
+    raws: list[Any] = [part.raw for part in parts]
+    if isinstance(raws[0], RawTexts):
+        whole, what = of_texts(raws, normal_form), "equal texts"
+    elif isinstance(raws[0], RawTable):
+        assert isinstance(pair.preparing, TablePreparing)
+        whole, what = of_tables(raws, pair.preparing), "equal rows"
+    else:
+        whole, what = of_pictures([part.X for part in parts]), "equal pictures"
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    return list(np.split(np.asarray(whole, dtype=np.int64), ends)), what
+
+
+def _companions(keys: Keys, others: Keys) -> Keys:
+    """For each key the place of the first equal one among the others, -1 where there is none."""
+    known, first = np.unique(others, return_index=True)
+    places = np.searchsorted(known, keys).clip(max=len(known) - 1)
+    found: Keys = np.where(known[places] == keys, first[places], -1)
+    return found
+
+
+def _overlap(what: str, rows: Rows, other: Rows, companions: Keys) -> Overlap:
+    shared = np.flatnonzero(companions >= 0)
+    examples = tuple(f"{_named(rows, int(i))} = {_named(other, int(companions[i]))}" for i in shared[:_EXAMPLES])
+    return Overlap(what, rows.where, other.where, shared, len(rows), examples)
+
+
+def _named(rows: Rows, index: int) -> str:
+    """A row as a person finds it."""
+    raw: Any = rows.raw
+    if isinstance(raw, RawPictures):
+        return raw.paths[index].name
+    number = int(rows.numbers[index])
+    if isinstance(raw, RawTexts):
+        text = raw.texts[index]
+        return f"row {number} {text if len(text) <= 60 else text[:57] + '...'!r}"
+    return f"row {number}"

@@ -1,1 +1,0 @@
-"""Where fits are computed: in worker processes of this machine."""

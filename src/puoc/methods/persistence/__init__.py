@@ -1,0 +1,1 @@
+"""Model files: a fitted model as safetensors with its parameters as JSON."""

@@ -1,0 +1,1 @@
+"""Exact solvers of the double-hinge PU risk."""

@@ -1,0 +1,1 @@
+"""What methods share: the estimator contract, the training loop, networks and risks."""

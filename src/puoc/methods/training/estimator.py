@@ -1,0 +1,196 @@
+"""The estimator contract: ``fit(X_p, X_u)``, then ``decision_function(X)``; higher = more likely positive."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from puoc.records import Array, content_id
+
+#: Decorator of every method class: hyperparameters are typed fields without defaults, an unknown one is an error.
+typed = pydantic_dataclass(kw_only=True, config=ConfigDict(extra="forbid"))
+
+
+class PUSample(NamedTuple):
+    """What a method may see of one draw. The labels of ``X_u`` and the test rows stay with the runner."""
+
+    X_p: Array  # (n_p, *shape) labelled positives, float32
+    X_u: Array | None  # (n_u, *shape) unlabelled rows; None for an OC method
+    alpha: float | None  # class prior p(y=1 | s=0) given to the method
+    seed: int
+
+
+@dataclass(frozen=True)
+class Compute:
+    """How to compute, never what: no field of it may change a result beyond rounding."""
+
+    device: str = "cpu"
+    lane_map: Literal["auto", "loop", "vmap"] = "auto"
+    numerics: Literal["fp32", "bf16"] = "fp32"  # the one exception, and so part of a fit's identity
+    #: where a long training keeps its state, a file for each set of lanes trained as one; absent: nowhere
+    checkpoints: Path | None = None
+    lanes: tuple[str, ...] = ()  # names of the lanes there, in the order of the samples
+
+    def checkpoint(self, places: Sequence[int]) -> Path | None:
+        """The file of the lanes at these places; another set of lanes has another file."""
+        if self.checkpoints is None:
+            return None
+        return self.checkpoints / f"{content_id([self.lanes[i] for i in places])}.pt"
+
+    def forget(self) -> None:
+        """Remove the files: the training is done, or is not to go on."""
+        for places in (range(len(self.lanes)), *([i] for i in range(len(self.lanes)))):
+            path = self.checkpoint(places)
+            if path is not None:
+                path.unlink(missing_ok=True)
+
+
+class Estimator(ABC):
+    """Base of all methods.
+
+    Fitted attributes end in ``_``. After a fit, ``curve_`` holds the objective (name to values, by epoch, or before and
+    after an exact solution) and ``alpha_hat_`` the class prior where the method estimates one.
+    """
+
+    name: ClassVar[str]  # set by @method
+    kind: ClassVar[Literal["oc", "pu", "pu_oc", "encoder"]]
+    twin: ClassVar[str | None] = None  # of a PU-OC method: the OC method it extends
+    inputs: ClassVar[frozenset[str]] = frozenset({"vector"})  # of: image, vector, sequence
+    libraries: ClassVar[tuple[str, ...]] = ()  # what a fit imports; a runner does so once for all workers
+    precisions: ClassVar[frozenset[str]] = frozenset({"fp32"})  # of: fp32, bf16
+    estimates_alpha: ClassVar[bool] = False  # whether its alpha_hat_ may serve other methods as class prior
+
+    curve_: dict[str, list[float]]
+    alpha_hat_: float | None
+    lane_map_: str  # how it was trained: loop, vmap
+
+    def fit(self, X_p: Array, X_u: Array | None = None, *, alpha: float | None = None, seed: int = 0) -> Self:
+        """Fit one copy.
+
+        Parameters
+        ----------
+        X_p : (n_p, *shape) labelled positives.
+        X_u : (n_u, *shape) unlabelled rows; an OC method does not look at them.
+        alpha : class prior p(y=1 | s=0), in (0, 1).
+        seed : the only source of randomness.
+
+        Raises
+        ------
+        ValueError : shapes of X_p and X_u differ, or a PU method gets no X_u.
+        """
+        fitted = self.fit_lanes([PUSample(X_p, X_u, alpha, seed)])[0]
+        self.__dict__.update(fitted.__dict__)
+        return self
+
+    @property
+    def one_class(self) -> bool:
+        """Whether it learns from the labelled positives alone, as OC methods and encoders do."""
+        return self.kind in ("oc", "encoder")
+
+    @property
+    def keeps_training_rows(self) -> bool:
+        """Whether the fitted model holds rows it was trained on (support vectors, a memory bank)."""
+        return False
+
+    @abstractmethod
+    def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:
+        """Fit one independent copy per sample of equal shapes; a copy must not depend on its companions."""
+
+    @abstractmethod
+    def decision_function(self, X: Array) -> Array:
+        """Score of shape (n,), float; higher = more likely positive. Equal for a row whatever its companions."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Array]:
+        """The fitted model as named arrays: what ``restore`` needs beside the hyperparameters."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
+        """Become the fitted model again. ``shape`` is that of one row."""
+
+
+class Encoder(Estimator):
+    """A representation learned from a sample's labelled positives; one fit serves every method that asks for it."""
+
+    kind = "encoder"
+    frozen: ClassVar[bool] = False  # whether no sample changes it
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Raise ValueError for rows of a shape that cannot be encoded, before anything is; nothing by default."""
+
+    @abstractmethod
+    def encode(self, X: Array) -> Array:
+        """Rows (n, *shape) as vectors (n, d), float32. A row's vector does not depend on its companions."""
+
+
+class PriorEstimator(ABC):
+    """Base of estimators of the class prior. Hyperparameters are typed fields without defaults, as a method's."""
+
+    name: ClassVar[str]  # set by @prior
+    inputs: ClassVar[frozenset[str]] = frozenset({"vector"})
+    libraries: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def estimate(self, sample: PUSample) -> float:
+        """Estimate alpha = p(y=1 | s=0), in [0, 1], from X_p and X_u; ``sample.seed`` is the only randomness.
+
+        Raises
+        ------
+        ValueError : no labelled or no unlabelled rows, or too few of them for this estimator.
+        """
+
+
+class LaneLoop(Estimator):
+    """Base of estimators without gradient training: lanes are a plain loop over ``fit_one``."""
+
+    @abstractmethod
+    def fit_one(self, sample: PUSample, compute: Compute) -> None:
+        """Fit this copy."""
+
+    def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:
+        """Fit one copy per sample, one after the other."""
+        fitted = []
+        for sample in samples:
+            check_sample(self, sample)
+            one = copy(self)
+            one.alpha_hat_, one.curve_, one.lane_map_ = None, {}, "loop"
+            one.fit_one(sample, compute)
+            fitted.append(one)
+        return fitted
+
+
+def check_sample(estimator: Estimator, sample: PUSample) -> None:
+    """Refuse what no method could make sense of, before anything is trained.
+
+    Raises
+    ------
+    ValueError : no rows, rows of different shapes or with values that are not finite, or a PU method without unlabelled
+        rows.
+    """
+    X_p, X_u = sample.X_p, sample.X_u
+    if len(X_p) == 0:
+        raise ValueError(f"{estimator.name}: no labelled positives, at least 1 expected")
+    check_finite("X_p", X_p)
+    if estimator.one_class:
+        return
+    if X_u is None or len(X_u) == 0:
+        raise ValueError(f"{estimator.name} is a PU method: no unlabelled rows, at least 1 expected")
+    if X_u.shape[1:] != X_p.shape[1:]:
+        raise ValueError(f"rows of X_u have shape {X_u.shape[1:]} but those of X_p have {X_p.shape[1:]}")
+    check_finite("X_u", X_u)
+
+
+def check_finite(name: str, X: Array) -> None:
+    """Refuse NaN and infinity, of which some methods would make a number: ValueError with the row."""
+    if X.dtype.kind != "f" or not X.size or (np.isfinite(X.min()) and np.isfinite(X.max())):
+        return
+    first = int(np.argmin(np.isfinite(X.reshape(len(X), -1)).all(axis=1)))
+    raise ValueError(f"{name}: row {first} has a value that is NaN or infinite; finite values expected")

@@ -1,0 +1,68 @@
+"""From a registered name and hyperparameters as params.yaml gives them to an object; what is wrong is said in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from puoc.records import canonical_json
+from puoc.store.messages import expected_by
+
+
+def make(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> Any:
+    """An object of the class that a table of the registry holds under a name.
+
+    Raises
+    ------
+    ValueError : unknown name; unknown, missing or wrong hyperparameters, all of them in one sentence each.
+    """
+    if name not in table:
+        raise ValueError(f"unknown name {name!r}; known: {', '.join(sorted(table))}")
+    cls = table[name]
+    known = [field.name for field in fields(cls)]
+    wrong = [_unknown(given, known) for given in params if given not in known]
+    wrong += [f"hyperparameter {field!r}: got {value}, a finite number expected" for field, value in _infinite(params)]
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    try:
+        # through JSON: strict (no text for a number), yet 1 is a float where one is meant
+        return TypeAdapter(cls).validate_json(canonical_json(params), strict=True)
+    except ValidationError as error:
+        raise ValueError("; ".join(map(_sentence, error.errors()))) from None
+
+
+def normalise(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Validated hyperparameters as plain JSON types; equal content gives an equal result. Absent ones are left out.
+
+    Raises
+    ------
+    ValueError : as ``make``.
+    """
+    made = make(table, name, params)
+    plain: dict[str, Any] = TypeAdapter(table[name]).dump_python(made, mode="json", exclude_none=True)
+    return plain
+
+
+def _unknown(given: str, known: list[str]) -> str:
+    near = get_close_matches(given, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    return f"unknown hyperparameter {given!r} ({hint})"
+
+
+def _infinite(params: dict[str, Any]) -> list[tuple[str, float]]:
+    numbers = [(field, value) for field, value in params.items() if isinstance(value, float)]
+    return [(field, value) for field, value in numbers if value in (float("inf"), float("-inf")) or value != value]
+
+
+def _sentence(error: ErrorDetails) -> str:
+    if not error["loc"]:  # a rule over several hyperparameters
+        return error["msg"].removeprefix("Value error, ")
+    field = error["loc"][0]
+    if error["type"] == "missing":
+        return f"missing hyperparameter {field!r}"
+    return f"hyperparameter {field!r}: got {error['input']!r}, expected {expected_by(error)}"

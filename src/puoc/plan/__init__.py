@@ -1,0 +1,1 @@
+"""What is to be computed: params.yaml read and checked, plans written, hours forecast."""

@@ -1,0 +1,1 @@
+"""Forecast the seconds of a fit before it is computed."""

@@ -1,0 +1,241 @@
+"""The one reader of params.yaml and its one schema. Every key is checked before anything starts.
+
+A fault names the file, the line, the key, what stands there, what was expected and the nearest spelling. All faults of
+a file are reported at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from puoc.datasets import DATASETS
+from puoc.datasets.user.dataset import own_data
+from puoc.plan.learner_sections import Entries
+from puoc.plan.schema import ComputeSpec, EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
+from puoc.plan.search_spaces import enumerate_grid, read_space
+from puoc.plan.user_data_section import OwnSection
+from puoc.scenarios import SCENARIOS, Cell, check_counts
+from puoc.store.messages import kind, listed, nearest
+from puoc.store.yaml_file import AskedWrongly, KeyPath, YamlFile
+
+M = TypeVar("M", bound="Spec")
+
+
+class Table(NamedTuple):
+    """A validated table."""
+
+    spec: TableSpec
+    cells: list[Cell]
+
+
+class Tune(NamedTuple):
+    """A validated sweep: every configuration, the published one first."""
+
+    spec: TuneSpec
+    cells: list[Cell]
+    configs: list[dict[str, Any]]
+
+
+class Params(NamedTuple):
+    """Everything that is asked."""
+
+    compute: ComputeSpec
+    encoders: dict[str, EncoderSpec]
+    priors: dict[str, PriorSpec]
+    methods: dict[str, MethodSpec]
+    tables: dict[str, Table]
+    tune: dict[str, Tune]
+
+
+def read_params(path: Path, root: Path | None = None, tune: dict[str, Any] | None = None) -> Params:
+    """Read and check a params file; raises AskedWrongly with every fault in it.
+
+    Parameters
+    ----------
+    root : the project's folder, where ``tuning/spaces`` lies; default: the folder of the file.
+    tune : stands in the place of the file's section of that name.
+    """
+    file = YamlFile(path)
+    if tune is not None and isinstance(file.data, dict):
+        file.data = file.data | {"tune": tune}
+    return _Reader(file, path.parent if root is None else root).read()
+
+
+class _Reader(Entries, OwnSection):
+    def __init__(self, file: YamlFile, root: Path):
+        super().__init__(file)
+        self.root = root
+        self.entries: dict[str, Any] = {}  # of the section methods, right or wrong
+
+    def read(self) -> Params:
+        data = self.file.data
+        if not isinstance(data, dict):
+            raise AskedWrongly([f"{self.file.path.name}: got {kind(data)}; expected the sections {listed(_SECTIONS)}"])
+        for key in data:
+            if key not in _SECTIONS:
+                self._fault((key,), f"unknown section{nearest(str(key), _SECTIONS)}; expected {listed(_SECTIONS)}")
+        if data.get("tune") is None:  # DVC's templates read this section themselves, and fail without it
+            self._fault(("tune",), "the section is missing or empty; expected tune: {} where nothing is swept")
+        raw = data.get("compute")
+        compute = self._section({} if raw is None else raw, ComputeSpec, ("compute",)) or ComputeSpec()
+        self._datasets(self._mapping(data, "datasets"), self.root)
+        self.encoders = self._encoders(self._mapping(data, "encoders"))
+        self.priors = self._priors(self._mapping(data, "priors"))
+        self.entries = self._mapping(data, "methods", required=True)
+        methods = self._methods(self.entries)
+        tables = self._mapping(data, "tables", required=True)
+        params = Params(
+            compute,
+            self.encoders,
+            self.priors,
+            methods,
+            {name: table for name, raw in tables.items() if (table := self._table(name, raw, methods))},
+            {
+                name: tune
+                for name, raw in self._mapping(data, "tune").items()
+                if (tune := self._tune(name, raw, methods))
+            },
+        )
+        if self.faults:
+            raise AskedWrongly(self.faults)
+        return params
+
+    def _table(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Table | None:
+        key: KeyPath = ("tables", name)
+        parts = self._question(key, raw, TableSpec)
+        if parts is None:
+            return None
+        spec, cells = parts
+        for index, entry in enumerate(spec.methods):
+            if entry not in self.entries:
+                hint = f"{nearest(entry, methods)}; expected a key of methods: {listed(methods)}"
+                self._fault((*key, "methods", index), f"got {entry!r}{hint}")
+        if len(set(spec.methods)) < len(spec.methods):
+            self._fault((*key, "methods"), f"got a method twice in {listed(spec.methods)}; expected each once")
+        self._check_alpha(key, spec.methods, cells, methods)
+        self._check_own_table(key, spec.dataset, cells, spec.published)
+        places: dict[KeyPath, str] = {("methods", index): entry for index, entry in enumerate(spec.methods)}
+        self._check_own(key, spec.dataset, places, methods, self.encoders, self.priors)
+        if spec.published and own_data(spec.dataset) is None:
+            self._check_published((*key, "published"), spec.published, [cell.name for cell in cells], spec.dataset)
+        if spec.configs == "selected" and not self.file.data.get("tune"):
+            self._fault((*key, "configs"), "got selected but nothing is tuned; expected published, or a section tune")
+        return Table(spec, cells)
+
+    def _check_alpha(
+        self, key: KeyPath, entries: tuple[str, ...], cells: list[Cell], methods: dict[str, MethodSpec]
+    ) -> None:
+        """No method can be told that U has no negatives: a risk would divide its weight among none."""
+        pure = [cell.name for cell in cells if cell.n_neg_unl == 0]
+        told = [name for name in entries if name in methods and getattr(methods[name].prior, "kind", "") == "true"]
+        if pure and told:
+            expected = "{fixed: NUMBER} or a key of the section priors"
+            self._fault(
+                key, f"cell {pure[0]} has no negatives in U, and {told[0]} has prior: true; expected {expected}"
+            )
+
+    def _check_published(self, key: KeyPath, published: str, cells: list[str], dataset: str) -> None:
+        """A table that no number of the paper's can stand beside is not meant."""
+        from puoc.analysis.paper.matching import columns_beside
+        from puoc.analysis.paper.published import columns
+
+        if not columns_beside(published, cells, dataset):
+            expected = f"at least one of its columns, {listed(columns(published))}"
+            self._fault(key, f"got {published}, and the cells are {listed(cells)}; expected {expected}")
+
+    def _tune(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Tune | None:
+        key: KeyPath = ("tune", name)
+        if name not in methods:
+            if name not in self.entries:
+                self._fault(key, f"got {name!r}{nearest(name, methods)}; expected a key of methods: {listed(methods)}")
+            return None
+        if methods[name].labels == "oracle":
+            self._fault(key, "got an entry with labels: oracle; expected none, since choosing may not see labels")
+        if self._sees_withheld(methods[name]):
+            self._fault(key, "got an encoder with ae_data: all_positives; expected none that sees the withheld rows")
+        if methods[name].by_pos:
+            self._fault(key, "got an entry with by_pos; expected one with the same hyperparameters for every class")
+        parts = self._question(key, raw, TuneSpec)
+        if parts is None:
+            return None
+        spec, cells = parts
+        self._check_alpha(key, (name,), cells, methods)
+        self._check_own(key, spec.dataset, {(): name}, methods, self.encoders, self.priors)
+        return Tune(spec, cells, self._configs(key, spec, methods[name]))
+
+    def _sees_withheld(self, entry: MethodSpec) -> bool:
+        prior = self.priors.get(entry.prior) if isinstance(entry.prior, str) else None
+        used = (entry.encoder, prior.encoder if prior else None)
+        return any(name in self.encoders and self.encoders[name].ae_data == "all_positives" for name in used)
+
+    def _configs(self, key: KeyPath, spec: TuneSpec, entry: MethodSpec) -> list[dict[str, Any]]:
+        from puoc.methods import normalise
+
+        method = str(entry.method)
+        configs = [entry.params]
+        try:
+            for values in enumerate_grid(read_space(self.root / "tuning" / "spaces", method, spec.space)):
+                config = normalise(method, entry.params | values)
+                if config not in configs:
+                    configs.append(config)
+        except AskedWrongly as error:
+            self.faults += [f"{self.file.at((*key, 'space'))}: {fault}" for fault in error.faults]
+        except ValueError as error:
+            self.faults += [f"{self.file.at((*key, 'space'))}: {method}: {line}" for line in str(error).splitlines()]
+        return configs
+
+    def _question(self, key: KeyPath, raw: Any, model: type[M]) -> tuple[M, list[Cell]] | None:
+        """A section that names a scenario: its own keys, and those of the scenario, in one mapping."""
+        if not isinstance(raw, dict):
+            self._fault(key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)} and the scenario's own")
+            return None
+        scenario, dataset = raw.get("scenario"), raw.get("dataset")
+        for part, value, table in (("scenario", scenario, SCENARIOS), ("dataset", dataset, DATASETS)):
+            if value is None:
+                self._fault((*key, part), f"the key is missing; expected one of {listed(sorted(table))}")
+            elif part == "dataset" and isinstance(value, str) and value in self.unread:
+                continue  # its own fault is told
+            elif not isinstance(value, str) or value not in table:
+                self._fault(
+                    (*key, part),
+                    f"got {value!r}{nearest(str(value), table)}; expected one of {listed(sorted(table))}",
+                )
+        if (
+            not isinstance(scenario, str)
+            or not isinstance(dataset, str)
+            or scenario not in SCENARIOS
+            or dataset not in DATASETS
+        ):
+            return None
+        known = [*model.model_fields, *SCENARIOS[scenario].model_fields]
+        strange = [name for name in raw if name not in known]
+        for name in strange:
+            self._fault((*key, name), f"unknown key{nearest(str(name), known)}; {scenario} takes {listed(known)}")
+        own = {name: value for name, value in raw.items() if name in model.model_fields}
+        asked = {name: value for name, value in raw.items() if name not in model.model_fields and name not in strange}
+        spec = self._section(own, model, key)
+        scene: Any = self._section(asked, SCENARIOS[scenario], key)
+        if spec is None or scene is None:
+            return None
+        cls = DATASETS[dataset]
+        try:
+            cells = scene.cells_of(cls)
+            for cell in cells:
+                check_counts(
+                    cell,
+                    cls.counts,
+                    getattr(spec, "holdout", 0.0),
+                    where=f"{scenario}, cell {cell.name}",
+                    dataset=dataset,
+                )
+        except ValueError as error:
+            self._fault(key, str(error))
+            return None
+        return spec, cells
+
+
+_SECTIONS = ("compute", "datasets", "tables", "tune", "encoders", "priors", "methods")
+
+
+__all__ = ["AskedWrongly", "Params", "read_params"]

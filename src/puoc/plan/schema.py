@@ -1,0 +1,204 @@
+"""Sections of params.yaml: their keys, the types of these, and what they default to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+
+from puoc.records import Prior
+
+
+class Spec(BaseModel):
+    """A section of params.yaml."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+
+MOST_SEEDS = 100_000  # by their number: more were never meant, and each is a line of the plan
+
+
+def _as_seeds(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("expected a number of seeds or a list of them")
+    if isinstance(value, int):
+        if value < 1:
+            raise ValueError("expected at least 1 seed")
+        if value > MOST_SEEDS:
+            raise ValueError(f"expected at most {MOST_SEEDS:,} seeds")
+        return tuple(range(value))
+    if not isinstance(value, list | tuple):
+        raise ValueError("expected a number of seeds or a list of them")
+    return value
+
+
+def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("expected each seed once: a repeated one is no further repetition")
+    return seeds
+
+
+Seed = Annotated[StrictInt, Field(ge=0, lt=2**63)]
+Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_as_seeds), AfterValidator(_each_once), Field(min_length=1)]
+
+
+def _as_prior(value: Any) -> Any:
+    """``true`` (YAML reads it as a truth value), ``{fixed: 0.4}``, or a key of the section priors."""
+    if value is True or value == "true":
+        return {"kind": "true"}
+    if isinstance(value, dict) and set(value) == {"fixed"}:
+        return {"kind": "fixed", "value": value["fixed"]}
+    if isinstance(value, str):
+        return value
+    raise ValueError("expected true (the share in the draw), {fixed: NUMBER} or a key of the section priors")
+
+
+def _known_device(value: str) -> str:
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", value):
+        raise ValueError("expected cpu, cuda or cuda:NUMBER")
+    return value
+
+
+# fmt: off
+#: The paper's result tables, by the names of the files in analysis/published; its figures of which the text claims
+#: something (synth1, synth2; unl_alpha and unl_size: the curves over alpha and |U|); and U without negatives, collapse.
+PublishedTable = Literal[
+    "ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter",
+    "pu_sotas", "oc_ova", "synth1", "synth2", "unl_alpha", "unl_size", "collapse",
+]
+#: Their rows, by our ids of the methods; none: beside no row of the paper.
+PublishedRow = Literal[
+    "oc_svm", "pu_svm", "oc_cnn", "pu_cnn", "oc_lstm", "pu_lstm", "csi", "pu_csi", "drocc", "pu_drocc", "hrn", "drpu",
+    "pan", "vpu", "en", "dedpul", "nnpu", "nnpu_star", "none",
+]
+# fmt: on
+
+
+class ComputeSpec(Spec):
+    """How to compute; nothing here changes what is asked."""
+
+    executor: Literal["local", "ray"] = "local"  # processes of this machine, or actors of a Ray cluster
+    #: processes or actors with one thread each; auto: as many as there are cores
+    workers: Annotated[StrictInt, Field(ge=1)] | Literal["auto"] = "auto"
+    lane_map: Literal["auto", "loop", "vmap"] = "auto"
+    max_lanes: int = Field(8, ge=1)  # fits trained as one batch
+    models: Literal["all", "none"] = "all"  # which fitted models the ledger keeps
+    device: Annotated[str, AfterValidator(_known_device)] = "cpu"
+
+
+def _as_value(value: Any) -> Any:
+    """A number or truth value where a text of a file is meant: ``positive: 2``. The readers take True as true, too."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        raise ValueError("expected a text: put it in quotes, as the file has it")
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _as_name(value: Any) -> Any:
+    """The same for a column's name, which may be true, True or TRUE."""
+    if isinstance(value, bool):
+        raise ValueError("expected a column's name: put it in quotes, as the file has it, such as 'true' or 'True'")
+    return _as_value(value)
+
+
+def _each(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: tuple(map(convert, value if isinstance(value, list | tuple) else [value]))
+
+
+def _as_separator(value: Any) -> Any:
+    """One character. A tab may be written as for the option of a command, too: backslash and t."""
+    found = "\t" if value == "\\t" else value
+    if not isinstance(found, str) or len(found) != 1:
+        raise ValueError("expected one character, such as ';', or '\\t' for a tab")
+    return found
+
+
+Value = Annotated[str, BeforeValidator(_as_value)]
+Values = Annotated[tuple[str, ...], BeforeValidator(_each(_as_value))]
+Name = Annotated[str, BeforeValidator(_as_name)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_each(_as_name))]
+Separator = Annotated[str, BeforeValidator(_as_separator)]
+
+
+class DatasetSpec(Spec):
+    """A user's own data: where P, U and test rows lie, and how they are read (see ``puoc.datasets.readers.How``)."""
+
+    kind: Literal["table", "images", "texts"]
+    positives: str | None = None  # files or folders below own/
+    unlabelled: str | None = None
+    data: str | None = None  # in place of both: a table with labels
+    test: str | None = None  # with labels
+    label: Name | None = None
+    positive: Value | None = None
+    text: Name | None = None
+    separator: Separator | None = None
+    decimal: Literal[".", ","] | None = None
+    encoding: Value | None = None
+    header: bool | None = None
+    drop: Names = ()
+    category: Names = ()
+    missing: Values = ()
+    scaling: Literal["minmax", "standard"] = "minmax"
+    pixels: StrictInt | None = Field(None, ge=8, le=1024)
+    words: StrictInt = Field(500, ge=2, le=20_000)
+    prepared_from: Literal["positives", "all"] = "all"  # what columns are scaled by, and words taken from
+    allow_overlap: bool = False  # of test and training rows; marks every table
+
+
+class EncoderSpec(Spec):
+    """An encoder that is fitted."""
+
+    encoder: str | None = None  # id of the encoder; absent: the entry's own name
+    params: dict[str, Any]
+    ae_data: Literal["labelled_positives", "all_positives"] = "labelled_positives"
+    source: str = "params.yaml"
+
+
+class PriorSpec(Spec):
+    """An estimator of the class prior, or a method that estimates it along the way."""
+
+    prior: str | None = None  # id of the estimator; absent: the entry's own name
+    params: dict[str, Any]
+    encoder: str | None = None
+    source: str = "params.yaml"
+
+
+class MethodSpec(Spec):
+    """A row of a table: a method, its hyperparameters and what it is given."""
+
+    method: str | None = None  # id of the method; absent: the entry's own name
+    params: dict[str, Any]  # hyperparameters, all of them
+    #: dataset and class to hyperparameters that differ where this class alone is positive
+    by_pos: dict[str, dict[Annotated[StrictInt, Field(ge=0)], dict[str, Any]]] = {}
+    prior: Annotated[Prior | str, BeforeValidator(_as_prior)] | None = None  # a text: a key of the section priors
+    encoder: str | None = None  # flatten, or a key of the section encoders
+    numerics: Literal["fp32", "bf16"] = "fp32"
+    labels: Literal["pu", "oracle"] = "pu"
+    source: str = "params.yaml"  # where the hyperparameters come from
+    published_as: PublishedRow | None = None  # absent: the row of its method
+
+
+class TableSpec(Spec):
+    """A table: methods in rows, the cells of a scenario in columns."""
+
+    scenario: str
+    dataset: str
+    methods: tuple[str, ...] = Field(min_length=1)
+    seeds: Seeds
+    configs: Literal["published", "selected"]
+    title: str | None = None
+    published: PublishedTable | None = None  # the table of the paper that it stands beside
+
+
+class TuneSpec(Spec):
+    """A sweep over configurations of one entry of ``methods``."""
+
+    scenario: str
+    dataset: str
+    seeds: Seeds
+    space: str  # a space of tuning/spaces/<method>.yaml
+    search: Literal["grid"]
+    holdout: float = Field(gt=0, lt=1)  # share of P and U withheld to choose by

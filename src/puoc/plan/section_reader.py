@@ -1,0 +1,72 @@
+"""Reading sections of a YAML file into specs: every fault is kept with its place, so that all are reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from puoc.plan.schema import Spec
+from puoc.store.messages import MOST_LETTERS, is_name, kind, listed, location, nearest, sentence
+from puoc.store.yaml_file import KeyPath, YamlFile
+
+M = TypeVar("M", bound="Spec")
+
+
+class Sections:
+    """What a reader of sections needs; a subclass knows the sections."""
+
+    def __init__(self, file: YamlFile):
+        self.file = file
+        self.faults: list[str] = []
+
+    def _mapping(self, data: dict[str, Any], section: str, required: bool = False) -> dict[str, Any]:
+        value = data.get(section)
+        if value in (None, {}) and not required:
+            return {}
+        if not isinstance(value, dict) or not value:
+            self._fault((section,), f"got {kind(value)}; expected at least one entry")
+            return {}
+        for name in value:
+            if not is_name(str(name)):
+                expected = "expected a name of small letters, digits and _, beginning with a letter"
+                self._fault((section, name), f"{expected}, of {MOST_LETTERS} letters at most")
+        return {name: entry for name, entry in value.items() if is_name(str(name))}
+
+    def _section(self, raw: Any, model: type[M], key: KeyPath) -> M | None:
+        if not isinstance(raw, dict):
+            self._fault(key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)}")
+            return None
+        try:
+            return model.model_validate(raw)
+        except ValidationError as error:
+            for item in error.errors():
+                self._fault((*key, *location(item["loc"])), sentence(item, model))
+            return None
+
+    def _fault(self, key: KeyPath, text: str) -> None:
+        self.faults.append(f"{self.file.at(key)}: {text}")
+
+    def _named(self, key: KeyPath, what: str, name: str, table: Mapping[str, Any]) -> str | None:
+        """The id that an entry names, in a key of its own or by its own name; None for an unknown one."""
+        if name in table:
+            return name
+        where = (*key, what) if name != key[-1] else key
+        self._fault(where, f"unknown {what} {name!r}{nearest(name, table)}; known: {listed(sorted(table))}")
+        return None
+
+    def _normal(
+        self,
+        key: KeyPath,
+        normalise: Callable[[str, dict[str, Any]], dict[str, Any]],
+        name: str,
+        raw: dict[str, Any],
+        part: str | None = "params",
+    ) -> dict[str, Any] | None:
+        place = key if part is None else (*key, part)
+        try:
+            return normalise(name, raw)
+        except ValueError as error:
+            self.faults += [f"{self.file.at(place)}: {line}" for line in str(error).splitlines()]
+            return None

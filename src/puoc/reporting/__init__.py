@@ -1,0 +1,1 @@
+"""Views of results that can be deleted and made again: the page and the MLflow store."""

@@ -1,0 +1,149 @@
+"""One figure a table, as a plain description that plotly draws: points with error bars, or lines over a sweep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from puoc.analysis.tables.plans import EntryPlan, TablePlan
+from puoc.analysis.tables.results import scored
+
+# distinguishable with the common colour blindnesses (after Okabe and Ito, 2008)
+_COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#B8860B",
+    "#56B4E9",
+    "#6A51A3",
+    "#7A4B2A",
+    "#3B7A57",
+    "#C44E52",
+)
+_ORACLE = "#6b7280"
+# the first is the usual one; the others tell entries of one colour and kind apart
+_SHAPES = ("circle", "square", "triangle-up", "triangle-down", "pentagon", "hexagon")
+_SYMBOLS = {
+    "oc": tuple(f"{shape}-open" for shape in _SHAPES),
+    "pu_oc": _SHAPES,
+    "pu": ("diamond", "diamond-tall", "diamond-wide", "diamond-x", "diamond-cross"),
+    "oracle": ("x", "cross", "star", "hourglass", "bowtie"),
+}
+_SPREAD = 0.7  # width of the band in which the entries of a cell stand beside each other
+_SWEEPS = {
+    "alpha_sweep": ("alpha", "share of positives in U, alpha", "linear"),
+    "size_sweep": ("n_unl", "unlabelled rows, |U|", "log"),
+}
+#: The page's own font.
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+
+
+def table_figure(plan: TablePlan, rows: pd.DataFrame, summary: pd.DataFrame) -> dict[str, Any] | None:
+    """``figure`` (data and layout for plotly) and ``caption``; None where nothing was scored."""
+    if not (summary["n"] > 0).any():
+        return None
+    if plan.scenario in _SWEEPS:
+        return _sweep(plan, rows)
+    return _cells(plan, summary)
+
+
+def _cells(plan: TablePlan, summary: pd.DataFrame) -> dict[str, Any]:
+    found = summary[(summary["n"] > 0) & ~summary["is_average"]]
+    data, styles = [], _styles(plan)
+    for at, entry in enumerate(plan.entries):
+        of_entry = found[found["entry"] == entry.entry]
+        offset = _SPREAD * ((at + 0.5) / len(plan.entries) - 0.5)
+        points = {
+            "x": [round(index + offset, 4) for index in of_entry["cell_index"].tolist()],
+            "y": of_entry["mean"].tolist(),
+            "text": of_entry["cell"].tolist(),
+        }
+        data.append(styles[entry.entry] | points | {"mode": "markers", "error_y": _bars(of_entry["std"])})
+    axis = {"tickvals": list(range(len(plan.cells))), "ticktext": list(plan.cells)}
+    axis |= {"range": [-0.6, len(plan.cells) - 0.4], "showgrid": False, "zeroline": False}
+    caption = "Mean AUC on held-out test rows by cell; bars span one standard deviation over seeds."
+    return {"figure": {"data": data, "layout": _layout(axis, len(plan.entries))}, "caption": caption + _key(plan)}
+
+
+def _sweep(plan: TablePlan, rows: pd.DataFrame) -> dict[str, Any]:
+    name, words, scale = _SWEEPS[plan.scenario]
+    at_cell = _positions(rows, name)
+    data, styles = [], _styles(plan)
+    for entry in plan.entries:
+        ok = scored(rows, entry.entry)
+        ok = ok.assign(x=ok["cell"].map(at_cell)).dropna(subset=["x"])
+        by_seed = ok.groupby(["x", "seed"])["auc"].mean().groupby("x").agg(["mean", "std"])
+        points = {"x": by_seed.index.tolist(), "y": by_seed["mean"].tolist()}
+        data.append(styles[entry.entry] | points | {"mode": "lines+markers", "error_y": _bars(by_seed["std"])})
+    axis = {"title": {"text": words}, "type": scale, "zeroline": False, "gridcolor": "#eef0f3"}
+    axis |= {"tickvals": sorted(set(at_cell.values()))}
+    caption = f"Mean AUC on held-out test rows over the {words}; bars span one standard deviation over seeds."
+    return {"figure": {"data": data, "layout": _layout(axis, len(plan.entries))}, "caption": caption + _key(plan)}
+
+
+def _positions(rows: pd.DataFrame, name: str) -> dict[str, float]:
+    """Place of each cell on the sweep's axis. OC rows carry no U, so the cell's other rows tell it."""
+    values = rows["alpha"] if name == "alpha" else rows["n_pos_unl"] + rows["n_neg_unl"]
+    means = values.groupby(rows["cell"]).mean().dropna()
+    return {str(cell): round(float(value), 6) for cell, value in means.items()}
+
+
+def _key(plan: TablePlan) -> str:
+    return (
+        " Twin pairs share a colour: open = OC, filled = PU-OC; diamonds are PU methods." if plan.twin_pairs() else ""
+    )
+
+
+def _styles(plan: TablePlan) -> dict[str, dict[str, Any]]:
+    """Look of every entry. A colour is shared by twins, told apart by fill; no two entries share colour and symbol."""
+    families = list(dict.fromkeys(_family(entry) for entry in plan.entries if not entry.oracle))
+    taken: set[tuple[str, str]] = set()
+    styles = {}
+    for entry in plan.entries:
+        colour = _ORACLE if entry.oracle else _COLOURS[families.index(_family(entry)) % len(_COLOURS)]
+        symbols = _SYMBOLS.get("oracle" if entry.oracle else entry.kind, _SHAPES)
+        symbol = next((free for free in symbols if (colour, free) not in taken), symbols[-1])
+        taken.add((colour, symbol))
+        styles[entry.entry] = _style(entry, colour, symbol)
+    return styles
+
+
+def _style(entry: EntryPlan, colour: str, symbol: str) -> dict[str, Any]:
+    dash = "dot" if entry.oracle else "dash" if entry.kind == "oc" else "solid"
+    return {
+        "type": "scatter",
+        "name": f"{entry.entry} (reference)" if entry.oracle else entry.entry,
+        "marker": {"color": colour, "symbol": symbol, "size": 8, "line": {"width": 1.6, "color": colour}},
+        "line": {"color": colour, "width": 1.8, "dash": dash},
+    }
+
+
+def _family(entry: EntryPlan) -> tuple[str, str]:
+    """What shares a colour: an OC method and what extends it; a PU entry stands alone."""
+    if entry.kind == "pu":
+        return "pu", entry.entry
+    return "oc", (entry.twin if entry.kind == "pu_oc" else None) or entry.method
+
+
+def _bars(deviations: pd.Series[float]) -> dict[str, Any]:
+    known = [float(value) if value == value else 0.0 for value in deviations]
+    return {"type": "data", "array": known, "thickness": 1.1, "width": 2.5}
+
+
+def _layout(x_axis: dict[str, Any], n_entries: int) -> dict[str, Any]:
+    chance = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0.5, "y1": 0.5}
+    frame = {"showline": True, "linecolor": "#9ca3af", "ticks": "outside", "tickcolor": "#9ca3af", "automargin": True}
+    return {
+        "xaxis": x_axis | frame,
+        "yaxis": {"title": {"text": "AUC, held-out rows"}, "gridcolor": "#eef0f3", "zeroline": False} | frame,
+        "shapes": [chance | {"line": {"color": "#9ca3af", "width": 1, "dash": "dot"}}],
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": {"size": 12}},
+        "font": {"family": FONT, "size": 13, "color": "#1f2933"},
+        "margin": {"l": 60, "r": 16, "t": 40 + 20 * (n_entries // 5), "b": 56},
+        "height": 380 + 20 * (n_entries // 5),
+        "paper_bgcolor": "#ffffff",
+        "plot_bgcolor": "#ffffff",
+        "hovermode": "closest",
+    }

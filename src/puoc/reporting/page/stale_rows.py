@@ -1,0 +1,27 @@
+"""Results that are not what the plan asks: scored by other code, which are shown, or asked earlier, which are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from puoc.analysis.tables.results import earlier_words
+from puoc.store.atomic import read_json
+
+
+def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple[str, str]]:
+    """A note under a table whose rows were scored before the scoring code changed; none for others."""
+    asked = read_json(root / "work" / "plan" / "tables" / f"{table}.json").get("scoring_digest")
+    if rows is None or asked is None or "scoring_digest" not in rows:
+        return []
+    stale = int(((rows["status"] == "ok") & (rows["scoring_digest"] != asked)).sum())
+    if not stale:
+        return []
+    return [("scoring", f"{stale} trials were scored by other code than the present; dvc repro scores them again")]
+
+
+def earlier_note(recorded: pd.DataFrame | None, present: pd.DataFrame | None) -> str:
+    """A note under a table with rows that the plan asks no more; none for others."""
+    earlier = sum(len(rows) * sign for rows, sign in ((recorded, 1), (present, -1)) if rows is not None)
+    return earlier_words(earlier)

@@ -1,0 +1,65 @@
+"""Tracking while a run computes: a view of it, which may fail and end nothing."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from puoc.reporting.tracking import Tracker
+
+_EVERY = 5.0  # seconds between two writes
+
+
+class LiveTracking:
+    """Hands rows to MLflow every few seconds and at the end.
+
+    Inside a DVC stage that ends before the first write, nothing is written and mlflow is not even loaded: the stage
+    report tracks whatever is new. Without mlflow the results are the same, untracked. Once the store fails, nothing
+    more is handed to it; ``failure`` says why, and ``puoc track`` writes the rest.
+    """
+
+    def __init__(self, root: Path):
+        self.root = root
+        self._rows: list[dict[str, Any]] = []
+        self._tracker: Tracker | None = None
+        self._last = time.monotonic()
+        self._off = find_spec("mlflow") is None
+        self.failure: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None or (self._tracker is None and "DVC_STAGE" in os.environ):
+            return
+        self._write(last=True)
+
+    def add(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Take rows of fits that have just got their record."""
+        if self._off:
+            return
+        self._rows += rows
+        if time.monotonic() - self._last > _EVERY:
+            self._write()
+            self._last = time.monotonic()
+
+    def _write(self, last: bool = False) -> None:
+        if self._off or not (self._rows or self._tracker):
+            return
+        try:
+            if self._tracker is None:
+                from puoc.reporting.tracking import Tracker
+
+                self._tracker = Tracker(self.root)
+            rows, self._rows = self._rows, []
+            self._tracker.add(rows)
+            if last:
+                self._tracker.close()
+        except (OSError, ValueError, sqlite3.Error) as error:
+            self.failure, self._off = str(error), True

@@ -1,0 +1,146 @@
+"""Fitted models as LoggedModels of MLflow: the ledger's safetensors file in a folder that ``puoc.serving`` can load.
+
+``mlflow.pyfunc.log_model`` writes the same folder in each call, which is most of its cost. Here ``save_model`` writes
+it once for models of one kind; each model then replaces the files that are its own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Container
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from puoc import __version__
+from puoc.methods.persistence import model_file as modelfile
+from puoc.records import content_id
+from puoc.serving import MODEL_FILE
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.models import ModelSignature
+
+NAME = "model"  # of every model: runs:/<run>/model
+_DATA = "fitted"
+_MODEL_ID, _RUN_ID = "puoc-mark-model-id", "puoc-mark-run-id"
+_REQUIRED = ("numpy", "scipy", "scikit-learn", "torch", "pydantic", "safetensors", "pandas")
+
+
+class ModelLog:
+    """Logs models to one store. Its templates are temporary: use it as a context."""
+
+    def __init__(self, client: MlflowClient):
+        self.client = client
+        self._folder = tempfile.TemporaryDirectory(prefix="puoc-models-")
+        self._templates: dict[str, tuple[Path, str]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def log(self, experiment: str, run: str, path: Path, tags: dict[str, str]) -> str:
+        """Log a model file as the output of a run; returns the model's id.
+
+        Raises
+        ------
+        ValueError : the file is no model file.
+        """
+        from mlflow.entities import LoggedModelOutput
+
+        meta = modelfile.read_meta(path)
+        about = {"method": meta["method"], "contains_training_rows": str(meta["contains_training_rows"]).lower()}
+        params = {key: str(value)[:250] for key, value in meta["params"].items()}
+        made = self.client.create_logged_model(experiment, NAME, run, {**tags, **about}, params)
+        self.client.log_model_artifacts(made.model_id, str(self._fill(meta, path, made.model_id, run)))
+        self.client.finalize_logged_model(made.model_id, "READY")
+        self.client.log_outputs(run, [LoggedModelOutput(made.model_id, 0)])
+        return str(made.model_id)
+
+    def _fill(self, meta: dict[str, Any], path: Path, model_id: str, run: str) -> Path:
+        """The template's folder with this model in it. One folder serves all: it is copied by the client."""
+        folder, text = self._template(meta, path)
+        shutil.copyfile(path, folder / "data" / _DATA / MODEL_FILE)
+        (folder / "data" / _DATA / "model.json").write_text(json.dumps(meta, indent=1))
+        (folder / "MLmodel").write_text(text.replace(_MODEL_ID, model_id).replace(_RUN_ID, run))
+        return folder
+
+    def _template(self, meta: dict[str, Any], path: Path) -> tuple[Path, str]:
+        kind = content_id([meta[key] for key in ("method", "shape", "dtype", "scale", "versions", "prepared")])
+        if kind not in self._templates:
+            self._templates[kind] = self._save(meta, path, Path(self._folder.name) / kind)
+        return self._templates[kind]
+
+    def _save(self, meta: dict[str, Any], path: Path, folder: Path) -> tuple[Path, str]:
+        """Write a model folder, and give the text of its MLmodel file with marks for what differs by model."""
+        from mlflow.models import Model
+
+        save_folder(meta, path, folder)
+        model = Model.load(str(folder))
+        model.model_id, model.model_uuid, model.run_id = _MODEL_ID, _MODEL_ID, _RUN_ID
+        model.model_size_bytes = None  # it differs by model
+        return folder, model.to_yaml()
+
+
+def save_folder(meta: dict[str, Any], path: Path, folder: Path) -> None:
+    """Write a model file as a folder that ``mlflow.pyfunc.load_model`` loads.
+
+    Parameters
+    ----------
+    meta : the file's header.
+    folder : must not exist, or be empty.
+    """
+    from mlflow.pyfunc import save_model
+
+    with tempfile.TemporaryDirectory(prefix="puoc-model-") as made:
+        fitted = Path(made) / _DATA
+        fitted.mkdir()
+        shutil.copyfile(path, fitted / MODEL_FILE)
+        signature, example = _signature(meta)
+        save_model(
+            str(folder),
+            loader_module="puoc.serving",
+            data_path=str(fitted),
+            pip_requirements=requirements(meta["versions"]),
+            signature=signature,
+            input_example=example,  # made up: no row of anybody's data
+        )
+
+
+def _signature(meta: dict[str, Any]) -> tuple[ModelSignature, Any]:
+    """What MLflow enforces, and rows that pass."""
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, Schema, TensorSpec
+    from mlflow.types.schema import AnyType
+
+    outputs = Schema([TensorSpec(np.dtype(np.float64), (-1,))])
+    frame = modelfile.example(meta)
+    if frame is not None:
+        # any type: MLflow converts no whole numbers to fractions, and a missing value makes one of the other
+        columns: list[ColSpec | TensorSpec] = [
+            ColSpec(AnyType(), name, required=False)  # type: ignore[no-untyped-call]
+            for name in frame.columns
+        ]
+        return ModelSignature(inputs=Schema(columns), outputs=outputs), frame
+    dtype, shape = np.dtype(meta["dtype"]), tuple(meta["shape"])
+    inputs = Schema([TensorSpec(dtype, (-1, *shape))])
+    return ModelSignature(inputs=inputs, outputs=outputs), np.full((1, *shape), meta["scale"] / 2, dtype=dtype)
+
+
+def requirements(versions: dict[str, str]) -> list[str]:
+    """What a machine needs to score, pinned where the model says what it was trained with."""
+    own = f"puoc=={versions.get('puoc', __version__)}"
+    return [own, *(f"{name}=={versions[name]}" if name in versions else name for name in _REQUIRED)]
+
+
+def delete_models(client: MlflowClient, experiment: str, run: str, keep: Container[str] = ()) -> None:
+    """Delete the models of a run that was cut short, but for those whose addresses other runs lead to."""
+    found: Any = client.search_logged_models([experiment], filter_string=f"source_run_id = '{run}'", max_results=50)
+    for model in found:
+        if f"models:/{model.model_id}" not in keep:
+            client.delete_logged_model(model.model_id)

@@ -1,0 +1,51 @@
+"""What a run gets beyond its row: from the ledger's record of the fit, and from the pipeline around it."""
+
+from __future__ import annotations
+
+import json
+from hashlib import md5
+from pathlib import Path
+
+import numpy as np
+
+from puoc.store.ledger import Entry, Ledger
+
+
+def curve(entry: Entry | None) -> dict[str, tuple[float, ...]]:
+    """The objective by epoch, or before and after an exact solution; metrics by name."""
+    return {f"curve/{name}": values for name, values in entry.result.curve.items()} if entry is not None else {}
+
+
+def recorded(entry: Entry | None) -> dict[str, str]:
+    """Tags that only the fit's record has."""
+    if entry is None:
+        return {"ledger": "absent"}
+    result = entry.result
+    git = {f"git.{key}": value if isinstance(value, str) else json.dumps(value) for key, value in result.git.items()}
+    if "git.commit" in git:
+        git["mlflow.source.git.commit"] = git["git.commit"]
+    return {"ledger": "present", "data_digest": result.fit.sample.data_digest, **git}
+
+
+def write_files(folder: Path, trial_id: str, scoring: str | None, entry: Entry | None, ledger: Ledger) -> bool:
+    """The artifacts of a trial: the fit's record and the scores behind its AUC by the code ``scoring``.
+
+    False where there is neither.
+    """
+    if entry is None:
+        return False
+    (folder / "fit.json").write_text(json.dumps(entry.result.canonical(), indent=1, sort_keys=True))
+    scored = entry.scored(trial_id, scoring)
+    scores = ledger.scores(scored) if scored is not None else None
+    if scores is not None:
+        np.save(folder / "scores.npy", scores, allow_pickle=False)
+    return True
+
+
+def pipeline(root: Path) -> dict[str, str]:
+    """Tags that tie a run to the pipeline as it stood when the run was written."""
+    lock = root / "dvc.lock"
+    known = {"mlflow.source.name": "puoc"}
+    return known | (
+        {"dvc.lock.md5": md5(lock.read_bytes(), usedforsecurity=False).hexdigest()} if lock.is_file() else {}
+    )

@@ -1,0 +1,152 @@
+"""Tracking while results come in, and bringing the store into line with all of them afterwards."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from puoc.reporting.tracking import wanted_runs as asked
+from puoc.reporting.tracking.address import TrackingError
+from puoc.reporting.tracking.store import Busy, Store, first_line
+from puoc.reporting.tracking.wanted_runs import Row
+from puoc.reporting.tracking.writer import Writer
+from puoc.store.ledger import Ledger
+
+WAIT_ADD = 0.2  # seconds a run waits for another writer before it puts its rows aside
+WAIT_CLOSE = 20.0  # and at its end, before it leaves them to ``track``
+WAIT_TRACK = 600.0
+
+
+class Tracker:
+    """Tracks rows as they come in.
+
+    Tracking never holds up or ends a run of fits: while another process writes, rows are put aside, and what the store
+    refuses is told when the tracker is closed. Whatever was not written, ``track`` writes: rows and ledger have it all.
+
+    Parameters
+    ----------
+    root : the project's folder.
+    run_context : tags for the runs that are created, for example the stage that computes.
+
+    Raises
+    ------
+    TrackingError : the store cannot be used; nothing has been computed yet.
+    """
+
+    def __init__(self, root: Path | str, run_context: dict[str, Any] | None = None):
+        self.root = Path(root).resolve()
+        self.failure: str | None = None  # why tracking stopped
+        self._store = Store(self.root)
+        self._writer = Writer(self._store, run_context)
+        self._token = uuid.uuid4().hex
+        self._waiting: list[Row] = []
+        self._ledger = Ledger(self.root / "ledger")
+        try:
+            with self._store.lock(WAIT_CLOSE):
+                self._store.open()
+        except Busy:
+            return  # the store is opened with the first rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.close()
+
+    def add(self, rows: Sequence[Row], ledger: Ledger | None = None) -> bool:
+        """Track rows of a results table; False where they wait for another writer or the store has failed."""
+        self._ledger = ledger or self._ledger
+        self._waiting += rows
+        return self._flush(WAIT_ADD)
+
+    def close(self) -> bool:
+        """Write what still waits; False where another writer keeps the store, which leaves the rows to ``track``.
+
+        Raises
+        ------
+        TrackingError : the store refused something.
+        """
+        done = self._flush(WAIT_CLOSE)
+        if self.failure is not None:
+            safe = f"The results are safe; `puoc track` writes the rest into {self._store.name}"
+            raise TrackingError(f"tracking stopped: {self.failure}. {safe}")
+        return done
+
+    def _flush(self, seconds: float) -> bool:
+        if self.failure is not None:
+            return False
+        if not self._waiting:
+            return True
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            with self._store.lock(seconds):
+                self._write()
+        except Busy:
+            return False
+        except (MlflowException, SQLAlchemyError, OSError) as error:
+            self.failure = first_line(error)
+            return False
+        self._waiting = []
+        return True
+
+    def _write(self) -> None:
+        self._store.open()
+        if self._store.last_writer() != self._token:
+            self._writer.load()
+            self._store.sign(self._token)
+        self._writer.bring(self._waiting, self._ledger)
+
+
+def track(root: Path | str) -> dict[str, int]:
+    """Bring the store into line with the rows of all planned tables and sweeps; number of trials by experiment.
+
+    Runs of a table that is planned no more are deleted in MLflow's sense, and come back with the table. In a store that
+    is not the project's own they stay: another branch, machine or project may plan a table of this name.
+
+    Raises
+    ------
+    TrackingError : another process keeps writing, the store cannot be used, or it does not hold each trial once.
+    """
+    store = Store(root)
+    rows, whole = asked.read_asked(store.root)
+    try:
+        with store.lock(WAIT_TRACK), store.refusals():
+            store.open()
+            writer = Writer(store)
+            writer.load()
+            gone = _unplanned(writer) if store.is_own else frozenset()
+            writer.bring(rows, Ledger(store.root / "ledger"), whole | gone)
+            if writer.written:
+                store.sign(uuid.uuid4().hex)
+                writer.load()
+            return _counted(writer, rows)
+    except Busy as busy:
+        raise TrackingError(f"{busy}; wait for it, or end it, and run `puoc track` again") from busy
+
+
+def _unplanned(writer: Writer) -> frozenset[str]:
+    """Sources of runs that are tables which the plan has no more. A sweep without rows may be about to write them."""
+    planned = {f"tables/{path.stem}" for path in (writer.store.root / "work" / "plan" / "tables").glob("*.json")}
+    known = (seen for runs in writer.runs.values() for seen in runs.values())
+    sources = {place.source for seen in known for place in asked.unpack_places(seen.tags).values()}
+    return frozenset(source for source in sources - planned if source.startswith("tables/"))
+
+
+def _counted(writer: Writer, rows: list[Row]) -> dict[str, int]:
+    """Number of trials by experiment, after each asked trial was found once, with its outcome."""
+    wanted = asked.trials(asked.answered(rows))
+    for key, trial in wanted.items():
+        seen = writer.runs["trial"].get(key)
+        if seen is None or seen.tags.get("status") != trial.row["status"]:
+            got = "no run" if seen is None else f"a run with status {seen.tags.get('status')}"
+            raise TrackingError(
+                f"experiment {key[0]}, trial {key[1]}: {got} in {writer.store.name}, one with status "
+                f"{trial.row['status']} expected; run `puoc track` again"
+            )
+    return dict(sorted(Counter(experiment for experiment, _ in wanted).items()))

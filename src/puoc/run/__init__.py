@@ -1,0 +1,1 @@
+"""From a plan to records and rows: runner, executors, sweeps, DVC stages and selection."""

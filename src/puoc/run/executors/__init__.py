@@ -1,0 +1,1 @@
+"""Ways to run fits: in this process, in worker processes, or on a Ray cluster."""

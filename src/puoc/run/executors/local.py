@@ -1,0 +1,137 @@
+"""Worker processes on this machine, one thread each. A worker that dies is replaced and its job reported."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import NamedTuple, TypeVar
+
+from puoc.run.executors.process_lifetime import (
+    die_with_parent,
+    leave_signals_to_parent,
+    raise_if_interrupted,
+    signals_held,
+)
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+class Died(NamedTuple):
+    """A worker ended before its job was done: killed, out of memory, a crash in native code."""
+
+    exit_code: int | None
+
+    def __str__(self) -> str:
+        code = self.exit_code
+        if code is None:
+            return "the worker, or the node it ran on, is gone"
+        if code < 0:
+            return f"the worker was killed by signal {-code} ({signal.strsignal(-code)})"
+        return f"the worker ended with exit code {code}"
+
+
+class _Refused(NamedTuple):
+    """What a call raised: no fault of its job, which has its own boundary, but of what all jobs need."""
+
+    error: Exception
+
+
+class _Worker:
+    def __init__(self, call: Callable[[J], R]):
+        # fork, not spawn: the parent has loaded torch once for all of them
+        context = multiprocessing.get_context("fork")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, self.connection, call, os.getpid()), daemon=True)
+        with signals_held():
+            self.process.start()
+        theirs.close()
+        self.job: object = None
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class LocalExecutor:
+    """Runs jobs in ``n_workers`` processes. Use as a context manager: leaving it ends every worker at once."""
+
+    def __init__(self, n_workers: int, call: Callable[[J], R]):
+        self.call = call
+        self.n_workers = n_workers
+        self.workers: list[_Worker] = []
+
+    def __enter__(self) -> LocalExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self.workers:
+            worker.end()
+        self.workers.clear()
+
+    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | Died]]:
+        """Yield each job with its outcome, as they come. ``tick`` is called at least every half second.
+
+        Raises
+        ------
+        OSError, ValueError : what a call raised, for example where the ledger's disk is full; other jobs are given up.
+        """
+        queue = list(reversed(jobs))
+        while queue or any(worker.job is not None for worker in self.workers):
+            raise_if_interrupted()
+            self._feed(queue)
+            busy = {worker.connection: worker for worker in self.workers if worker.job is not None}
+            for ready in wait(list(busy), timeout=0.5):
+                yield self._receive(busy[ready])  # type: ignore[index,misc]
+                self._feed(queue)
+            tick()
+
+    def _feed(self, queue: list[J]) -> None:
+        while queue and len(self.workers) < self.n_workers:
+            self.workers.append(_Worker(self.call))
+            self._send(self.workers[-1], queue)
+        for worker in self.workers:
+            if queue and worker.job is None:
+                self._send(worker, queue)
+
+    def _send(self, worker: _Worker, queue: list[J]) -> None:
+        worker.job = queue.pop()
+        with suppress(ConnectionError):  # it died; _receive finds the closed pipe and reports the job
+            worker.connection.send(worker.job)
+
+    def _receive(self, worker: _Worker) -> tuple[object, object]:
+        job, worker.job = worker.job, None
+        try:
+            outcome = worker.connection.recv()
+        except (EOFError, OSError):  # the second: it died while it sent
+            worker.process.join()
+            self.workers.remove(worker)
+            worker.connection.close()
+            return job, Died(worker.process.exitcode)
+        if isinstance(outcome, _Refused):
+            raise outcome.error
+        return job, outcome
+
+
+def _serve(connection: Connection, parents: Connection, call: Callable[[J], R], parent: int) -> None:
+    die_with_parent(parent)
+    parents.close()
+    leave_signals_to_parent()
+    import torch
+
+    torch.set_num_threads(1)
+    while True:
+        try:
+            job = connection.recv()
+        except EOFError:
+            return
+        try:
+            outcome: object = call(job)
+        except (OSError, ValueError) as error:
+            outcome = _Refused(error)
+        connection.send(outcome)

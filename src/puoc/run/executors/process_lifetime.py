@@ -1,0 +1,111 @@
+"""How processes end: on a signal, and children with their parent, so that nothing is left that computes or claims."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+
+from puoc.store.claims import state_of
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)  # loaded before any fork
+_SHELLS = {"sh", "bash", "dash", "zsh", "ash"}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_INTERRUPTED = 130  # exit code
+
+_interrupted = threading.Event()
+
+
+def interrupt_on_signals() -> None:
+    """Make SIGTERM what Ctrl-C is, a KeyboardInterrupt, and remember that one came."""
+    for number in _SIGNALS:
+        signal.signal(number, _interrupt)
+
+
+def raise_if_interrupted() -> None:
+    """Raise the KeyboardInterrupt again: Python drops one that falls into a callback, of a fork or of the collector."""
+    if _interrupted.is_set():
+        raise KeyboardInterrupt
+
+
+def _interrupt(*_: object) -> None:
+    _interrupted.set()
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let signals wait until the end of a block that forks; a child says ``leave_signals_to_parent``."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def leave_signals_to_parent() -> None:
+    """In a worker: Ctrl-C reaches the parent too, which ends its workers; SIGTERM ends this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
+def die_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when the process that forked it ends."""
+    if sys.platform == "linux":
+        _LIBC.prctl(_PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:  # it ended before the line above
+        os._exit(1)
+
+
+def session() -> str:
+    """Names the ``dvc repro`` that this process is a stage of, or this process: a failed fit is tried once in each."""
+    owner = psutil.Process()
+    if "DVC_STAGE" in os.environ:
+        owner = _dvc() or owner
+    return f"{os.uname().nodename} {owner.pid} {state_of(owner.pid)[1]:.0f}"  # a clock that is set names no other one
+
+
+def die_with_dvc() -> None:
+    """Inside a DVC stage: end when ``dvc`` ends, even when it was killed and a shell stands between.
+
+    Where it has ended already, this process was handed to init or another reaper, which lives in its own session.
+    """
+    if "DVC_STAGE" not in os.environ or not hasattr(os, "pidfd_open"):
+        return
+    dvc = _dvc()
+    if dvc is None:
+        os._exit(_INTERRUPTED)
+    threading.Thread(target=_end_after, args=(dvc.pid,), daemon=True).start()
+
+
+def _dvc() -> psutil.Process | None:
+    ancestors = psutil.Process().parents()
+    return next((found for found in ancestors if found.name() not in _SHELLS and _may_be_dvc(found)), None)
+
+
+def _may_be_dvc(ancestor: psutil.Process) -> bool:
+    try:
+        same_session = os.getsid(ancestor.pid) == os.getsid(0)
+        return same_session and (ancestor.pid != 1 or "dvc" in " ".join(ancestor.cmdline()))
+    except (OSError, psutil.Error):
+        return False
+
+
+def _end_after(pid: int) -> None:
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        os._exit(_INTERRUPTED)
+    poll = select.poll()
+    poll.register(watched, select.POLLIN)
+    poll.poll()
+    os._exit(_INTERRUPTED)  # workers follow by die_with_parent

@@ -1,0 +1,154 @@
+"""Which configuration a table uses, chosen without a single negative label.
+
+The criterion is the AUC between withheld labelled positives and withheld unlabelled rows. In expectation it is
+``alpha / 2 + (1 - alpha) AUC``, so it ranks configurations as the true AUC does, where it can see: its standard error
+is printed, and where no configuration beats the published one by a standard error, the published one stays.
+
+A second criterion from the same values stands beside it and decides nothing: the best mean rank over cells and seeds,
+which one cell with a wide range of AUCs cannot carry. Where the two name different configurations, the choice is close.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+from puoc.plan.bind import bind
+from puoc.plan.plan_files import read_configs, read_plan
+from puoc.run.result_rows import CRITERION, Row, read_rows
+from puoc.store.atomic import write_json
+
+
+class Choice(NamedTuple):
+    """The chosen configuration of a sweep, and how it compares with the published one."""
+
+    config_id: str
+    params: str  # JSON text
+    is_published: bool
+    val: float | None
+    val_se: float | None  # standard error of the gain over the published configuration, paired, over seeds
+    published_val: float | None
+    source: str
+    by_rank: str | None = None  # the configuration that the second criterion names
+    by_rank_agrees: bool | None = None  # with the best by mean value, whether or not that was chosen
+
+
+def choose(rows: list[Row]) -> Choice:
+    """Choose among the configurations of one sweep by its validation rows.
+
+    Only configurations with a value for every cell and seed are compared; where the published one has not, it stays.
+    """
+    values: dict[str, dict[tuple[str, int], float]] = defaultdict(dict)
+    configs: dict[str, Row] = {}
+    asked = {(r["cell"], r["seed"]) for r in rows}
+    for r in rows:
+        configs[r["config_id"]] = r
+        if r["auc_val_pu"] is not None and r["status"] == "ok":
+            values[r["config_id"]][r["cell"], r["seed"]] = r["auc_val_pu"]
+    complete = {config: found for config, found in values.items() if set(found) == asked}
+    published = next(config for config, r in configs.items() if r["is_published"])
+    if published not in complete:  # nothing to compare with: the published one stays, and the row says so
+        have = f"{len(values[published])} of {len(asked)} validation values"
+        source = f"published: it has {have} in the sweep, so no other could be compared with it"
+        return Choice(published, configs[published]["params"], True, None, None, None, source)
+    means = {config: fmean(found.values()) for config, found in complete.items()}
+    best = max(means, key=lambda config: (means[config], config == published, config))
+    gains = _by_seed({key: complete[best][key] - complete[published][key] for key in asked})
+    error = stdev(gains) / sqrt(len(gains)) if len(gains) > 1 else None
+    beats = best != published and error is not None and fmean(gains) > error
+    chosen = best if beats else published
+    by_rank = _best_by_rank(complete, published)
+    return Choice(
+        config_id=chosen,
+        params=configs[chosen]["params"],
+        is_published=chosen == published,
+        val=means[chosen],
+        val_se=error,
+        published_val=means[published],
+        source=_words(beats, len(complete), len(configs), means[best], means[published], error, configs[published]),
+        by_rank=by_rank,
+        by_rank_agrees=by_rank == best,
+    )
+
+
+def _best_by_rank(complete: dict[str, dict[tuple[str, int], float]], published: str) -> str:
+    """The configuration with the best mean rank over cells and seeds; equal values share their ranks' mean."""
+    from scipy.stats import rankdata
+
+    names, keys = list(complete), sorted(complete[published])
+    ranks = rankdata([[complete[config][key] for key in keys] for config in names], axis=0).mean(axis=1)
+    mean_ranks = dict(zip(names, ranks.tolist(), strict=True))
+    return max(names, key=lambda config: (mean_ranks[config], config == published, config))
+
+
+def _by_seed(gains: dict[tuple[str, int], float]) -> list[float]:
+    """Means over the cells: seeds are the unit of replication, the cells of one seed may share rows."""
+    seeds = sorted({seed for _, seed in gains})
+    return [fmean(gain for (_, of), gain in sorted(gains.items()) if of == seed) for seed in seeds]
+
+
+def _words(beats: bool, complete: int, asked: int, best: float, published: float, se: float | None, row: Row) -> str:
+    how = "selected_with_unlabelled" if row["kind"] == "oc" else "selected"
+    gain = (
+        f"{best - published:+.4f} (standard error {se:.4f})" if se is not None else f"{best - published:+.4f} (n = 1)"
+    )
+    among = f"{complete} of {asked} configurations"
+    if best == published:  # no gain to report: nothing was above it
+        return f"published: the best of {among} by AUC of withheld P against withheld U ({published:.4f})"
+    if beats:
+        found = f"{best:.4f}, published {published:.4f}, gain {gain}"
+        return f"{how} among {among} by AUC of withheld P against withheld U: {found}"
+    return f"published: none of {among} beat its {published:.4f} by a standard error (best gain {gain})"
+
+
+def _tuned(root: Path, planned: Path) -> list[Row]:
+    """Validation rows of a planned sweep."""
+    path = root / "results" / "tune" / "val" / f"{planned.stem}.parquet"
+    if not path.exists():
+        raise ValueError(f"{path} does not exist; the sweep writes it: run dvc repro tune@{planned.stem}")
+    rows = read_rows(path, CRITERION)
+    if {row["trial_id"] for row in rows} != {asked.trial.id for asked in bind(read_plan(planned))}:
+        raise ValueError(f"{path} answers an earlier plan; run dvc repro tune@{planned.stem}")
+    return rows
+
+
+def select(root: Path) -> list[Path]:
+    """Write ``work/configs/selected/<table>.json`` for every table that asks for selected configurations.
+
+    What each sweep comes to stands in ``sweeps/<entry>.json`` beside them, whether or not a table uses it.
+
+    Raises
+    ------
+    ValueError : a planned sweep was not run, or its rows answer an earlier plan.
+    """
+    import json
+
+    choices = {
+        path.stem: choose(_tuned(root, path)) for path in sorted((root / "work" / "plan" / "tune").glob("*.json"))
+    }
+    written: list[Path] = []
+    folder = root / "work" / "configs" / "selected"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted((root / "work" / "plan" / "tables").glob("*.json")):
+        plan = read_plan(path)
+        if plan["configs"] != "selected":
+            continue
+        configs = read_configs(root / "work" / "configs" / "published" / path.name)
+        for entry in configs:
+            choice = choices.get(entry)
+            if choice is None:
+                configs[entry]["source"] += " (published; not tuned)"
+            else:
+                configs[entry] = choice._asdict() | {"params": json.loads(choice.params)}
+        write_json(folder / path.name, configs)
+        written.append(folder / path.name)
+    of_sweeps = [folder / "sweeps" / f"{entry}.json" for entry in choices]
+    for path, choice in zip(of_sweeps, choices.values(), strict=True):
+        write_json(path, choice._asdict())
+    for path in folder.rglob("*.json"):
+        if path not in written + of_sweeps:
+            path.unlink()
+    return written

@@ -1,0 +1,38 @@
+"""Scenarios: which classes and shares of positives each cell of a table asks for. One file a scenario.
+
+A scenario of the paper (Bagirov, Ivanov and Shpilman, section "Experiments", one a table) is an instance of a class
+here, with the values that params.yaml gives. ``puoc.scenarios.drawing`` turns cells into rows.
+"""
+
+from __future__ import annotations
+
+from puoc.registry import SCENARIOS
+from puoc.scenarios.drawing.cells import Cell, Choice, check_counts, required
+from puoc.scenarios.drawing.draws import (
+    Draw,
+    check_disjoint,
+    draw,
+    positive_rows,
+    split_rows,
+    stream,
+    test_rows,
+    train_pool_rows,
+)
+from puoc.scenarios.drawing.scenario import Scenario
+
+__all__ = [
+    "SCENARIOS",
+    "Cell",
+    "Choice",
+    "Draw",
+    "Scenario",
+    "check_counts",
+    "check_disjoint",
+    "draw",
+    "positive_rows",
+    "required",
+    "split_rows",
+    "stream",
+    "test_rows",
+    "train_pool_rows",
+]

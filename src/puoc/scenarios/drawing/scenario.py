@@ -1,0 +1,117 @@
+"""What every scenario is: keys as in params.yaml that give the cells of a table for a dataset."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+
+from puoc.datasets.declare.dataset import Dataset
+from puoc.datasets.user.dataset import OwnData
+from puoc.records import Classes
+from puoc.scenarios.drawing.cells import Cell
+
+Count = Annotated[StrictInt, Field(gt=0)]
+
+
+def as_tuple(value: Any) -> Any:
+    """Return one number as a tuple of one."""
+    return (value,) if isinstance(value, int) else value
+
+
+def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values. Raises ValueError if there are none, or if one stands there twice."""
+    if not values:
+        raise ValueError("expected at least 1 entry in the list")
+    twice = [value for value, times in Counter(values).items() if times > 1]
+    if twice:
+        raise ValueError(f"expected each entry once; {twice[0]} stands there twice")
+    return values
+
+
+def in_order(values: Classes) -> Classes:
+    """Return the classes sorted."""
+    return tuple(sorted(values))
+
+
+ClassNumber = Annotated[StrictInt, Field(ge=0)]
+#: Classes in the order given, or one class number.
+ClassList = Annotated[tuple[ClassNumber, ...], BeforeValidator(as_tuple), AfterValidator(distinct)]
+#: Classes as a set.
+ClassSet = Annotated[ClassList, AfterValidator(in_order)]
+Counts = Annotated[tuple[Count, ...], BeforeValidator(as_tuple), AfterValidator(distinct)]
+Alpha = Annotated[float, Field(gt=0, le=1)]
+Alphas = Annotated[tuple[Alpha, ...], AfterValidator(distinct)]
+
+
+class Scenario(BaseModel):
+    """Base of all scenarios: fields as in params.yaml."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: ClassVar[str]  # set by @scenario
+
+    @abstractmethod
+    def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
+        """The columns for a dataset.
+
+        Raises
+        ------
+        ValueError : the dataset does not have what the scenario names.
+        """
+
+
+class Drawn(Scenario):
+    """Scenarios that draw P and U from a dataset whose classes are known."""
+
+    n_pos_lab: Count
+
+    def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
+        """Return the cells; they depend on the number of classes alone. Raises ValueError for own data too."""
+        if issubclass(dataset, OwnData):
+            raise ValueError(f"{self.kind}: it draws U by classes, which nobody knows in {dataset.name}; expected own")
+        return self.cells(len(dataset.classes))
+
+    @abstractmethod
+    def cells(self, n_classes: int) -> list[Cell]:
+        """Return the cells for a dataset of ``n_classes`` classes.
+
+        Raises
+        ------
+        ValueError : a class is out of range, positive and negative, or more are wanted than there are.
+        """
+
+    def _cell(self, name: str, **parts: Any) -> Cell:
+        return Cell(scenario=self.kind, name=name, n_pos_lab=self.n_pos_lab, **parts)
+
+    def _check_range(self, n_classes: int, *sets: Classes) -> None:
+        outside = sorted({number for classes in sets for number in classes if number >= n_classes})
+        if outside:
+            raise ValueError(f"{self.kind}: class {outside[0]} does not exist, 0 to {n_classes - 1} expected")
+
+    def _check_overlap(self, pos: Classes, *negatives: Classes) -> None:
+        both = sorted(set(pos) & {number for neg in negatives for number in neg})
+        if both:
+            raise ValueError(f"{self.kind}: classes {both} are positive and negative, they must differ")
+
+
+class FixedCounts(Drawn):
+    """Scenarios whose U has the same counts in every cell."""
+
+    n_pos_unl: Count
+    n_neg_unl: Count
+
+    def _cell(self, name: str, **parts: Any) -> Cell:
+        return super()._cell(name, n_pos_unl=self.n_pos_unl, n_neg_unl=self.n_neg_unl, **parts)
+
+
+def other_classes(classes: Classes, n_classes: int) -> Classes:
+    """Return every class of the dataset but these."""
+    return tuple(number for number in range(n_classes) if number not in classes)
+
+
+def braced(classes: Classes) -> str:
+    """Return the name of a set of classes, such as ``3`` or ``{2,3}``."""
+    return str(classes[0]) if len(classes) == 1 else "{" + ",".join(map(str, classes)) + "}"

@@ -1,0 +1,22 @@
+"""Given positives against given negatives."""
+
+from __future__ import annotations
+
+from puoc.registry import scenario
+from puoc.scenarios.drawing.cells import Cell
+from puoc.scenarios.drawing.scenario import ClassSet, FixedCounts, braced
+
+
+@scenario("fixed_classes")
+class FixedClasses(FixedCounts):
+    """Given positives against given negatives, the same in U and at test: one column."""
+
+    pos: ClassSet
+    neg: ClassSet
+    column: str | None = None
+
+    def cells(self, n_classes: int) -> list[Cell]:
+        """One cell, by the name given as ``column``, else for example ``pos=0``."""
+        self._check_range(n_classes, self.pos, self.neg)
+        self._check_overlap(self.pos, self.neg)
+        return [self._cell(self.column or f"pos={braced(self.pos)}", pos=self.pos, neg=self.neg)]

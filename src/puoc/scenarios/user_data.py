@@ -1,0 +1,46 @@
+"""The scenario of user data: one cell. P and U are those of the files, or each seed draws them from the files."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from puoc.datasets.declare.dataset import Dataset
+from puoc.datasets.user.dataset import OwnData
+from puoc.registry import scenario
+from puoc.scenarios.drawing.cells import Cell
+from puoc.scenarios.drawing.scenario import Count, Scenario
+
+
+@scenario("own")
+class Own(Scenario):
+    """P against U as a user has them. Nobody knows the classes of U, so no cell has an alpha.
+
+    With all of P and of U every seed learns from the same rows, and seeds tell how a method's own chance matters. A
+    number of rows makes each seed draw its own. What ``holdout`` withholds of both gives the label-free criterion.
+    """
+
+    n_pos_lab: Count | None = None  # absent: all of P
+    n_unl: Count | None = None  # absent: all of U
+    holdout: float | None = Field(None, gt=0, lt=1)
+    column: str = "own"
+
+    def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
+        """One cell. Raises ValueError for a dataset that is not one's own."""
+        if not issubclass(dataset, OwnData):
+            raise ValueError(f"{self.kind}: {dataset.name} is not of the section datasets; expected own data")
+        n_p, n_u, _ = dataset.counts["train"]
+        return [
+            Cell(
+                scenario=self.kind,
+                name=self.column,
+                pos=(0,),
+                neg=(1,),
+                neg_test=(2,) if dataset.tested() else None,
+                n_pos_lab=self.n_pos_lab or n_p,
+                n_pos_unl=0,
+                n_neg_unl=self.n_unl or n_u,
+                unknown_u=True,
+                reading=dataset.declared.reading,
+                holdout=self.holdout,
+            )
+        ]

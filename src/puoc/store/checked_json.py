@@ -1,0 +1,44 @@
+"""JSON files that puoc wrote itself, read with their form checked: a hand, a merge or a disk may have changed them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from puoc.store.atomic import read_json
+from puoc.store.yaml_file import dotted
+
+BY_PLAN = "expected it as puoc plan writes it; run puoc plan (or dvc repro plan)"
+BY_SELECT = "expected it as puoc select writes it; run puoc select (or dvc repro select)"
+_SHOWN = 60  # characters of a value that a message repeats
+
+
+def read_form(path: Path, form: type[BaseModel] | TypeAdapter[Any], again: str) -> Any:
+    """A file's value as it stands there, once it is of the form.
+
+    Parameters
+    ----------
+    again : what is expected and how it is written again, for the message.
+
+    Raises
+    ------
+    ValueError : no JSON, or not of the form; the message names the file, the place and what stands there.
+    """
+    try:
+        value = read_json(path)
+    except ValueError as error:
+        raise ValueError(f"{error}; {again}") from error
+    try:
+        (form if isinstance(form, TypeAdapter) else TypeAdapter(form)).validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = dotted(tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part)))
+        where = f"{path}: {place}" if place else str(path)
+        if first["type"] == "missing":
+            raise ValueError(f"{where}: the key is missing; {again}") from error
+        shown = repr(first["input"])
+        got = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
+        raise ValueError(f"{where}: got {got} ({first['msg'].removeprefix('Value error, ')}); {again}") from error
+    return value

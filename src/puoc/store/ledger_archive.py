@@ -1,0 +1,284 @@
+"""Care of a ledger: count it, verify it, carry it elsewhere in one file, and sweep out what nothing refers to.
+
+The archive is one parquet file with one row per record: key columns to look around with, the record's JSON to the
+letter, and the scores. Models are not in it (they can be fitted again); nor are claims.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from puoc.records import Fit
+from puoc.store import claims
+from puoc.store.atomic import create
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_files import (
+    NAME,
+    TEMPORARY,
+    RecordFile,
+    check_model,
+    check_record,
+    check_scores,
+    final_fit,
+    fits_of,
+    read_record,
+    records_among,
+)
+
+_OLD = 86400.0  # seconds; a younger file may belong to a process that was paused, or to another machine's clock
+_ROWS = 256  # records held in memory at once
+
+Row = dict[str, Any]
+
+
+def count(ledger: Ledger) -> dict[str, int]:
+    """Fits by what became of them, and how many are claimed just now.
+
+    Returns
+    -------
+    ``ok``, ``failed`` (an attempt is left), ``skipped`` (not applicable), ``quarantined`` (none is left), ``claimed``.
+
+    Raises
+    ------
+    ValueError : a record is damaged; ``verify`` lists them all.
+    """
+    found = dict.fromkeys(("ok", "failed", "skipped", "quarantined", "claimed"), 0)
+    for fit_id in ledger.ids():
+        entry = ledger.get(fit_id)
+        if entry is not None:
+            spent = entry.result.status == "failed" and not ledger.may_try(fit_id)
+            found["quarantined" if spent else entry.result.status] += 1
+    found["claimed"] = sum(claims.is_held(path) for path in ledger.root.glob("[0-9a-f][0-9a-f]/*.claim"))
+    return found
+
+
+def verify(ledger: Ledger) -> list[str]:
+    """Everything that is wrong with a ledger, a sentence each; empty for a sound one.
+
+    Records parse and are named by the fit in them; the models and scores they name are there, whole, and named by their
+    content. Missing models make one sentence together, because an imported ledger has none.
+    """
+    faults: list[str] = []
+    no_model: list[Path] = []
+    for folder, fit_id, names in fits_of(ledger):
+        strange = [name for name in names if not NAME.fullmatch(name) and not TEMPORARY.fullmatch(name)]
+        faults += [f"{folder / name}: not a name that the ledger gives; move the file away" for name in strange]
+        if not strange and folder.name != fit_id[:2]:
+            faults.append(f"{folder}: holds files of {fit_id}; expected them in {folder.with_name(fit_id[:2])}")
+        for path in (folder / name for name in records_among(names)):
+            with _noting(faults, path):
+                record = check_record(path.name, path.read_bytes(), final_fit(path))
+                _verify_files(folder, record, faults, no_model)
+    if no_model:
+        faults.append(f"{no_model[0]}: this model is missing, {len(no_model)} in all; an exported ledger has no models")
+    return faults
+
+
+def _verify_files(folder: Path, record: RecordFile, faults: list[str], no_model: list[Path]) -> None:
+    for trial in record.trials:
+        if trial.scores is not None:
+            with _noting(faults, folder / trial.scores):
+                check_scores(trial.scores, (folder / trial.scores).read_bytes(), trial)
+    model = folder / record.result.model if record.result and record.result.model else None
+    if model and not model.exists():
+        no_model.append(model)
+    elif model:
+        with _noting(faults, model):
+            check_model(model.name, model.read_bytes())
+
+
+def export(ledger: Ledger, path: Path) -> None:
+    """Write every record and all scores to one parquet file; models stay behind.
+
+    Columns: ``fit_id``, ``name`` (of the record's file), ``status``, ``method``, ``dataset``, ``seed``, ``auc`` (by
+    trial id), ``record`` (JSON), ``scores`` (npy files by name).
+
+    Raises
+    ------
+    ValueError : another suffix than .parquet, a record is damaged, or scores are missing; nothing is written then.
+    """
+    if path.suffix.lower() != ".parquet":
+        raise ValueError(f"{path}: got {path.suffix or 'no suffix'}; expected .parquet, which is what is written")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}"
+    rows, schema = _rows(ledger), _schema()
+    try:
+        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+            while batch := list(islice(rows, _ROWS)):
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def import_(ledger: Ledger, path: Path) -> tuple[int, int]:
+    """Add the records of an exported file; what the ledger has stays as it is.
+
+    Returns
+    -------
+    Numbers of records that were added, and of those that the ledger had or whose fit it had finished.
+
+    Raises
+    ------
+    ValueError : the file is no export, or a record or scores in it do not match their name. Nothing is added then.
+    """
+    for _ in _checked(ledger, path):
+        pass  # the whole file is looked at before any of it is believed
+    new = known = 0
+    for row, record in _checked(ledger, path):
+        folder = ledger.root / record.fit_id[:2]
+        late = record.kind in ("failed", "retry") and ledger.is_final(record.fit_id)
+        added = not late and not (folder / row["name"]).exists() and _add(folder, row)
+        new, known = new + added, known + (not added)
+    return new, known
+
+
+def compact(ledger: Ledger) -> int:
+    """Remove dead claims, and what is older than a day and no record refers to: temporary files, models and scores.
+
+    A fit that somebody is computing is left alone, and nobody can begin with one while its files are looked through.
+
+    Returns
+    -------
+    Number of files removed; no record is ever among them.
+
+    Raises
+    ------
+    ValueError : a record is damaged, so what it refers to is not known; nothing of that fit is removed.
+    """
+    removed = 0
+    for folder, fit_id, names in fits_of(ledger):
+        claim = folder / f"{fit_id}.claim"
+        if claim.name in names and not claims.is_held(claim):
+            removed += claims.clear(claim)
+        if folder.name != fit_id[:2] or not any(_is_loose(folder / name) for name in names):
+            continue
+        held = ledger.claim(fit_id)
+        if held is not None:
+            try:
+                removed += _sweep(folder, fit_id)
+            finally:
+                held.release()
+    return removed
+
+
+def _sweep(folder: Path, fit_id: str) -> int:
+    names = [path.name for path in folder.iterdir() if fit_id in path.name]
+    referred: set[str] = set()
+    for name in records_among(names):
+        referred |= read_record(folder / name).files
+    loose = [folder / name for name in names if name not in referred and _is_loose(folder / name)]
+    for path in loose:
+        path.unlink(missing_ok=True)
+    return len(loose)
+
+
+def _is_loose(path: Path) -> bool:
+    """True for an old file that is a model, scores or temporary: no record and no claim."""
+    found = NAME.fullmatch(path.name)
+    if not (found["content"] if found else TEMPORARY.fullmatch(path.name)):
+        return False
+    try:
+        return time.time() - path.stat().st_mtime > _OLD
+    except FileNotFoundError:  # a temporary file whose writer has just finished
+        return False
+
+
+@contextmanager
+def _noting(faults: list[str], path: Path) -> Iterator[None]:
+    """Add a fault where a file cannot be read or a check of its content raises."""
+    try:
+        yield
+    except OSError as error:
+        faults.append(f"{path}: cannot be read ({error.strerror})")
+    except ValueError as error:
+        faults.append(f"{path}: {error}")
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    text = pa.string()
+    columns = dict.fromkeys(("fit_id", "name", "status", "method", "dataset"), text) | {"seed": pa.int64()}
+    columns |= {"auc": pa.map_(text, pa.float64()), "record": text, "scores": pa.map_(text, pa.binary())}
+    return pa.schema(list(columns.items()))
+
+
+def _rows(ledger: Ledger) -> Iterator[Row]:
+    for folder, _, names in fits_of(ledger):
+        for name in records_among(names):
+            record, fit = read_record(folder / name), final_fit(folder / name)
+            fit = record.result.fit if record.result else fit
+            yield {
+                "fit_id": record.fit_id,
+                "name": name,
+                "status": record.result.status if record.result else ("ok" if record.trials else None),
+                "method": fit.method if fit else None,
+                "dataset": fit.sample.dataset if fit else None,
+                "seed": fit.seed if fit else None,
+                "auc": [(trial.trial_id, trial.auc) for trial in record.trials],
+                "record": (folder / name).read_text(encoding="utf-8"),
+                "scores": [(t.scores, _scores(folder / t.scores)) for t in record.trials if t.scores],
+            }
+
+
+def _scores(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise ValueError(
+            f"{path}: these scores are missing, so the ledger cannot be exported; see puoc ledger verify"
+        ) from error
+
+
+def _checked(ledger: Ledger, path: Path) -> Iterator[tuple[Row, RecordFile]]:
+    """Rows of an exported file with what they hold."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    fits: dict[str, Fit] = {}
+    try:
+        file = pq.ParquetFile(path)
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror or error}); expected an exported ledger") from error
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}: not a parquet file ({error}); expected one written by puoc ledger export") from error
+    with file:
+        if not file.schema_arrow.equals(_schema()):
+            raise ValueError(f"{path}: columns {file.schema_arrow.names}; expected those written by puoc ledger export")
+        for batch in file.iter_batches(_ROWS):
+            for row in batch.to_pylist():
+                try:
+                    record = _check_row(row, fits, ledger)
+                except ValueError as error:
+                    raise ValueError(f"{path}: {row['name']}: {error}; nothing was imported") from error
+                yield row, record
+
+
+def _check_row(row: Row, fits: dict[str, Fit], ledger: Ledger) -> RecordFile:
+    name, scores = row["name"], dict(row["scores"])
+    fit = fits.get(name[:24]) or final_fit(ledger.root / name[:2] / name)
+    record = check_record(name, row["record"].encode(), fit)
+    if record.result and record.kind == "final":
+        fits[record.fit_id] = record.result.fit
+    if set(scores) != {trial.scores for trial in record.trials if trial.scores}:
+        raise ValueError(f"scores {sorted(scores)} beside it; expected those that the record names")
+    for trial in record.trials:
+        if trial.scores:
+            check_scores(trial.scores, scores[trial.scores], trial)
+    return record
+
+
+def _add(folder: Path, row: Row) -> bool:
+    for name, content in row["scores"]:
+        create(folder / name, content)
+    return create(folder / row["name"], row["record"].encode())

@@ -1,0 +1,1 @@
+"""Fit, score and assess a user's own data."""

@@ -1,0 +1,75 @@
+"""An assessment as one static page that needs no network. Equal assessments give equal bytes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from puoc.datasets.readers import Column
+from puoc.userdata.assess.decision import Assessment
+
+_OURS: Final = b"<title>puoc assess: "  # near the beginning of every page
+_BEGINNING: Final = 1000  # bytes
+
+
+def page(found: Assessment, files: Mapping[str, str | None], profile: Sequence[Column], reading: Sequence[str]) -> str:
+    """The page's text.
+
+    Parameters
+    ----------
+    files : what was read, by role.
+    profile : the columns of a table; empty where there are none.
+    reading : what was met in the files.
+    """
+    environment = Environment(
+        loader=PackageLoader("puoc.reporting.page", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    by_family = list(zip(found.evidence.gained, found.worth, strict=True))
+    context = {"found": found, "by_family": by_family, "files": files, "profile": profile, "reading": reading}
+    return environment.get_template("assess.html.j2").render(context)
+
+
+def check_place(path: Path, inputs: Iterable[Path]) -> None:
+    """Whether a page may be written there: a new file, an empty one, or an earlier page.
+
+    Raises
+    ------
+    ValueError : it is one of the files to read, another file, a folder, or where nothing can be written.
+    """
+    try:
+        if path.exists():
+            _check_replaceable(path, inputs)
+        if path.suffix.lower() not in (".html", ".htm"):
+            got = path.suffix or "no suffix"
+            raise ValueError(f"--html: got {got} ({path}); expected .html, since a page is written")
+        with tempfile.TemporaryFile(dir=_nearest(path.absolute().parent)):
+            pass
+    except OSError as error:
+        raise ValueError(f"--html: {path} cannot be written ({error}); name another place") from error
+
+
+def _check_replaceable(path: Path, inputs: Iterable[Path]) -> None:
+    if path.is_dir():
+        raise ValueError(f"--html: {path} is a folder; expected a file, such as {path / 'assess.html'}")
+    if not path.is_file():
+        raise ValueError(f"--html: {path} is no plain file; name another one")
+    for one in inputs:
+        if one.exists() and path.samefile(one):
+            raise ValueError(f"--html: {path} is to be read from; name another file")
+    with path.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    if beginning and _OURS not in beginning:
+        raise ValueError(f"--html: {path} is there already and no page of puoc assess; name another file")
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself, or of those above it the nearest that is there."""
+    return next(one for one in (folder, *folder.parents) if one.exists())

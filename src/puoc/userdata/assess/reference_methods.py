@@ -1,0 +1,67 @@
+"""One method of each family (OC, PU-OC, PU) that fits vectors of any origin within seconds, and what it sees of them.
+
+The robustness map was made with these, so what it says holds for these first. Their hyperparameters follow from the
+number of values of a row; none was chosen by a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puoc.methods.training.estimator import Estimator
+from puoc.methods.training.principal_components import MOST_VALUES as MOST_VALUES
+from puoc.methods.training.principal_components import Seen as Seen
+from puoc.records import Array
+
+Family = Literal["OC", "PU-OC", "PU"]
+
+FAMILIES: Final[tuple[Family, ...]] = ("OC", "PU-OC", "PU")
+
+_SCHEDULE: Final = {"lr": 1e-3, "lr_decay": 1.0, "epochs": 30, "batch_size": 128}
+
+
+def question(family: Family, d: int) -> tuple[str, dict[str, Any]]:
+    """Method and hyperparameters of a family for rows of ``d`` values of variance 1 on average."""
+    if family == "OC":
+        return "oc_svm", {"kernel": "rbf", "nu": 0.5, "gamma": 4 / d}
+    if family == "PU":
+        return "naive", {**_SCHEDULE, "batching": "union"}
+    shell = {"radius": sqrt(d) / 2, "gamma": 2.0, "ascent_step": 0.1, "ascent_steps": 5, "warmup_epochs": 3}
+    return "pu_drocc", {**_SCHEDULE, "batching": "p", "lam": 1.0, **shell, "net": "net", "space": "input"}
+
+
+class Fitted(NamedTuple):
+    """A representation and the families' models on it."""
+
+    seen: Seen
+    models: Mapping[Family, Estimator]
+
+    def scores(self, X: Array) -> dict[Family, NDArray[np.float64]]:
+        """Scores (n,) by family; higher = more likely positive."""
+        Z = self.seen(X)
+        return {family: np.asarray(model.decision_function(Z), np.float64) for family, model in self.models.items()}
+
+
+def fit(X_p: Array, X_u: Array, seed: int) -> Fitted:
+    """All families on the same rows: (n_p, *shape) labelled positives, (n_u, *shape) unlabelled."""
+    seen = Seen.by(X_p, X_u)
+    return Fitted(seen, {family: _model(family, seen(X_p), seen(X_u), seed) for family in FAMILIES})
+
+
+def fit_one(family: Family, X_p: Array, X_u: Array, seed: int) -> tuple[Seen, Estimator]:
+    """One family on its own representation."""
+    seen = Seen.by(X_p, X_u)
+    return seen, _model(family, seen(X_p), seen(X_u), seed)
+
+
+def _model(family: Family, Z_p: Array, Z_u: Array, seed: int) -> Estimator:
+    from puoc import methods
+
+    name, params = question(family, Z_p.shape[1])
+    made: Estimator = methods.make(name, params)
+    return made.fit(Z_p, Z_u, seed=seed)
