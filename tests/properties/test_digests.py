@@ -43,12 +43,17 @@ FILES = {
     "methods/__init__.py": "",
     "methods/svm.py": METHOD,
     "methods/other.py": "from puoc.methods.training.deep import Deep\n\nclass Other(Deep):\n    pass\n",
-    "methods/training/deep.py": "import puoc.methods.training.nets as nets\n\nclass Deep:\n    width = 3 + nets.DEPTH\n\nclass Aside:\n    a = 5\n",
+    "methods/training/deep.py": (
+        "import puoc.methods.training.nets as nets\n\n"
+        "class Deep:\n    width = 3 + nets.DEPTH\n\nclass Aside:\n    a = 5\n"
+    ),
     "methods/training/nets.py": (
         "import a_library_that_is_not_installed\nfrom .risks import nn_risk\n\nDEPTH = nn_risk(2, 0)\n"
         "a_library_that_is_not_installed.start(7)\n"
     ),
-    "methods/training/risks.py": "def nn_risk(a, b):\n    from puoc.methods.training.lanes import sizes\n    return a - b * sizes\n",
+    "methods/training/risks.py": (
+        "def nn_risk(a, b):\n    from puoc.methods.training.lanes import sizes\n    return a - b * sizes\n"
+    ),
     "methods/training/lanes.py": "sizes = 1\n",
     "methods/priors/__init__.py": "",
     "methods/priors/tice.py": "K = 1\n",

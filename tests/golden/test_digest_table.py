@@ -1,0 +1,33 @@
+"""The digests of all learners are those of digests.csv, so a change of code that renames fits is seen in review.
+
+After a change of learning code: ``python tests/golden/test_digest_table.py`` writes the table anew. Where the change
+alters no number, ``puoc ledger adopt`` lets the old records answer for the new digests.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from puoc.digests import code_digest
+from puoc.registry import ENCODERS, METHODS, PRIORS
+
+TABLE = Path(__file__).with_name("digests.csv")
+
+
+def digests() -> dict[str, str]:
+    """Digest of each learner of puoc by its name."""
+    tables = ({name: cls for name, cls in sorted(table.items())} for table in (METHODS, ENCODERS, PRIORS))
+    ours = {name: cls for table in tables for name, cls in table.items() if cls.__module__.startswith("puoc.")}
+    return {name: code_digest(cls) for name, cls in ours.items()}
+
+
+def test_no_learner_changes_unseen() -> None:
+    with TABLE.open(newline="") as file:
+        committed = {row["learner"]: row["code_digest"] for row in csv.DictReader(file)}
+    assert digests() == committed, f"learning code has changed: python {TABLE.parent.name}/{Path(__file__).name}"
+
+
+if __name__ == "__main__":
+    lines = [f"{name},{digest}\n" for name, digest in digests().items()]
+    TABLE.write_text("".join(["learner,code_digest\n", *lines]))
