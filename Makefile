@@ -20,7 +20,7 @@ export DVC_NO_ANALYTICS := 1
 export RAY_USAGE_STATS_ENABLED := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help install more-extras repro test test-all lint ui clean
+.PHONY: help install more-extras repro test test-all lint fix ui clean
 
 help:  ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -48,14 +48,18 @@ repro: install  ## Run the whole job: data, sweeps, fits, comparison, report, ML
 test: install  ## Tests (minutes)
 	$(BIN)/python -m pytest -n 2
 
-test-all: install  ## Tests with faults, simulations and browser
-	$(BIN)/python -m pytest -n 2 -m 'slow or not slow'
+test-all: install  ## The tests that make test leaves out: faults, simulations, browser
+	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: install  ## Style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fix: install  ## Mend style where ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 ui: install  ## Serve the MLflow UI on 127.0.0.1
 	$(BIN)/puoc ui

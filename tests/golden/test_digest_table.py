@@ -17,8 +17,8 @@ TABLE = Path(__file__).with_name("digests.csv")
 
 def digests() -> dict[str, str]:
     """Digest of each learner of puoc by its name."""
-    tables = ({name: cls for name, cls in sorted(table.items())} for table in (METHODS, ENCODERS, PRIORS))
-    ours = {name: cls for table in tables for name, cls in table.items() if cls.__module__.startswith("puoc.")}
+    learners = [pair for table in (METHODS, ENCODERS, PRIORS) for pair in sorted(table.items())]
+    ours = {name: cls for name, cls in learners if cls.__module__.startswith("puoc.")}
     return {name: code_digest(cls) for name, cls in ours.items()}
 
 
