@@ -34,7 +34,7 @@ from puoc.plan.params import Params, read_params
 from puoc.records import Encoding, Fit
 
 ROOT = Path(__file__).parents[1]
-TABLE = ROOT / "src" / "puoc" / "forecast" / "costs.csv"
+TABLE = ROOT / "src" / "puoc" / "plan" / "forecast" / "costs.csv"
 REPETITIONS = 3
 #: Rows of P and of U: enough of them for what a fit does once not to count.
 SIZES = {"image": (128, 256), "vector": (1000, 2000), "sequence": (512, 512)}

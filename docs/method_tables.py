@@ -9,7 +9,7 @@ import pandas as pd
 
 DOCS = Path(__file__).parent
 EVIDENCE = DOCS / "evidence"
-OVA = DOCS.parent / "src" / "puoc" / "analysis" / "published" / "ova.csv"
+OVA = DOCS.parent / "src" / "puoc" / "analysis" / "paper" / "published" / "ova.csv"
 
 #: What the algebra says of a hybrid where U has no negatives; "tested" is tests/golden/test_collapse.py.
 ALGEBRA = {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import roc_auc_score
-from toys import CASES, LOOP, SETTINGS, Case, every_case, every_method, fitted, sample
+from toys import CASES, LOOP, SETTINGS, Case, every_case, every_method, every_network, fitted, sample
 
 from puoc.methods import METHODS, inputs_of, make, normalise
 from puoc.methods.training.estimator import Compute, PUSample
@@ -34,13 +34,6 @@ def test_an_easy_problem_is_solved_and_turns_round_when_the_classes_are_swapped(
 
 
 @every_case
-def test_the_same_seed_gives_the_same_scores_bit_for_bit(case: Case) -> None:
-    X, _ = case.test_rows()
-    again = case.fit(case.sample(0))
-    np.testing.assert_array_equal(again.decision_function(X), fitted(case).decision_function(X))
-
-
-@every_case
 def test_under_loop_a_lane_does_not_depend_on_its_companions(case: Case) -> None:
     X, _ = case.test_rows()
     together = case.make().fit_lanes([case.sample(seed) for seed in (3, 4)], LOOP)
@@ -59,14 +52,16 @@ def test_vmap_gives_the_models_of_loop_in_double_precision(case: Case) -> None:
         np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), rtol=1e-11, atol=1e-12)
 
 
-@every_case
-def test_vmap_gives_the_auc_of_loop_in_single_precision(case: Case) -> None:
+@every_network
+def test_vmap_gives_the_auc_of_loop_in_single_precision_and_models_that_are_restored(case: Case) -> None:
     X, y = case.test_rows(400)
     samples = [case.sample(seed) for seed in (0, 1)]
     looped, mapped = (case.make().fit_lanes(samples, Compute(lane_map=lane_map)) for lane_map in ("loop", "vmap"))
-    for one, other in zip(looped, mapped, strict=True):
-        aucs = [roc_auc_score(y, lane.decision_function(X)) for lane in (one, other)]
-        assert abs(aucs[0] - aucs[1]) <= 1e-4
+    for by_loop, by_vmap in zip(looped, mapped, strict=True):
+        scores = by_vmap.decision_function(X)
+        assert abs(roc_auc_score(y, by_loop.decision_function(X)) - roc_auc_score(y, scores)) <= 1e-4
+        restored = case.make().restore(by_vmap.state(), X.shape[1:])
+        np.testing.assert_array_equal(restored.decision_function(X), scores)
 
 
 @every_case
@@ -94,14 +89,6 @@ def test_a_restored_model_gives_identical_scores(case: Case) -> None:
     assert all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in state.values())
     restored = case.make().restore(state, X.shape[1:])
     np.testing.assert_array_equal(restored.decision_function(X), fitted(case).decision_function(X))
-
-
-@every_case
-def test_a_model_trained_under_vmap_is_restored_with_identical_scores(case: Case) -> None:
-    X, _ = case.test_rows()
-    for lane in case.make().fit_lanes([case.sample(0), case.sample(1)], Compute(lane_map="vmap")):
-        restored = case.make().restore(lane.state(), X.shape[1:])
-        np.testing.assert_array_equal(restored.decision_function(X), lane.decision_function(X))
 
 
 @every_case
@@ -139,34 +126,27 @@ def test_a_score_depends_neither_on_the_order_nor_on_the_number_of_rows(case: Ca
 
 
 @every_case
-def test_a_fit_leaves_the_global_random_generators_alone(case: Case) -> None:
-    before = random.getstate(), np.random.get_state()[1].copy(), np.random.get_state()[2], torch.get_rng_state()  # noqa: NPY002
+def test_a_second_fit_gives_the_same_scores_and_leaves_rows_and_generators_alone(
+    case: Case, recwarn: pytest.WarningsRecorder
+) -> None:
+    """One fit for five promises: its seed alone decides, and nothing outside it changes."""
     X, _ = case.test_rows()
-    case.fit(case.sample(0))
+    expected = fitted(case).decision_function(X)
+    recwarn.clear()
+    torch.manual_seed(1234)
+    np.random.seed(1234)  # noqa: NPY002
+    before = random.getstate(), np.random.get_state()[1].copy(), np.random.get_state()[2], torch.get_rng_state()  # noqa: NPY002
+    s, untouched = case.sample(0), case.sample(0)
+    s.X_p.flags.writeable = False
+    again = case.fit(s)
     after = random.getstate(), np.random.get_state()[1], np.random.get_state()[2], torch.get_rng_state()  # noqa: NPY002
+    np.testing.assert_array_equal(again.decision_function(X), expected)
     assert before[0] == after[0]
     assert before[2] == after[2]
     assert np.array_equal(before[1], after[1])
     assert torch.equal(before[3], after[3])
-    torch.manual_seed(1234)
-    np.random.seed(1234)  # noqa: NPY002
-    np.testing.assert_array_equal(case.fit(case.sample(0)).decision_function(X), fitted(case).decision_function(X))
-
-
-@every_case
-def test_a_fit_does_not_change_its_rows(case: Case) -> None:
-    s = case.sample(8)
-    case.fit(s)
-    untouched = case.sample(8)
     np.testing.assert_array_equal(s.X_p, untouched.X_p)
     np.testing.assert_array_equal(s.X_u, untouched.X_u)
-
-
-@every_case
-def test_read_only_rows_are_accepted_without_a_warning(case: Case, recwarn: pytest.WarningsRecorder) -> None:
-    s = case.sample(8)
-    s.X_p.flags.writeable = False
-    case.fit(s)
     assert [str(warning.message) for warning in recwarn] == []
 
 

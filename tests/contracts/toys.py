@@ -68,6 +68,9 @@ CASES = [
     for inputs in sorted(inputs_of(name, SETTINGS[name][setting]))
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=["-".join(case) for case in CASES])
+#: One setting of each method for each kind of rows: settings change the loss, and these the network.
+_NETWORKS = list({(case.name, case.inputs): case for case in reversed(CASES)}.values())
+every_network = pytest.mark.parametrize("case", _NETWORKS, ids=["-".join(case) for case in _NETWORKS])
 every_method = pytest.mark.parametrize("name", sorted(METHODS))
 
 

@@ -83,6 +83,8 @@ def tree(tmp_path: Path) -> Path:
         path = tmp_path / "src" / "puoc" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    for folder in (tmp_path / "src" / "puoc").rglob("*/"):
+        (folder / "__init__.py").touch()
     shutil.copy(digests.__file__, tmp_path / "src" / "puoc" / "digests.py")
     return tmp_path / "src"
 
@@ -223,7 +225,7 @@ def test_a_definition_that_moves_to_another_module_changes_no_digest(tree):
     assert taken(tree) == before  # handed on
     edit(
         tree,
-        "risks.py",
+        "methods/training/risks.py",
         "from puoc.methods.training.lanes import sizes",
         "from puoc.methods.widths import sizes as wide",
     )
@@ -236,13 +238,13 @@ def test_a_definition_that_moves_to_another_module_changes_no_digest(tree):
 def test_it_matters_which_of_two_equally_named_definitions_is_referred_to(tree):
     edit(
         tree,
-        "encoders.py",
+        "methods/encoders/__init__.py",
         "puoc.datasets.declare.texts.rows",
         "puoc.datasets.declare.texts.rows + puoc.methods.training.lanes.sizes",
     )
     edit(
         tree,
-        "encoders.py",
+        "methods/encoders/__init__.py",
         "puoc.datasets.declare.texts\n",
         "puoc.datasets.declare.texts, puoc.methods.training.lanes, puoc.methods.training.risks\n",
     )
@@ -256,7 +258,7 @@ def test_it_matters_which_of_two_equally_named_definitions_is_referred_to(tree):
 def test_a_module_that_is_handed_on_counts_whole(tree):
     edit(
         tree,
-        "risks.py",
+        "methods/training/risks.py",
         "from puoc.methods.training.lanes import sizes",
         "from puoc.methods.priors import tice as sizes",
     )

@@ -15,7 +15,7 @@ from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.store.messages import listed, nearest, type_of
 from puoc.store.yaml_file import YamlFile
 
-DEFAULTS = "puoc/own/defaults.yaml"
+DEFAULTS = "puoc/userdata/defaults.yaml"
 
 
 class Part(Record):
@@ -100,7 +100,7 @@ def packaged_methods() -> list[tuple[str, dict[str, Any]]]:
 
 
 def _entries(file: Path | None) -> dict[str, dict[str, Any]]:
-    packaged = files("puoc").joinpath("own/defaults.yaml")
+    packaged = files("puoc").joinpath("userdata/defaults.yaml")
     found: dict[str, dict[str, Any]] = _read(
         YamlFile(Path(str(packaged))).data, f"packaged, {DEFAULTS.rpartition('/')[2]}"
     )

@@ -53,7 +53,7 @@ def learned(rows: pd.DataFrame) -> pd.DataFrame:
 @lru_cache(maxsize=1)
 def packaged() -> pd.DataFrame:
     """The table that comes with the package."""
-    with files("puoc.analysis").joinpath("maps/robustness.csv").open() as file:
+    with files("puoc.analysis.reliability").joinpath("robustness.csv").open() as file:
         return pd.read_csv(file)
 
 
