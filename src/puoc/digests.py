@@ -84,7 +84,13 @@ def scoring_digest() -> str:
 
 
 def _root(root: str | type) -> str:
-    return root if isinstance(root, str) else f"{root.__module__}:{root.__qualname__.split('.')[0]}"
+    """Return a class as ``"module:name"``; one that was made while puoc runs counts as the class it is made from."""
+    if isinstance(root, str):
+        return root
+    for cls in root.__mro__:
+        if cls.__module__ != "builtins" and cls.__qualname__ in _module(cls.__module__).definitions:
+            return f"{cls.__module__}:{cls.__qualname__}"
+    raise ValueError(f"no source of class {root.__qualname__} of module {root.__module__} was found")
 
 
 @cache

@@ -17,11 +17,11 @@ from own_files import customers, invoke, puoc, refused
 from PIL import Image
 from test_serving import is_pickle
 
-from puoc.datasets import readers as own
 from puoc.datasets.readers import read_pair
 from puoc.methods import METHODS, inputs_of, make
 from puoc.methods.persistence import model_file as modelfile
 from puoc.store.yaml_file import YamlFile
+from puoc.userdata import settings
 
 NETWORK = ("--params", "epochs=2", "--params", "batch_size=16")
 
@@ -328,7 +328,7 @@ def test_one_column_is_too_little_for_a_network_that_standardises_rows(files) ->
     refused(said, "oc_cnn standardises each row by its own values: vectors of at least 3 values expected, got 1")
 
 
-PACKAGED = YamlFile(Path(own.__file__).with_name("defaults.yaml")).data["methods"]
+PACKAGED = YamlFile(Path(settings.__file__).with_name("defaults.yaml")).data["methods"]
 
 
 @pytest.mark.parametrize("method", sorted(PACKAGED))
