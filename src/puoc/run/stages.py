@@ -106,12 +106,12 @@ def asked_trials(root: Path) -> dict[str, frozenset[str]]:
     entry, as after ``puoc plan`` with a new one, the trials of that entry are not.
     """
     tables = [name for name in names(root, "tables") if _configs(root, "tables", name).exists()]
-    asked = {name: _selected(root, "tables", name)[1] for name in tables}
-    asked |= {f"tune/{name}": _selected(root, "tune", name)[1] for name in names(root, "tune")}
+    asked = {name: selected_trials(root, "tables", name)[1] for name in tables}
+    asked |= {f"tune/{name}": selected_trials(root, "tune", name)[1] for name in names(root, "tune")}
     return {key: frozenset(one.trial.id for one in of) for key, of in asked.items()}
 
 
-def _selected(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked], list[str]]:
+def selected_trials(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked], list[str]]:
     """A plan, every trial of it whose configuration is known, and the entries that have none yet."""
     plan, path = read_plan(root, part, name), _configs(root, part, name)
     if part == "tune":
@@ -266,7 +266,7 @@ def standing(root: Path) -> Standing:
     planned = [(part, name) for part in parts for name in names(root, part)]
     for of, name in planned:
         path = result_path(root, of, name)
-        plan, asked, unselected = _selected(root, of, name)
+        plan, asked, unselected = selected_trials(root, of, name)
         if not path.exists() or not asked:
             found.not_run.append(name)
             continue
