@@ -246,6 +246,7 @@ class Standing:
     missing: list[Row] = field(default_factory=list)  # asked, and answered by neither the ledger nor the results
     unwritten: int = 0  # answered in the ledger alone: the table or sweep was asked anew, and not run since
     unrecorded: int = 0  # answered in the results alone: the ledger that had the record is gone
+    adopted: int = 0  # answered by records of earlier code, see ``puoc ledger adopt``
     stale: int = 0  # scored by other code than the plan's: the next run scores them again
     not_run: list[str] = field(default_factory=list)  # tables and sweeps without results; TABLE (ENTRIES) not selected
     unplanned: list[str] = field(default_factory=list)  # sweeps with results that no section tune plans
@@ -275,6 +276,7 @@ def standing(root: Path) -> Standing:
         for one in collect(plan, asked, ledger):
             written = results.get(_place(one, of))
             result = written or one
+            found.adopted += one["adopted_from"] is not None
             if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):
                 found.failed.append(one if one["status"] == "failed" else result)  # a later test set's
             elif _is_stale(result, one["scoring_digest"]):  # also where another table had it scored again
