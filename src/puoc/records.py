@@ -223,6 +223,8 @@ class FitResult(Record):
     versions: dict[str, str] = {}
     git: dict[str, Any] = {}
     session: str | None = None  # the dvc repro, or else the process, that made the attempt
+    #: of a result that was computed for a fit with other digests: from which fit, and what was compared
+    adopted: dict[str, Any] | None = None
 
 
 class TrialResult(Record):

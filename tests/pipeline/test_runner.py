@@ -243,7 +243,7 @@ def test_a_failure_that_another_run_recorded_meanwhile_leaves_the_next_attempt_t
     table, asked = questions(root, "tables", "shift")
     runner = Runner(root, settings)
     fit = asked[0].trial.fit
-    begun = runner._jobs(table, {fit.id: fit}, {fit.id: (asked[0].trial.test,)})
+    begun = runner._jobs(table["scoring_digest"], {fit.id: fit}, {fit.id: (asked[0].trial.test,)})
     runner.ledger.put(FitResult(fit=fit, status="failed", reason="RuntimeError: elsewhere"))
     assert jobs.compute(begun[0]) == [jobs.Done(fit.id, "failed", "RuntimeError: elsewhere")]
     assert runner.ledger.attempts(fit.id) == 1

@@ -218,6 +218,8 @@ def status() -> None:
     if stands.not_run:
         say(f"not run: {', '.join(stands.not_run)}")
     say(f"{counted(len(stands.failed), 'failed row')}, {counted(len(stands.missing), 'missing row')}")
+    if stands.adopted:
+        say(f"{counted(stands.adopted, 'row')} of the plan adopted from records of earlier code (puoc ledger adopt)")
     if stands.stale:
         say(f"{counted(stands.stale, 'row')} of results/ scored by other code than this; dvc repro scores them again")
     if stands.missing or stands.not_run:

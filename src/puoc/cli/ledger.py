@@ -1,4 +1,4 @@
-"""``puoc ledger``: count, verify, export, import and compact the records."""
+"""``puoc ledger``: count, verify, export, import, compact and adopt the records."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, asked_wrongly, say, storage_refused
+from puoc.cli.console import FAILED_ROWS, asked_wrongly, console, planned, say, storage_refused
 from puoc.store.counting import counted
 
 if TYPE_CHECKING:
+    from puoc.run.adopt_sample import Group
     from puoc.store.ledger import Ledger
 
-app = typer.Typer(help="Count, verify, export, import and compact the ledger.", no_args_is_help=True)
+_ROOT = Path()
+
+app = typer.Typer(help="Count, verify, export, import, compact and adopt the ledger.", no_args_is_help=True)
 
 
 @app.command("count")
@@ -68,6 +71,54 @@ def ledger_compact() -> None:
 
         removed = archive.compact(_ledger())
     say(f"{counted(removed, 'file')} removed")
+
+
+@app.command("adopt")
+def ledger_adopt(
+    every: Annotated[bool, typer.Option("--all", help="Compare every fit, not a sample.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the sample; compute and write nothing.")] = False,
+) -> None:
+    """Let records of earlier code answer for the present code, where a sample is computed to the same bits.
+
+    Exit code 3 when a group of fits is refused.
+    """
+    with asked_wrongly(), storage_refused():
+        planned(_ROOT, computes=True)
+        from puoc.cli.progress import Reporter
+        from puoc.run.adopt import adopt
+
+        with Reporter("adopt", console()) as reporter:
+            found = adopt(_ROOT, every, dry_run, reporter.update)
+    for group in found.groups:
+        say(f"{group.learner} on {group.dataset}: {group.changes}: {_outcome(group, dry_run)}")
+        for comparison in group.comparisons.values():
+            for difference in comparison.differences:
+                say(f"  {difference}")
+    if found.not_selected:
+        say(f"not selected yet: {', '.join(found.not_selected)}; run puoc select, then puoc ledger adopt again")
+    if dry_run:
+        expected = f"{counted(found.n_computed, 'fit')} to compute, {found.expected_seconds:.1f} s as recorded"
+        say(f"{counted(len(found.groups), 'group')}, {expected}; nothing was written")
+        return
+    adopted = sum(group.adopted for group in found.groups)
+    compared = sum(len(group.comparisons) for group in found.groups)
+    said = f"{counted(adopted, 'fit')} adopted, {compared} compared, {found.n_computed} computed for it"
+    say(f"{said}, {found.seconds:.1f} s" + (f"; {found.log}" if found.log else ""))
+    if any(group.refused for group in found.groups):
+        raise typer.Exit(FAILED_ROWS)
+
+
+def _outcome(group: Group, dry_run: bool) -> str:
+    fits = f"{counted(len(group.pairs), 'fit')} to adopt"
+    if dry_run:
+        return f"{fits}, {len(group.sample)} to compare" + (f"; refused: {group.refused}" if group.refused else "")
+    compared = f"{fits}, {len(group.comparisons)} compared ({', '.join(group.compared) or 'nothing'})"
+    if group.refused:
+        return f"{compared}; refused: {group.refused}"
+    rest = len(group.pairs) - group.adopted
+    return f"{compared}; {group.adopted} adopted" + (
+        f", {rest} not: recorded by now or what they need is refused" if rest else ""
+    )
 
 
 def _ledger() -> Ledger:

@@ -66,6 +66,7 @@ COLUMNS = {
     "code_digest": "string",
     "draw_digest": "string",
     "scoring_digest": "string",
+    "adopted_from": "string",  # the fit with other digests whose record answers for this one
     "marks": "string",  # what a reader of the numbers must know: overlap of test and training that was allowed
 }
 
@@ -150,6 +151,7 @@ def _answered(trial_id: str, entry: Entry, scoring: str) -> Row:
         "status": result.status if scored or result.status != "ok" else "missing",
         "prior_alpha": result.alpha,
         "torch_version": result.versions.get("torch"),
+        "adopted_from": (result.adopted or {}).get("from"),
         **{
             key: getattr(result, key)
             for key in (

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from puoc.datasets import DATASETS
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.user.dataset import register_planned
-from puoc.methods.training.estimator import Compute
 from puoc.plan.bind import Asked
 from puoc.records import Fit, FitResult, TestSet
+from puoc.run.executors.batches import Batch, lanes_of, split
 from puoc.run.executors.encode_features import encode
 from puoc.run.executors.inline import InlineExecutor
 from puoc.run.executors.job import Done, Job, compute
@@ -58,6 +56,8 @@ class Runner:
     settings : the section ``compute`` of params.yaml (``work/plan/compute.json``).
     on_done : called with the ids of fits that have just got a record.
     on_progress : called often with the state of the run.
+    ledger : another folder for the records.
+    batches : by fit id, for fits whose batch is fixed; the settings decide on others.
     """
 
     def __init__(
@@ -66,10 +66,13 @@ class Runner:
         settings: dict[str, Any],
         on_done: Callable[[Sequence[str]], None] = lambda _: None,
         on_progress: Callable[[Progress], None] = lambda _: None,
+        ledger: Path | None = None,
+        batches: Mapping[str, Batch] | None = None,
     ):
         register_planned(root)  # an actor of another process knows no own data yet
         self.root, self.settings = root, settings
-        self.ledger = Ledger(root / "ledger")
+        self.ledger = Ledger(ledger or root / "ledger")
+        self.batches = batches or {}
         self.on_done, self.on_progress = on_done, on_progress
         self.session = session()
         self.reasons: dict[str, str] = {}  # of fits that failed in this run
@@ -94,6 +97,12 @@ class Runner:
             wanted[fit.id] = fit
             tests[fit.id][one.trial.id] = one.trial.test
         missing = {fit_id: fit for fit_id, fit in wanted.items() if self.is_missing(fit_id, tests[fit_id], scoring)}
+        return self.compute_fits(missing, tests, scoring)
+
+    def compute_fits(
+        self, missing: dict[str, Fit], tests: Mapping[str, Mapping[str, TestSet]], scoring: str
+    ) -> Counter[str]:
+        """Compute fits by id and what they need, and score them on test sets by trial id; see ``run``."""
         counts: Counter[str] = Counter(ok=0, failed=0, known=0)
         if not missing:
             return counts
@@ -108,7 +117,7 @@ class Runner:
                 able = {fit_id: fit for fit_id, fit in wave.items() if not self._lacks(fit)}
                 rest = [fit for fit_id, fit in wave.items() if fit_id not in able]
                 outcomes = [Done(fit.id, "failed", self._give_up(fit)) for fit in rest]
-                jobs = self._jobs(plan, able, {fit_id: tuple(tests[fit_id].values()) for fit_id in able})
+                jobs = self._jobs(scoring, able, {fit_id: tuple(tests.get(fit_id, {}).values()) for fit_id in able})
                 for done in chain(outcomes, self._drive(executor, jobs, counts, total)):
                     counts[done.status] += 1
                     if done.status == "failed":
@@ -164,7 +173,7 @@ class Runner:
             from puoc.run.executors.ray import RayExecutor
 
             asked = self.settings["workers"]
-            shared = (self.root / "ledger").resolve()
+            shared = self.ledger.root.resolve()
             return RayExecutor(None if asked == "auto" else int(asked), compute, shared)
         return LocalExecutor(self._n_workers(), compute)
 
@@ -184,7 +193,7 @@ class Runner:
 
             for job, outcome in executor.run(jobs, tick):
                 if isinstance(outcome, Died):
-                    for part in _apart(job):
+                    for part in split(job):
                         fit = part.fits[0]
                         died[fit.id] += 1
                         if died[fit.id] < 2:
@@ -197,7 +206,7 @@ class Runner:
                             self.ledger.put(failed)
                             yield Done(fit.id, "failed", reason)
                     continue
-                for part, done in zip(_apart(job), outcome, strict=True):
+                for part, done in zip(split(job), outcome, strict=True):
                     if done.status == "busy":
                         waiting.append(part)
                     else:
@@ -212,33 +221,23 @@ class Runner:
             time.sleep(_WAIT)
         return waiting
 
-    def _jobs(self, plan: dict[str, Any], fits: dict[str, Fit], tests: dict[str, tuple[TestSet, ...]]) -> list[Job]:
-        groups: dict[tuple[str, int], list[Fit]] = defaultdict(list)
-        for fit in fits.values():
-            groups[fit.lane_key, len(tests[fit.id])].append(fit)
-        how = Compute(device=self.settings["device"], lane_map=self.settings["lane_map"])
+    def _jobs(self, scoring: str, fits: dict[str, Fit], tests: dict[str, tuple[TestSet, ...]]) -> list[Job]:
         git = git_state(self.root)
-        jobs = []
-        for members in groups.values():
-            size = min(self.settings["max_lanes"], ceil(len(members) / self._n_workers()))
-            if how.lane_map == "loop" or (how.lane_map == "auto" and how.device == "cpu" and _sees_images(members[0])):
-                size = 1  # under loop a batch would gain nothing, and a killed one would lose more
-            jobs += [
-                Job(
-                    fits=tuple(batch),
-                    tests=tuple(tests[fit.id] for fit in batch),
-                    attempts=tuple(self.ledger.attempts(fit.id) for fit in batch),
-                    compute=how,
-                    keep_models=self.settings["models"] == "all",
-                    ledger=(self.root / "ledger").resolve(),
-                    prepared=(self.root / "work" / "prepared").resolve(),
-                    git=git,
-                    session=self.session,
-                    scoring_digest=plan["scoring_digest"],
-                )
-                for batch in (members[start : start + size] for start in range(0, len(members), size))
-            ]
-        return jobs
+        return [
+            Job(
+                fits=tuple(batch),
+                tests=tuple(tests[fit.id] for fit in batch),
+                attempts=tuple(self.ledger.attempts(fit.id) for fit in batch),
+                compute=how,
+                keep_models=self.settings["models"] == "all",
+                ledger=self.ledger.root.resolve(),
+                prepared=(self.root / "work" / "prepared").resolve(),
+                git=git,
+                session=self.session,
+                scoring_digest=scoring,
+            )
+            for batch, how in lanes_of(fits, tests, self.settings, self._n_workers(), self.batches)
+        ]
 
     def _n_workers(self) -> int:
         asked = self.settings["workers"]
@@ -285,13 +284,3 @@ class Runner:
         known = {**methods.METHODS, **encoders.ENCODERS, **priors.PRIORS}
         for library in sorted({library for name in names for library in known[name].libraries}):
             import_module(library)
-
-
-def _sees_images(fit: Fit) -> bool:
-    """Whether its networks are convolutional, for which ``auto`` means loop on a CPU."""
-    return fit.encoder is None and DATASETS[fit.sample.dataset].inputs == "image"
-
-
-def _apart(job: Job) -> list[Job]:
-    lanes = zip(job.fits, job.tests, job.attempts, strict=True)
-    return [job._replace(fits=(fit,), tests=(tests,), attempts=(made,)) for fit, tests, made in lanes]

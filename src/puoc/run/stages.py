@@ -106,12 +106,12 @@ def asked_trials(root: Path) -> dict[str, frozenset[str]]:
     entry, as after ``puoc plan`` with a new one, the trials of that entry are not.
     """
     tables = [name for name in names(root, "tables") if _configs(root, "tables", name).exists()]
-    asked = {name: _selected(root, "tables", name)[1] for name in tables}
-    asked |= {f"tune/{name}": _selected(root, "tune", name)[1] for name in names(root, "tune")}
+    asked = {name: selected_trials(root, "tables", name)[1] for name in tables}
+    asked |= {f"tune/{name}": selected_trials(root, "tune", name)[1] for name in names(root, "tune")}
     return {key: frozenset(one.trial.id for one in of) for key, of in asked.items()}
 
 
-def _selected(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked], list[str]]:
+def selected_trials(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked], list[str]]:
     """A plan, every trial of it whose configuration is known, and the entries that have none yet."""
     plan, path = read_plan(root, part, name), _configs(root, part, name)
     if part == "tune":
@@ -246,6 +246,7 @@ class Standing:
     missing: list[Row] = field(default_factory=list)  # asked, and answered by neither the ledger nor the results
     unwritten: int = 0  # answered in the ledger alone: the table or sweep was asked anew, and not run since
     unrecorded: int = 0  # answered in the results alone: the ledger that had the record is gone
+    adopted: int = 0  # answered by records of earlier code, see ``puoc ledger adopt``
     stale: int = 0  # scored by other code than the plan's: the next run scores them again
     not_run: list[str] = field(default_factory=list)  # tables and sweeps without results; TABLE (ENTRIES) not selected
     unplanned: list[str] = field(default_factory=list)  # sweeps with results that no section tune plans
@@ -266,7 +267,7 @@ def standing(root: Path) -> Standing:
     planned = [(part, name) for part in parts for name in names(root, part)]
     for of, name in planned:
         path = result_path(root, of, name)
-        plan, asked, unselected = _selected(root, of, name)
+        plan, asked, unselected = selected_trials(root, of, name)
         if not path.exists() or not asked:
             found.not_run.append(name)
             continue
@@ -275,6 +276,7 @@ def standing(root: Path) -> Standing:
         for one in collect(plan, asked, ledger):
             written = results.get(_place(one, of))
             result = written or one
+            found.adopted += one["adopted_from"] is not None
             if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):
                 found.failed.append(one if one["status"] == "failed" else result)  # a later test set's
             elif _is_stale(result, one["scoring_digest"]):  # also where another table had it scored again

@@ -177,6 +177,10 @@ class Ledger:
             changes["model"] = self._keep(fit_id, model, "safetensors")
         return self._create(self._path(fit_id, ".json"), _record(result.model_copy(update=changes), kept))
 
+    def put_adopted(self, result: FitResult, trials: dict[str, TrialResult]) -> bool:
+        """Record a fit whose model and scores lie under its name already; True if this record stands."""
+        return self._create(self._path(result.fit.id, ".json"), _record(result, trials))
+
     def add_trial(self, scored: Scored) -> bool:
         """Record one more test set of a fit that has its record, or one again; True if this record stands."""
         fit_id, trial_id, scoring = scored.result.fit_id, scored.result.trial_id, scored.result.scoring_digest

@@ -23,7 +23,7 @@ from puoc.reporting.page.paper import paper_view
 from puoc.reporting.page.ranks import power_heads, power_views, rank_view
 from puoc.reporting.page.significance import evidence_sentences, test_views
 from puoc.reporting.page.sources import config_views, draw_sentence, protocol_views, trial_groups
-from puoc.reporting.page.stale_rows import earlier_note, stale_notes
+from puoc.reporting.page.stale_rows import adopted_notes, earlier_note, stale_notes
 from puoc.reporting.page.sweeps import sweep_views
 from puoc.reporting.page.tables import chance_notes, column_heads, constant_notes, empty_notes, row_views
 from puoc.store.checked_parquet import BY_COMPARE, read_frame
@@ -74,7 +74,11 @@ def build_site(root: Path, asked: Trials | None = None) -> Path:
     planes = {t.plan.table: plane_figure(root, t.plan, t.rows) for t in tables if t.rows is not None}
     context = _context(tables, compared, planes)
     for section, table in zip(context["tables"], tables, strict=True):
-        section["notes"] = [*section["notes"], *stale_notes(root, table.plan.table, table.rows)]
+        section["notes"] = [
+            *section["notes"],
+            *stale_notes(root, table.plan.table, table.rows),
+            *adopted_notes(table.rows),
+        ]
         section["earlier"] = earlier_note(recorded[table.plan.table], table.rows)
     page = _environment().get_template("page.html.j2").render(context)
     index = root / "reports" / "index.html"

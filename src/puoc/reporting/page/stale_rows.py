@@ -1,4 +1,7 @@
-"""Results that are not what the plan asks: scored by other code, which are shown, or asked earlier, which are not."""
+"""Results that are not what the plan asks: scored by other code, which are shown, or asked earlier, which are not.
+
+Also those that were adopted from records of earlier code.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import pandas as pd
 
 from puoc.analysis.tables.results import earlier_words
 from puoc.store.atomic import read_json
+from puoc.store.counting import counted
 
 
 def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple[str, str]]:
@@ -19,6 +23,18 @@ def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple
     if not stale:
         return []
     return [("scoring", f"{stale} trials were scored by other code than the present; dvc repro scores them again")]
+
+
+def adopted_notes(rows: pd.DataFrame | None) -> list[tuple[str, str]]:
+    """Return a note under a table with rows whose records were adopted from earlier code; none for others."""
+    if rows is None or "adopted_from" not in rows:
+        return []
+    adopted = int(rows["adopted_from"].notna().sum())
+    if not adopted:
+        return []
+    trials = counted(adopted, "trial was", "trials were")
+    said = f"{trials} computed by earlier code; a sample computed by the present code was equal to the last bit"
+    return [("adopted", f"{said} (puoc ledger adopt; ledger/adopted has the comparison)")]
 
 
 def earlier_note(recorded: pd.DataFrame | None, present: pd.DataFrame | None) -> str:

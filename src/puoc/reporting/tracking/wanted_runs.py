@@ -40,6 +40,7 @@ _TRIAL_TAGS = (
     *("status", "reason", "device", "torch_version", "lane_map", "n_lanes"),
 )
 _DIGESTS = ("code_digest", "draw_digest", "scoring_digest")
+_ADOPTED = "adopted_from"  # not in the rows of earlier versions
 _NEEDED: tuple[str, ...] = ("table", "scenario", "entry", "cell", "seed", "params", "status", *_QUESTION, *_COUNTS)
 _NEEDED += ("trial_id", "kind", *_METRICS[2:], *_TRIAL_TAGS, *_DIGESTS)
 _STATUSES = ("ok", "failed", "skipped", "missing")
@@ -177,7 +178,7 @@ def wanted_trial(trial: Trial, parent: str | None) -> Wanted:
     row = trial.row
     _, place = first_place(trial.places)
     tags = (
-        _texts(row, _TRIAL_TAGS) | _texts(row, _DIGESTS) | _described(row, trial.places) | {"trial_id": row["trial_id"]}
+        _texts(row, (*_TRIAL_TAGS, *_DIGESTS, _ADOPTED)) | _described(row, trial.places) | {"trial_id": row["trial_id"]}
     )
     if parent is not None:
         tags["mlflow.parentRunId"] = parent

@@ -1,0 +1,192 @@
+"""Records of earlier code for the fits of the plan: compute a sample anew, and adopt what comes out bit-equal.
+
+A group is the fits of one learner on one dataset whose digests changed alike. Its sample has every variant of the
+learner's settings, numbers apart, and at least two fits. Where one bit of the sample differs, no fit of the group is
+adopted.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from puoc.digests import scoring_digest
+from puoc.plan.plan_files import read_compute
+from puoc.records import Fit, TestSet, Trial
+from puoc.run.adopt_sample import Group, Pair, groups_of, pairs_of, planned_fits, sample_of, with_companions
+from puoc.run.runner import Progress, Runner
+from puoc.store.atomic import write_json
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_adopt import adopt_record, compare_records, copy_fit
+from puoc.store.provenance import git_state, versions
+
+#: What a fit has learned, one of which must have been compared.
+_LEARNED = frozenset(("weights", "scores", "curve", "alpha_hat"))
+_MAX_LISTED = 10  # compared fits that each adopted record names; the log names all
+
+
+@dataclass
+class Adoption:
+    """What ``adopt`` found and did."""
+
+    groups: list[Group]
+    not_selected: list[str]  # tables, or TABLE (ENTRIES), whose configurations are not known yet
+    n_computed: int = 0  # fits, with those that the sample needs and its companions in a batch
+    expected_seconds: float = 0.0  # of these, one worker's, as the records have them
+    seconds: float = 0.0
+    log: Path | None = None
+
+
+def adopt(
+    root: Path,
+    every: bool = False,
+    dry_run: bool = False,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> Adoption:
+    """Compare a sample of earlier records with the present code and adopt the groups that are bit-equal.
+
+    Parameters
+    ----------
+    every : compare all fits.
+    dry_run : choose the sample alone; nothing is computed or written.
+
+    Raises
+    ------
+    ValueError : the prepared data are missing, or a record is damaged. Nothing is adopted then.
+    OSError : the ledger cannot be written.
+    """
+    started, ledger, settings = time.perf_counter(), Ledger(root / "ledger"), read_compute(root)
+    fits, not_selected = planned_fits(root)
+    pairs = pairs_of(ledger, fits)
+    found = Adoption(groups_of(ledger, pairs), not_selected)
+    for group in found.groups:
+        if group.device == settings["device"]:
+            group.sample = sample_of(group.pairs, every)
+        else:
+            group.refused = f"computed on {group.device}; compute.device in params.yaml is {settings['device']}"
+    wanted, batches, incomplete = with_companions(ledger, pairs, found.groups)
+    found.n_computed = len(wanted)
+    found.expected_seconds = sum(pair.old.fit_seconds or 0.0 for pair in wanted.values())
+    if found.groups and not dry_run:
+        with TemporaryDirectory(dir=root / "work", prefix="adopt-") as folder:
+            runner = Runner(
+                root, settings | {"models": "all"}, on_progress=on_progress, ledger=Path(folder), batches=batches
+            )
+            _compute(runner, ledger, wanted)
+            for group in found.groups:
+                _compare(group, ledger, runner, incomplete)
+        _adopt_groups(root, ledger, found)
+    found.seconds = time.perf_counter() - started
+    return found
+
+
+# comparison
+
+
+def _compute(runner: Runner, ledger: Ledger, wanted: dict[str, Pair]) -> None:
+    """Compute fits in the runner's ledger, which takes from the other what they need and what no code changed."""
+    tests: dict[str, dict[str, TestSet]] = {}
+    for fit_id, pair in wanted.items():
+        entry = ledger.get(pair.old.fit.id)
+        known = [trial.test for trial in entry.trials.values()] if entry else []
+        tests[fit_id] = {Trial(fit=pair.new, test=test).id: test for test in known}
+        for need in pair.new.needs():
+            if need.id not in wanted and ledger.is_final(need.id):
+                for part in (need, *need.needs()):
+                    copy_fit(ledger, part.id, runner.ledger)
+    runner.compute_fits({fit_id: pair.new for fit_id, pair in wanted.items()}, tests, scoring_digest())
+
+
+def _compare(group: Group, ledger: Ledger, runner: Runner, incomplete: set[str]) -> None:
+    """Compare a group's sample and say why the group is refused, if it is."""
+    for pair in group.sample:
+        old_id, new_id = pair.old.fit.id, pair.new.id
+        old, new = ledger.get(old_id), runner.ledger.get(new_id)
+        if old is None or new is None or new.result.status != "ok":
+            why = new.result.reason if new else runner.reasons.get(new_id)
+            group.refused = f"fit {old_id} cannot be computed any more: {why}"
+            return
+        comparison = group.comparisons[old_id] = compare_records((ledger, old), (runner.ledger, new))
+        if not _LEARNED & set(comparison.compared):
+            group.refused = f"fit {old_id} cannot be compared: neither its model nor scores are in the ledger"
+        elif comparison.differences and new_id in incomplete:
+            group.refused = (
+                f"fit {old_id} is not comparable bit for bit: it was trained with {pair.old.n_lanes} lanes under vmap, "
+                "which the plan has no more"
+            )
+        elif comparison.differences:
+            group.refused = "its numbers changed"
+            return
+
+
+# adoption
+
+
+def _adopt_groups(root: Path, ledger: Ledger, found: Adoption) -> None:
+    now = datetime.now(UTC)
+    found.log = ledger.root / "adopted" / f"{now:%Y%m%dT%H%M%S}-{os.getpid()}.json"
+    about = {
+        "when": f"{now:%Y-%m-%dT%H:%M:%SZ}",
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "versions": versions(),
+        "git": git_state(root),
+    }
+    accepted = [group for group in found.groups if group.refused is None]
+    blocked = {pair.new.id for group in found.groups if group.refused for pair in group.pairs}
+    blocked -= {pair.new.id for group in accepted for pair in group.pairs}
+    write_json(found.log, about | {"groups": [_logged(group) for group in found.groups]})
+    marks = {id(group): _mark(group, found.log) | about for group in accepted}
+    # what a fit needs comes first, so that an interruption leaves no fit without it
+    for group, pair in sorted(_members(accepted), key=lambda member: _depth(member[1].new)):
+        if not _needed(pair.new) & blocked:
+            mark = marks[id(group)]
+            group.adopted += adopt_record(ledger, pair.old.fit.id, pair.new, mark)
+
+
+def _members(groups: Iterable[Group]) -> Iterator[tuple[Group, Pair]]:
+    for group in groups:
+        for pair in group.pairs:
+            yield group, pair
+
+
+def _depth(fit: Fit) -> int:
+    return max((1 + _depth(need) for need in fit.needs()), default=0)
+
+
+def _needed(fit: Fit) -> set[str]:
+    return {need.id for need in fit.needs()}.union(*(_needed(need) for need in fit.needs()))
+
+
+def _mark(group: Group, log: Path) -> dict[str, Any]:
+    """Return what each adopted record of a group says."""
+    listed = list(group.comparisons)[:_MAX_LISTED]
+    return {
+        "compared": listed,
+        "n_compared": len(group.comparisons),
+        "kinds": group.compared,
+        "log": f"{log.parent.name}/{log.name}",
+    }
+
+
+def _logged(group: Group) -> dict[str, Any]:
+    comparisons = {
+        old_id: {"kinds": found.compared, "differences": [difference._asdict() for difference in found.differences]}
+        for old_id, found in group.comparisons.items()
+    }
+    return {
+        "learner": group.learner,
+        "dataset": group.dataset,
+        "device": group.device,
+        "old": group.old,
+        "new": group.new,
+        "refused": group.refused,
+        "compared": comparisons,
+        "fits": {pair.old.fit.id: pair.new.id for pair in group.pairs},
+    }

@@ -1,0 +1,172 @@
+"""What ``puoc ledger adopt`` compares: groups of fits whose digests changed alike, and a sample of each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from puoc.records import Fit, FitResult, canonical_json
+from puoc.run.executors.batches import Batch
+from puoc.run.stages import Part, names, selected_trials
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_adopt import Comparison, Digests, digests_of, equal_but_digests, question_id
+
+_MIN_SAMPLE = 2
+
+
+class Pair(NamedTuple):
+    """A fit of the plan and the record that is equal to it in everything but the digests."""
+
+    new: Fit
+    old: FitResult
+
+    @property
+    def batch(self) -> tuple[Any, ...]:
+        """Equal for records that were lanes of one batch."""
+        return self.old.session, self.old.n_lanes, self.old.fit_seconds, self.old.fit.lane_key
+
+    @property
+    def is_vmap(self) -> bool:
+        """Whether its last bits depend on the other lanes of its batch."""
+        return self.old.lane_map == "vmap"
+
+
+@dataclass
+class Group:
+    """Fits of one learner on one dataset whose digests changed alike, and what became of them."""
+
+    learner: str
+    dataset: str
+    device: str
+    old: Digests
+    new: Digests
+    pairs: list[Pair]  # without a record under the new id
+    sample: list[Pair] = field(default_factory=list)
+    comparisons: dict[str, Comparison] = field(default_factory=dict)  # by the old id
+    refused: str | None = None
+    adopted: int = 0
+
+    @property
+    def changes(self) -> str:
+        """Digests that changed, as ``code 12345678 -> 9abcdef0``."""
+        changed = {name: (self.old.get(name, "none"), new) for name, new in self.new.items()}
+        return ", ".join(f"{name} {old[:8]} -> {new[:8]}" for name, (old, new) in changed.items() if old != new)
+
+    @property
+    def compared(self) -> list[str]:
+        """Kinds of what was compared."""
+        return sorted({kind for comparison in self.comparisons.values() for kind in comparison.compared})
+
+
+def planned_fits(root: Path) -> tuple[dict[str, Fit], list[str]]:
+    """Return all fits of the plan and those they need, by id, and what has no configuration yet."""
+    fits, not_selected = dict[str, Fit](), list[str]()
+
+    def add(fit: Fit) -> None:
+        if fit.id not in fits:
+            fits[fit.id] = fit
+            for need in fit.needs():
+                add(need)
+
+    parts: tuple[Part, ...] = ("tables", "tune")
+    for part in parts:
+        for name in names(root, part):
+            _, trials, unknown = selected_trials(root, part, name)
+            not_selected += [f"{name} ({', '.join(unknown)})"] if unknown else []
+            for one in trials:
+                if one.skip is None:
+                    add(one.trial.fit)
+    return fits, not_selected
+
+
+def pairs_of(ledger: Ledger, fits: dict[str, Fit]) -> list[Pair]:
+    """Return each planned fit with each record of other digests; none where the ledger has all fits."""
+    if all(ledger.is_final(fit_id) for fit_id in fits):
+        return []
+    questions = {fit_id: question_id(fit.canonical()) for fit_id, fit in fits.items()}
+    records = equal_but_digests(ledger, set(questions.values()))
+    results = {fit_id: entry.result for ids in records.values() for fit_id in ids if (entry := ledger.get(fit_id))}
+    return [
+        Pair(fit, results[old])
+        for fit_id, fit in fits.items()
+        for old in records.get(questions[fit_id], ())
+        if old != fit_id
+    ]
+
+
+def groups_of(ledger: Ledger, pairs: Iterable[Pair]) -> list[Group]:
+    """Return the pairs whose new fit has no record, by learner, dataset, device and digests."""
+    groups: dict[str, Group] = {}
+    for pair in pairs:
+        if ledger.is_final(pair.new.id):
+            continue
+        old, new = (digests_of(fit.canonical()) for fit in (pair.old.fit, pair.new))
+        values = (pair.new.method, pair.new.sample.dataset, pair.old.device or "cpu", old, new)
+        groups.setdefault(canonical_json(values), Group(*values, pairs=[])).pairs.append(pair)
+    return sorted(groups.values(), key=lambda group: (group.learner, group.dataset, group.changes))
+
+
+def sample_of(pairs: list[Pair], every: bool) -> list[Pair]:
+    """Return the cheapest fit of each variant of the settings, and the next cheapest up to two."""
+    if every:
+        return pairs
+    cheapest = sorted(pairs, key=lambda pair: (pair.old.fit_seconds or 0.0, pair.new.id))
+    chosen: dict[str, Pair] = {}
+    for pair in cheapest:
+        chosen.setdefault(_variant(pair), pair)
+    ids = {pair.new.id for pair in chosen.values()}
+    rest = [pair for pair in cheapest if pair.new.id not in ids]
+    return [*chosen.values(), *rest[: max(0, _MIN_SAMPLE - len(ids))]]
+
+
+def _variant(pair: Pair) -> str:
+    """Return what decides on the way through the code: settings without their numbers, zero apart, and the map."""
+    fit = pair.new.canonical()
+    sample = fit.pop("sample")
+    del fit["seed"]
+    return canonical_json([_without_numbers(fit), sorted(sample), bool(pair.new.sample.holdout), pair.old.lane_map])
+
+
+def _without_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_numbers(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_numbers(part) for part in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return [type(value).__name__, value == 0]
+    return value
+
+
+def with_companions(
+    ledger: Ledger, pairs: list[Pair], groups: list[Group]
+) -> tuple[dict[str, Pair], dict[str, Batch], set[str]]:
+    """Return what has to be computed for the samples, by new id in the plan's order.
+
+    Returns
+    -------
+    The fits with what they need and their companions in a batch, their batches, and those without all companions.
+    """
+    by_id: dict[str, Pair] = {}
+    by_batch: dict[tuple[Any, ...], list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        by_id.setdefault(pair.new.id, pair)
+        by_batch[pair.batch].append(pair)
+    chosen, batches, incomplete = dict[str, Pair](), dict[str, Batch](), set[str]()
+    queue = [pair for group in groups for pair in group.sample]
+    while queue:
+        pair = queue.pop()
+        if pair.new.id in chosen:
+            continue
+        lanes = by_batch[pair.batch] if pair.is_vmap else [pair]
+        lanes = list({lane.new.id: lane for lane in lanes if lane.new.id not in chosen}.values())
+        for lane in lanes:
+            chosen[lane.new.id] = lane
+            batches[lane.new.id] = Batch(lanes[0].new.id, "vmap" if pair.is_vmap else "loop")
+            if pair.is_vmap and len(lanes) != lane.old.n_lanes:
+                incomplete.add(lane.new.id)
+            needs = [by_id[need.id] for need in lane.new.needs() if need.id in by_id]
+            queue += [need for need in needs if not ledger.is_final(need.new.id)]
+    return {fit_id: chosen[fit_id] for fit_id in by_id if fit_id in chosen}, batches, incomplete
