@@ -24,7 +24,7 @@ from puoc.cli.app import app
 from puoc.cli.progress import Reporter
 from puoc.records import FitResult
 from puoc.run.executors import job as jobs
-from puoc.run.executors.local import Died, LocalExecutor
+from puoc.run.executors.local import LocalExecutor, WorkerDied
 from puoc.run.executors.process_lifetime import session
 from puoc.run.result_rows import Row, read_rows
 from puoc.run.runner import Progress, Runner
@@ -323,7 +323,7 @@ def test_a_clock_that_is_set_makes_no_other_session(monkeypatch: pytest.MonkeyPa
 def test_a_worker_that_dies_is_replaced_and_its_job_reported(job: str) -> None:
     with LocalExecutor(2, _obey) as executor:
         outcomes = dict(executor.run(["a", job, "b", "c"]))
-        assert isinstance(outcomes.pop(job), Died)
+        assert isinstance(outcomes.pop(job), WorkerDied)
         assert outcomes == {"a": "a", "b": "b", "c": "c"}
 
 
@@ -333,7 +333,7 @@ def test_a_worker_that_died_idle_costs_one_report_and_no_run() -> None:
         os.kill(pid, signal.SIGKILL)
         executor.workers[0].process.join()
         outcomes = dict(executor.run(["a", "b"]))
-    assert isinstance(outcomes["a"], Died)
+    assert isinstance(outcomes["a"], WorkerDied)
     assert outcomes["b"] == "b"
 
 
@@ -356,7 +356,7 @@ def test_what_all_jobs_need_and_lack_ends_the_run_with_the_workers_own_error() -
     [(-9, "killed by signal 9 (Killed)"), (-40, "killed by signal 40 ("), (1, "ended with exit code 1")],
 )
 def test_how_a_worker_ended_is_told_whatever_the_signal(code: int, words: str) -> None:
-    assert words in str(Died(code))
+    assert words in str(WorkerDied(code))
 
 
 # words for people

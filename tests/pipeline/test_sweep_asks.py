@@ -32,7 +32,7 @@ from puoc.run.sweep.submit import entrypoint
 from puoc.run.sweep.tpe import known, params_of, suggest, suggestion_of
 from puoc.store.atomic import read_json
 from puoc.store.ledger import Ledger
-from puoc.store.yaml_file import AskedWrongly
+from puoc.store.yaml_file import InvalidInput
 
 
 @pytest.fixture
@@ -96,14 +96,14 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_cannot_be_asked_is_refused_with_what_there_is(root: Path, name: str) -> None:
     asking, message = WRONG[name]
-    with pytest.raises(AskedWrongly, match=message):
+    with pytest.raises(InvalidInput, match=message):
         ask(root, asking)
 
 
 def test_a_search_without_the_space_that_it_begins_with_is_refused_by_its_name(root: Path) -> None:
     (root / "tuning" / "spaces" / "nnpu.yaml").write_text("wide:\n  lr: [0.01, 0.1]\n")
     with pytest.raises(
-        AskedWrongly, match=r"--search tpe begins with the space published, .*; expected a space of nnpu: wide"
+        InvalidInput, match=r"--search tpe begins with the space published, .*; expected a space of nnpu: wide"
     ):
         ask(root, Asking("nnpu", "one_vs_all", search="tpe"))
 

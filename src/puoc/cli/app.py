@@ -17,7 +17,15 @@ from puoc.cli import fit_score as cli_own
 from puoc.cli import ledger as cli_ledger
 from puoc.cli import sweep as cli_sweep
 from puoc.cli import ui as cli_ui
-from puoc.cli.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say, storage_refused
+from puoc.cli.console import (
+    FAILED_ROWS,
+    INTERRUPTED,
+    console,
+    exit_on_invalid_input,
+    exit_on_storage_error,
+    planned,
+    say,
+)
 from puoc.store.counting import counted
 
 # One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
@@ -63,7 +71,7 @@ def plan(
     params: Annotated[Path, typer.Option(help="The params file.")] = ROOT / "params.yaml",
 ) -> None:
     """Check params.yaml and write what it asks to work/plan."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.plan.make_plan import make_plan
         from puoc.plan.params import read_params
         from puoc.userdata.preflight import check_own_tables
@@ -73,7 +81,7 @@ def plan(
         if not check:
             made.write(ROOT, params)
     say(f"{params}: {_count(made.files, 'tables', 'table')}, {_count(made.files, 'tune', 'sweep')}, no fault")
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.cli.plan_overview import describe
 
         for line in describe(made.files, ROOT):
@@ -88,7 +96,7 @@ def fetch(
     replace: Annotated[bool, typer.Option(help="Fetch again what lies in data/ but is not what it should be.")] = False,
 ) -> None:
     """Bring the raw data that the plan needs into data/."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.datasets.prepare import compare_with_dvc, write_fetched
         from puoc.datasets.prepare.weights import weights_file
@@ -112,7 +120,7 @@ def fetch(
 @app.command()
 def prepare() -> None:
     """Turn raw data into arrays with a digest, below work/prepared."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.stages import prepare_data
 
@@ -125,7 +133,7 @@ def prepare() -> None:
 @app.command()
 def pending() -> None:
     """Write which failed fits are due for another attempt, so that DVC runs their stages."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.stages import pending as write_pending
 
@@ -143,7 +151,7 @@ def tune(entry: Entry) -> None:
 @app.command()
 def select() -> None:
     """Choose configurations by held-out positives and unlabelled rows: no negative label, no test row."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.select import select as write_selected
 
@@ -160,7 +168,7 @@ def run(table: Table) -> None:
 @app.command()
 def compare() -> None:
     """Means, significance and choices from results/, written to results/compare."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
         from puoc.run.stages import asked_trials
@@ -174,7 +182,7 @@ def report(
     tracked: Annotated[bool, typer.Option("--track/--no-track", help="Bring MLflow into line as well.")] = True,
 ) -> None:
     """Write reports/index.html, after comparing what was not compared yet."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
         from puoc.analysis.compare import comparison_is_old
@@ -194,7 +202,7 @@ def report(
 def track() -> None:
     """Bring the MLflow store into line with the results, and register the best model of each scenario."""
     _bring_into_line()
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.reporting.tracking import register_best
         from puoc.run.stages import asked_trials
 
@@ -207,7 +215,7 @@ def track() -> None:
 @app.command()
 def status() -> None:
     """Failed and missing rows, and what was not run; exit code 3 when failed rows stand."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.stages import standing
 
@@ -241,7 +249,7 @@ def status() -> None:
 @app.command()
 def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fits, or: all")]) -> None:
     """Allow quarantined fits one more attempt, made by the next dvc repro."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.stages import allow_retry, standing
         from puoc.store.ledger import Ledger
@@ -259,7 +267,7 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
 
 
 def _bring_into_line() -> None:
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.reporting.tracking import track as bring_into_line
 
@@ -268,7 +276,7 @@ def _bring_into_line() -> None:
 
 
 def _answer(part: Any, name: str) -> None:
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.stages import answer, questions
 
@@ -277,8 +285,8 @@ def _answer(part: Any, name: str) -> None:
     from puoc.reporting.tracking.live import LiveTracking
 
     with (
-        asked_wrongly(),
-        storage_refused(),
+        exit_on_invalid_input(),
+        exit_on_storage_error(),
         LiveTracking(ROOT) as tracking,
         Reporter(name, console()) as reporter,
     ):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import LARGEST_SEED, asked_wrongly, paths_refused, say, storage_refused
+from puoc.cli.console import LARGEST_SEED, exit_on_invalid_input, exit_on_storage_error, path_errors, say
 
 if TYPE_CHECKING:
     from puoc.datasets.readers import Pair
@@ -42,7 +42,7 @@ def assess(
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="The only source of randomness.")] = 0,
 ) -> None:
     """Tell by your own data whether OC, PU-OC or PU methods can be trusted, with the evidence."""
-    with asked_wrongly(), storage_refused("no page was written"), paths_refused():
+    with exit_on_invalid_input(), exit_on_storage_error("no page was written"), path_errors():
         from puoc.datasets.readers import read_pair
         from puoc.datasets.readers.options import how_of
         from puoc.userdata.assess.page import check_place, page
@@ -73,7 +73,7 @@ def assess(
     files = {role: str(path) if path else None for role, path in (*given.items(), ("incoming", incoming))}
     from puoc.store.atomic import write_bytes
 
-    with storage_refused("no page was written"):
+    with exit_on_storage_error("no page was written"):
         write_bytes(html, page(found, files, list(pair.profile), notes).encode())
     if json:
         _print_json(found, files, pair, notes)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LARGEST_SEED = 2**63 - 1  # of the generators of numpy and torch, as in params.yaml
-REFUSED, ASKED_WRONGLY, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
+STORAGE_ERROR, INVALID_INPUT, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
 
 
 @contextmanager
-def asked_wrongly() -> Iterator[None]:
+def exit_on_invalid_input() -> Iterator[None]:
     """Turn a ValueError of the block into its message and exit code 2."""
     try:
         yield
@@ -28,7 +28,9 @@ def asked_wrongly() -> Iterator[None]:
 
 
 @contextmanager
-def storage_refused(then: str = "what is recorded stays, and the same command goes on from there") -> Iterator[None]:
+def exit_on_storage_error(
+    then: str = "what is recorded stays, and the same command goes on from there",
+) -> Iterator[None]:
     """Turn an OSError of the block, a full disk or a folder without rights, into its message and exit code 1.
 
     Parameters
@@ -38,11 +40,11 @@ def storage_refused(then: str = "what is recorded stays, and the same command go
     try:
         yield
     except OSError as error:
-        _fail(f"{error}; {then}", REFUSED)
+        _fail(f"{error}; {then}", STORAGE_ERROR)
 
 
 @contextmanager
-def paths_refused() -> Iterator[None]:
+def path_errors() -> Iterator[None]:
     """Turn an OSError that a path causes by itself, a name too long or a folder for a file, into a ValueError."""
     try:
         yield
@@ -87,7 +89,7 @@ def planned(root: Path, computes: bool = False) -> None:
         say(f"{told}: what follows is of the older plan; puoc plan makes a new one")
 
 
-def _fail(message: str, code: int = ASKED_WRONGLY) -> NoReturn:
+def _fail(message: str, code: int = INVALID_INPUT) -> NoReturn:
     console(stderr=True).print(message, style="red", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(code)
 

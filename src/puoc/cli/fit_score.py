@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from puoc.cli.console import LARGEST_SEED, REFUSED, asked_wrongly, console, paths_refused, say, storage_refused
+from puoc.cli.console import (
+    LARGEST_SEED,
+    STORAGE_ERROR,
+    console,
+    exit_on_invalid_input,
+    exit_on_storage_error,
+    path_errors,
+    say,
+)
 
 if TYPE_CHECKING:
     from puoc.datasets.readers import Pair
@@ -67,7 +75,7 @@ def fit(
     check: Annotated[bool, typer.Option("--check", help="Read, profile and audit; fit and write nothing.")] = False,
 ) -> None:
     """Fit a method to your own data and write a model file that puoc score reads."""
-    with asked_wrongly(), storage_refused(_NOTHING), paths_refused():
+    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING), path_errors():
         if out is None and not check:
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
         _check_apart(out, mlflow)
@@ -161,7 +169,11 @@ def score(
     header: Header = None,
 ) -> None:
     """Score a file with a model: higher = more likely positive."""
-    with asked_wrongly(), storage_refused(_NOTHING if out else "not all scores were printed"), paths_refused():
+    with (
+        exit_on_invalid_input(),
+        exit_on_storage_error(_NOTHING if out else "not all scores were printed"),
+        path_errors(),
+    ):
         _check_free(out)
         from puoc.datasets.readers.options import how_of
         from puoc.userdata.score import score_file
@@ -170,7 +182,7 @@ def score(
         try:
             done = score_file(model, file, out, how, chunk)
         except BrokenPipeError as error:  # whoever reads what is printed has seen enough, as head has
-            raise typer.Exit(REFUSED) from error
+            raise typer.Exit(STORAGE_ERROR) from error
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
         console(stderr=out is None).print(note, highlight=False, markup=False, soft_wrap=True)
@@ -262,14 +274,14 @@ def _doubts(audited: Audit, from_positives: bool) -> None:
 def _write(out: Path, content: bytes, mlflow: Path | None) -> None:
     from puoc.store.atomic import create
 
-    with asked_wrongly(), storage_refused(_NOTHING):
+    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING):
         if not create(out, content):
             raise ValueError(f"{out}: was written by somebody else meanwhile; name another one")
     if mlflow is not None:
         from puoc.methods.persistence import model_file as modelfile
         from puoc.reporting.tracking.models import save_folder
 
-        with storage_refused(f"the model {out} is written, and the folder {mlflow} is not"):
+        with exit_on_storage_error(f"the model {out} is written, and the folder {mlflow} is not"):
             save_folder(modelfile.read_meta(out), out, mlflow)
         say(f"MLflow model: {mlflow}")
     say(f"model: {out} ({len(content)} bytes)")

@@ -12,7 +12,7 @@ from typing import Any
 from puoc.analysis.statistics.power import seeds_to_reject
 from puoc.analysis.statistics.signed_rank import smallest_p
 from puoc.datasets.user.dataset import PLANNED
-from puoc.plan.bind import Asked, bind
+from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds
 from puoc.plan.make_plan import CONFIGS, PLAN
 from puoc.plan.plan_files import read_configs
@@ -72,7 +72,7 @@ def _configs(files: dict[Path, Any], plan: dict[str, Any], root: Path) -> dict[s
     return published | {entry: config for entry, config in read_configs(path).items() if entry in published}
 
 
-def _add(found: Count, question: Question, asked: Asked) -> None:
+def _add(found: Count, question: Question, asked: PlannedTrial) -> None:
     question.trials += 1
     if asked.skip is not None:
         return

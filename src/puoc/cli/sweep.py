@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, asked_wrongly, console, planned, say, storage_refused
+from puoc.cli.console import FAILED_ROWS, console, exit_on_invalid_input, exit_on_storage_error, planned, say
 from puoc.store.counting import counted
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def sweep(
     Without --space, --search and --asha it asks exactly what the sweep of params.yaml asks, so dvc repro finds it done.
     """
     started = time.monotonic()
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         wanted = _wanted(workers, gpus, address)
         if address is None and submit is None:
@@ -68,7 +68,7 @@ def sweep(
         if submit is not None:
             say(f"submitted as {_submitted(submit)}; `ray job logs --address {submit} <id> --follow` shows it")
             return
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         if dry_run:
             _say_plan(asked, wanted)
             return
@@ -134,7 +134,7 @@ def doctor(
     gpus: Gpus = None,
 ) -> None:
     """Look for what would go wrong: machines, disk, ledger, versions, MLflow's store. Exit code 2 for a fault."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.cli import doctor as looks
         from puoc.run.sweep.cluster import connected, present_here, present_in
@@ -157,7 +157,7 @@ def doctor(
 
 def study(method: Method, scenario: Scenario = None, space: Space = None, search: Search = None) -> None:
     """Make an Optuna study of a sweep from the ledger, for optuna-dashboard; it may be deleted at any time."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.sweep.request import Asking, ask
         from puoc.run.sweep.study import write_study

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from puoc.cli.console import REFUSED, asked_wrongly, planned, say, storage_refused
+from puoc.cli.console import STORAGE_ERROR, exit_on_invalid_input, exit_on_storage_error, planned, say
 from puoc.run.executors.process_lifetime import die_with_parent
 
 HOST = "127.0.0.1"
@@ -20,7 +20,7 @@ HOST = "127.0.0.1"
 
 def ui(port: Annotated[int, typer.Option(help="Port on this machine.")] = 5000) -> None:
     """Serve the MLflow UI on this machine alone (127.0.0.1)."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         _check_free(port)
         if not (Path() / "mlruns" / "mlflow.db").exists():  # it would be made, also in a folder that is no project
             planned(Path())
@@ -72,4 +72,4 @@ def _serve(words: Sequence[str], environment: Mapping[str, str]) -> int:
         signal.signal(number, handler)
     if asked:
         return 0
-    return 128 - code if code < 0 else code or REFUSED
+    return 128 - code if code < 0 else code or STORAGE_ERROR
