@@ -164,7 +164,7 @@ def test_status_tells_results_whose_ledger_is_gone(root: Path, puoc: Said) -> No
     shutil.rmtree(root / "ledger")
     code, said = puoc("status")
     assert code == 0
-    assert "4 rows of results/ not in ledger/" in said
+    assert "4 rows in results/ but not in ledger/" in said
     assert "0 failed rows, 0 missing rows" in said
 
 
@@ -196,8 +196,8 @@ def test_a_store_that_fails_costs_no_result_and_no_exit_code(
     code, said = puoc("run", "shift")
     assert code == 0, said
     assert "shift: 4 fits computed, 0 failed" in said
-    assert "MLflow lacks some of them" in said
-    assert "puoc track brings it into line" in said
+    assert "some of them are not in MLflow yet" in said
+    assert "run puoc track to add them" in said
     assert {row["status"] for row in rows(root)} == {"ok"}
 
 
@@ -234,7 +234,7 @@ def test_a_ledger_that_cannot_be_written_ends_the_run_with_its_own_words(root: P
     assert code == 1
     assert "Not a directory: '" in said
     assert "/ledger/" in said
-    assert "what is recorded stays, and the same command goes on from there" in said
+    assert "finished results are kept; run the same command again to continue" in said
     assert not (root / "results" / "tables").exists()
 
 
