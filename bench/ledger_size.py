@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from puoc.datasets.prepare.arrays import prepare
-from puoc.plan.bind import Asked, bind
+from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.make_plan import PLAN, make_plan
 from puoc.plan.params import read_params
 from puoc.records import content_id
@@ -57,7 +57,7 @@ def widened(sweep: Sweep, configs: int, first: int = 0) -> dict[str, Any]:
     return sweep.plan | {"configs": listed, "seeds": list(range(SEEDS))}
 
 
-def fill(root: Path, template: bytes, asked: list[Asked]) -> None:
+def fill(root: Path, template: bytes, asked: list[PlannedTrial]) -> None:
     """Write a record for each of these fits, with the template's outcome."""
     record = json.loads(template)
     (trial,) = record["trials"].values()

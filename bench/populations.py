@@ -26,7 +26,7 @@ from puoc.methods.encoders import make
 from puoc.run.auc import auc
 from puoc.scenarios.drawing.draws import stream
 from puoc.scenarios.drawing.simulate import Incoming, Kind, Pool, Population, Truth, situation
-from puoc.userdata.assess.cross_scores import Crossed, crossed
+from puoc.userdata.assess.cross_scores import CrossFitScores, crossed
 from puoc.userdata.assess.evidence import evidence_of
 from puoc.userdata.assess.input_rows import checked
 from puoc.userdata.assess.reference_methods import FAMILIES, fit
@@ -187,7 +187,7 @@ def measured(name: str, population: Population, n_p: int, seed: int, n_u: int, a
     halves, rows = crossed(of, seed).halves, []
     for number, shift in enumerate(SHIFTS):
         own = slice(number * n_p, (number + 1) * n_p)
-        scored = Crossed([half._replace(v={family: f[own] for family, f in half.v.items()}) for half in halves])
+        scored = CrossFitScores([half._replace(v={family: f[own] for family, f in half.v.items()}) for half in halves])
         evidence = evidence_of(of._replace(X_v=drawn.X_v[number]), scored)
         negative = new if shift == "new" else known
         about = {"data": name, "seed": seed, "n_p": n_p, "n_u": n_u, "alpha": alpha, "shift": shift}

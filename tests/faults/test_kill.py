@@ -139,7 +139,7 @@ def test_an_interrupted_run_ends_within_seconds_with_130_and_goes_on_later(finis
     output = process.communicate(timeout=30)[0]
     assert time.monotonic() - started < 5
     assert process.returncode == 130, output
-    assert "interrupted; the same command goes on from here" in output
+    assert "interrupted; run the same command again to continue" in output
     assert "Traceback" not in output
     assert project.survivors(1.0) == []
     before = final_records(project)

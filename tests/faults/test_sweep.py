@@ -56,7 +56,7 @@ def project(asking: Project, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 def answered(output: str) -> tuple[int, int, int]:
     """Configurations that a sweep says it answered, that failed, that were known."""
-    found = re.search(r"(\d+) configurations answered, (\d+) failed, (\d+) known before", output)
+    found = re.search(r"(\d+) configurations computed, (\d+) failed, (\d+) known before", output)
     assert found, output
     return int(found[1]), int(found[2]), int(found[3])
 
@@ -154,7 +154,7 @@ def test_an_interrupted_sweep_ends_within_seconds_with_130_and_leaves_nobody_com
     output = process.communicate(timeout=60)[0]
     assert time.monotonic() - started < 5
     assert process.returncode == 130, output
-    assert "interrupted; the same command goes on from here" in output
+    assert "interrupted; run the same command again to continue" in output
     assert "Traceback" not in output
     until = time.monotonic() + 5
     while any(Path(f"/proc/{pid}").exists() for pid in busy):

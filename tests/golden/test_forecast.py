@@ -174,9 +174,13 @@ def plan(n_seeds: int, cells: int, **entries: tuple[str, str, str | None]) -> di
 
 def test_what_seeds_can_show_is_counted_over_pairs_and_columns() -> None:
     twins = {"a": ("oc_svm", "oc", None), "b": ("pu_svm", "pu_oc", "oc_svm"), "c": ("drpu", "pu", None)}
-    assert can_show(plan(12, 40, **twins)) == "12 seeds and 40 comparisons: p of 0.00049 at best, 0.02 after Holm"
+    assert (
+        can_show(plan(12, 40, **twins)) == "12 seeds and 40 comparisons: smallest possible p 0.00049, 0.02 after Holm"
+    )
     said = can_show(plan(10, 40, **twins))
-    assert said.endswith("p of 0.002 at best, 0.078 after Holm, so none can be significant (11 seeds could)")
+    assert said.endswith(
+        "smallest possible p 0.002, 0.078 after Holm; no significant result is possible (11 seeds would do)"
+    )
     assert can_show(plan(10, 40, c=twins["c"])) == ""
 
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 from puoc.analysis.reliability.robustness_map import packaged, region
 from puoc.cli.app import app
-from puoc.cli.assess import _tell
+from puoc.cli.assess import _print
 from puoc.scenarios.drawing.simulate import Gaussian, Truth, situation
 from puoc.scenarios.drawing.simulate import Incoming as Arriving
 from puoc.userdata.assess.cross_scores import crossed
@@ -104,11 +104,11 @@ LABELLED = {
     "a label in doubt": (["--data", "p.csv", "--label", "y"], "which one means positive? Say --positive VALUE"),
     "a label of nothing": (
         ["--positives", "p.csv", "--unlabelled", "p.csv", "--label", "y"],
-        "--label: got 'y', and without",
+        "--label: got 'y' without --data",
     ),
     "a value of nothing": (
         ["--positives", "p.csv", "--unlabelled", "p.csv", "--positive", "1"],
-        "got '1', and without",
+        "got '1' without --data",
     ),
     "the page's place": (["--data", "p.csv", "--label", "y", "--html", "p.csv"], "--html: p.csv is to be read from"),
     "no page": (["--data", "p.csv", "--label", "y", "--html", "a.pdf"], "--html: got .pdf (a.pdf); expected .html"),
@@ -391,13 +391,13 @@ def test_expected_leads_are_those_of_situations_drawn_and_weighed_one_by_one() -
 
 def test_where_it_cannot_tell_an_advice_is_named_and_nothing_promised(capsys: pytest.CaptureFixture[str]) -> None:
     found = decide(evidence(0.0, 0.00001, (0.4, 0.6)))
-    _tell(found.model_copy(update={"answer": "cannot tell", "advice": "PU-OC"}))
+    _print(found.model_copy(update={"answer": "cannot tell", "advice": "PU-OC"}))
     assert capsys.readouterr().out.splitlines()[-1] == "answer: cannot tell; until then PU-OC"
 
 
 def test_where_the_recommended_can_be_fitted_is_said_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
     found = decide(evidence(0.05, 0.001, (0.4, 0.6)))
-    _tell(found)
+    _print(found)
     shown = page(found, {"positives": "p.csv"}, [], [])
     for text in (capsys.readouterr().out, shown, json.dumps(found.model_dump(mode="json"))):
         assert "puoc fit prepares rows in the same way by --encoder components" in text

@@ -58,7 +58,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
 
     code, said = plan(tiny())
     assert code == 0
-    assert said.startswith("params.yaml: 2 tables, 1 sweep, no fault\n")
+    assert said.startswith("params.yaml: 2 tables, 1 sweep, no errors\n")
     return plan
 
 
@@ -225,7 +225,7 @@ def test_a_small_number_is_a_number_however_it_is_written(ask: Asked, written: s
     text = tiny(("lr: 1.0e-2", f"lr: {written}"))
     code, said = ask(text)
     assert code == 0
-    assert said.startswith("params.yaml: 2 tables, 1 sweep, no fault\n")
+    assert said.startswith("params.yaml: 2 tables, 1 sweep, no errors\n")
     asked = json.loads(Path("work/configs/published/one_vs_all.json").read_text())
     assert asked["nnpu"]["params"]["lr"] == 0.0005
     assert load_yaml("params.yaml")["methods"]["nnpu"]["params"]["lr"] == 0.0005  # as DVC's templating reads it

@@ -153,7 +153,7 @@ def test_what_the_ledger_has_and_the_results_lack_is_counted(root: Path) -> None
     edit(root / "params.yaml", *RENAMED)
     told("select")
     said = told("status")
-    assert "0 missing rows\n2 rows in ledger/ but not in results/; dvc repro writes what is lacking" in said
+    assert "0 missing rows\n2 rows in ledger/ but not in results/; dvc repro writes the missing rows" in said
     told("report --no-track")
     assert states(root) == {"svm": "not run", "pu_svm": "ok"}
     told("run shift")

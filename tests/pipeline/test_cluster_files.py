@@ -193,7 +193,7 @@ def test_a_job_of_one_node_sweeps_on_the_cpus_that_slurm_gave_it(new_project: Ca
             timeout=500,
         )
     assert done.returncode == 0, said.read_text()
-    assert "pu_svm: 3 configurations answered, 0 failed" in said.read_text()
+    assert "pu_svm: 3 configurations computed, 0 failed" in said.read_text()
     (step,) = (project.root / "steps").read_text().splitlines()
     assert step.startswith("2 --nodes=1 --ntasks=1 "), step
     assert "--num-cpus=2 --block" in step

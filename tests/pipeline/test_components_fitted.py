@@ -23,7 +23,7 @@ from puoc.run.result_rows import read_rows
 from puoc.run.stages import answer, questions
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.ledger import Ledger
-from puoc.store.yaml_file import AskedWrongly
+from puoc.store.yaml_file import InvalidInput
 from puoc.userdata.assess import reference_methods as families
 from puoc.userdata.assess.fit_command import command
 from puoc.userdata.settings import packaged_methods, settings
@@ -104,7 +104,7 @@ def test_in_a_table_one_fit_to_p_and_u_serves_all_that_ask(root: Path) -> None:
 
 
 def test_what_it_is_fitted_to_is_no_choice(root: Path) -> None:
-    with pytest.raises(AskedWrongly, match="got all_positives for components; expected no such key: it is fitted to P"):
+    with pytest.raises(InvalidInput, match="got all_positives for components; expected no such key: it is fitted to P"):
         PLANNED.plan(root, ("components: {params", "components: {ae_data: all_positives, params"))
 
 

@@ -35,7 +35,7 @@ def test_a_full_disk_uses_up_no_attempt_and_the_next_run_goes_on(how: str, tmp_p
     told = [run(root) for _ in range(3)]
     ledger = Ledger(root / "ledger")
     assert [code for code, _ in told] == [1] * 3
-    assert all("File too large" in said and "what is recorded stays" in said for _, said in told), told
+    assert all("File too large" in said and "finished results are kept" in said for _, said in told), told
     assert not list(ledger.ids())
     # Scores that no record names, claims, and drafts of workers that were ended in a write, as a kill leaves them.
     suffixes = {path.suffix for path in (root / "ledger").rglob("*") if path.is_file()}

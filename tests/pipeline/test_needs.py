@@ -21,7 +21,7 @@ from puoc.run.runner import Progress
 from puoc.run.stages import allow_retry, answer, pending, questions, standing
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.ledger import Entry, Ledger
-from puoc.store.yaml_file import AskedWrongly
+from puoc.store.yaml_file import InvalidInput
 
 PARAMS = """
 compute: {workers: 2, lane_map: loop, models: all, device: cpu}
@@ -281,6 +281,6 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_cannot_be_meant_is_refused_with_its_place(root: Path, case: str) -> None:
     change, said = WRONG[case]
-    with pytest.raises(AskedWrongly) as caught:
+    with pytest.raises(InvalidInput) as caught:
         plan(root, change)
     assert said in str(caught.value)

@@ -73,7 +73,7 @@ def test_what_computes_refuses_it(edit: Edit, name: str, words: str, root: Path)
     edit(root)
     code, told = said(words)
     assert code == 2
-    assert f"{name} changed since the plan in work/plan was made of it; run puoc plan" in told
+    assert f"{name} changed since the plan in work/plan was made; run puoc plan" in told
     assert not (root / "ledger").exists()
     assert not (root / "results").exists()
 
@@ -84,7 +84,9 @@ def test_what_tells_says_so(words: str, root: Path) -> None:
     _seeds(root)
     code, told = said(words)
     assert code == 0
-    assert "params.yaml changed since the plan in work/plan was made of it: what follows is of the older plan" in told
+    assert (
+        "params.yaml changed since the plan in work/plan was made: the output below belongs to the older plan" in told
+    )
 
 
 def test_a_comment_changes_nothing_and_below_dvc_the_plan_is_dvcs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,11 +163,11 @@ def test_own_data_that_changed_are_not_computed_from_as_they_were(edit: Callable
     for words in ("run table", "select", "prepare"):
         code, told = said(words)
         assert code == 2, told
-        assert f"{name} changed since the plan in work/plan was made of it; run puoc plan" in told
+        assert f"{name} changed since the plan in work/plan was made; run puoc plan" in told
     assert not (own / "ledger").exists()
     code, told = said("status")
     assert code == 0
-    assert f"{name} changed since the plan in work/plan was made of it: what follows is of the older plan" in told
+    assert f"{name} changed since the plan in work/plan was made: the output below belongs to the older plan" in told
     if edit is not _without:
         assert said("plan")[0] == 0
         assert "changed since" not in said("status")[1]

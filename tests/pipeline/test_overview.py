@@ -75,11 +75,12 @@ def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_o
     before = lines(root)
     assert before[0].startswith("30 trials by 15 fits, which tables share 5 times; before them 0 encoders")
     assert before[1] == "the ledger has 0 of these 15"
-    assert before[2].startswith("forecast: less than 1 s of computing")
+    assert before[2].startswith("forecast: less than 1 s of computing time")
     assert [line for line in before if line.startswith("first: 20 trials, 10 fits, ")]
-    [second] = [line for line in before if line.startswith("second: 10 trials, 10 fits (5 asked above), ")]
+    [second] = [line for line in before if line.startswith("second: 10 trials, 10 fits (5 counted above), ")]
     assert second.endswith(
-        "5 seeds and 1 comparison: p of 0.062 at best, 0.062 after Holm, so none can be significant (6 seeds could)"
+        "5 seeds and 1 comparison: smallest possible p 0.062, "
+        "0.062 after Holm; no significant result is possible (6 seeds would do)"
     )
     answer(root, "tables", "first")
     after = lines(root)
@@ -103,7 +104,7 @@ def test_what_comes_before_and_the_fits_add_up_to_what_the_ledger_is_asked(profi
 
 def test_more_seeds_show_more(root: Path) -> None:
     [second] = [line for line in lines(root, ("seeds: 5", "seeds: 6")) if line.startswith("second")]
-    assert second.endswith("6 seeds and 1 comparison: p of 0.031 at best, 0.031 after Holm")
+    assert second.endswith("6 seeds and 1 comparison: smallest possible p 0.031, 0.031 after Holm")
 
 
 def test_a_report_takes_what_exists_and_a_table_that_is_taken_out_disappears(root: Path) -> None:
@@ -132,7 +133,7 @@ def test_the_command_says_what_is_asked_and_writes_nothing_when_it_only_checks(r
 
     before = contents()
     said = puoc("plan", "--check")
-    assert "2 tables, 0 sweeps, no fault" in said
+    assert "2 tables, 0 sweeps, no errors" in said
     assert "30 trials by 15 fits" in said
     assert contents() == before
 

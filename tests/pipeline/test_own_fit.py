@@ -192,7 +192,7 @@ def test_test_rows_give_an_auc(files) -> None:
 def test_a_model_file_and_a_folder_in_each_others_way_are_refused_before_a_fit(out: str, mlflow: str, files) -> None:
     mlflow = mlflow.replace("DIR", files.name)
     words = ("--positives", "p.csv", "--out", out, "--mlflow", mlflow)
-    refused(puoc("fit", "--method", "oc_svm", *words), "expected another one", mlflow)
+    refused(puoc("fit", "--method", "oc_svm", *words), "expected another path", mlflow)
     assert sorted(path.name for path in files.iterdir()) == ["p.csv", "t.csv", "u.csv", "v.csv"]
 
 
@@ -208,7 +208,7 @@ def test_what_cannot_be_written_is_told_without_a_promise_to_go_on(files) -> Non
     words = ("--positives", "p.csv", "--out", "m", "--mlflow", "/proc/nothing/folder")
     code, said = puoc("fit", "--method", "oc_svm", *words)
     assert code == 1
-    assert said.splitlines()[-1].endswith("; the model m is written, and the folder /proc/nothing/folder is not")
+    assert said.splitlines()[-1].endswith("; the model m was written, but the folder /proc/nothing/folder was not")
 
 
 def test_a_reader_who_has_seen_enough_ends_the_printing_quietly(files) -> None:
@@ -276,7 +276,7 @@ REFUSED = {
     "an output too long": (["--method", "naive", "--out", "m" * 300], ["File name too long; expected another path"]),
     "a place below a file": (["--method", "naive", "--out", "p.csv/x/m"], ["p.csv/x/m: p.csv is a file; expected"]),
     "a folder below a file": (["--method", "naive", "--mlflow", "p.csv/x"], ["p.csv/x: p.csv is a file; expected"]),
-    "one place for two": (["--method", "naive", "--mlflow", "m"], ["--mlflow: got m, which --out names too"]),
+    "one place for two": (["--method", "naive", "--mlflow", "m"], ["--mlflow: got m, which is also the path of --out"]),
     "a folder for settings": (["--method", "naive", "--settings", "."], ["expected"]),
     "a kind that is none": (["--method", "naive", "--kind", "tabel"], ["--kind: got 'tabel'; expected 'table'"]),
     "a wrong decimal": (["--method", "naive", "--decimal", "x"], ["--decimal: got 'x'; expected '.' or ','"]),

@@ -197,7 +197,7 @@ def test_missing_values_have_a_column_and_the_median_and_are_told(tmp_path: Path
     code, said = check(path)
     assert code == 0
     assert "3 missing values in 'a'" in said
-    assert "missing values of a, b: the median, or no category, and a column that says so" in said
+    assert "missing values of a, b: filled with the median or no category; a column marks them" in said
 
 
 def test_constant_and_empty_columns_are_left_out_and_the_profile_says_so(tmp_path: Path) -> None:

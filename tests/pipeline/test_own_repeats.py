@@ -118,7 +118,7 @@ def test_withheld_positives_that_are_learned_from_as_unlabelled_ones_are_told(he
     code, said = puoc("fit", "--method", "pu_svm", "--prior", "0.3", *words)
     assert code == 0, said
     assert "note: equal rows: 12 of 12 rows of p.csv that are withheld are in u.csv too, such as" in said
-    assert "the threshold is then too low" in said
+    assert "threshold is then too low" in said
     code, said = puoc("fit", "--method", "oc_svm", *words)  # which learns nothing from U
     assert code == 0, said
     assert "that are withheld" not in said

@@ -66,7 +66,7 @@ def test_without_test_rows_there_is_no_auc_anywhere_and_the_report_says_so(here:
     tables(here)
     code, said = ask(here, PLAIN, "holdout: 0.25, n_pos_lab: 30")
     assert code == 0, said
-    assert "no labelled test rows: the label-free criterion alone, and no test of significance" in said
+    assert "no labelled test rows: only the label-free criterion, and no test of significance" in said
     does("prepare")
     computes("table")
     does("compare", "report --no-track", "status")
@@ -329,7 +329,7 @@ def test_a_changed_file_asks_anew_and_is_seen_before_anything_is_computed(here: 
     people(30, 9, 1.5).to_csv("own/p.csv", index=False)
     assert "own/p.csv: not what it was when the plan was made; run puoc plan" in does("fetch", expect=2)
     for command in ("prepare", "run table"):
-        assert "own/p.csv changed since the plan in work/plan was made of it; run puoc plan" in does(command, expect=2)
+        assert "own/p.csv changed since the plan in work/plan was made; run puoc plan" in does(command, expect=2)
     does("plan", "prepare")
     computes("table")
     assert not before & {row["fit_id"] for row in rows(here)}

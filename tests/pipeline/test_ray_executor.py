@@ -17,7 +17,7 @@ import pytest
 from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
-from puoc.run.executors.local import Died
+from puoc.run.executors.local import WorkerDied
 from puoc.run.result_rows import read_rows
 from puoc.run.stages import answer
 
@@ -79,7 +79,7 @@ def test_actors_are_reused_replaced_when_they_die_and_stop_for_what_all_jobs_lac
         assert sum(pids.values()) == 8
         assert 1 <= len(pids) <= 2
         outcomes = dict(executor.run(["die"]))
-        assert isinstance(outcomes["die"], Died)
+        assert isinstance(outcomes["die"], WorkerDied)
         assert "gone" in str(outcomes["die"])
         assert len(list(executor.run(["work"] * 4))) == 4
         with pytest.raises(OSError, match="No space left"):
@@ -99,7 +99,7 @@ def test_a_job_that_ray_ends_for_memory_is_one_that_died(monkeypatch: pytest.Mon
         for _, outcome in executor.run(["wait", "wait"]):
             outcomes.append(outcome)
         assert len(outcomes) == 2
-    assert [type(outcome) for outcome in outcomes] == [Died] * len(outcomes)
+    assert [type(outcome) for outcome in outcomes] == [WorkerDied] * len(outcomes)
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from puoc.cli.app import app
 from puoc.cli.progress import Reporter
 from puoc.records import FitResult
 from puoc.run.executors import job as jobs
-from puoc.run.executors.local import Died, LocalExecutor
+from puoc.run.executors.local import LocalExecutor, WorkerDied
 from puoc.run.executors.process_lifetime import session
 from puoc.run.result_rows import Row, read_rows
 from puoc.run.runner import Progress, Runner
@@ -164,7 +164,7 @@ def test_status_tells_results_whose_ledger_is_gone(root: Path, puoc: Said) -> No
     shutil.rmtree(root / "ledger")
     code, said = puoc("status")
     assert code == 0
-    assert "4 rows of results/ not in ledger/" in said
+    assert "4 rows in results/ but not in ledger/" in said
     assert "0 failed rows, 0 missing rows" in said
 
 
@@ -196,8 +196,8 @@ def test_a_store_that_fails_costs_no_result_and_no_exit_code(
     code, said = puoc("run", "shift")
     assert code == 0, said
     assert "shift: 4 fits computed, 0 failed" in said
-    assert "MLflow lacks some of them" in said
-    assert "puoc track brings it into line" in said
+    assert "some of them are not in MLflow yet" in said
+    assert "run puoc track to add them" in said
     assert {row["status"] for row in rows(root)} == {"ok"}
 
 
@@ -234,7 +234,7 @@ def test_a_ledger_that_cannot_be_written_ends_the_run_with_its_own_words(root: P
     assert code == 1
     assert "Not a directory: '" in said
     assert "/ledger/" in said
-    assert "what is recorded stays, and the same command goes on from there" in said
+    assert "finished results are kept; run the same command again to continue" in said
     assert not (root / "results" / "tables").exists()
 
 
@@ -323,7 +323,7 @@ def test_a_clock_that_is_set_makes_no_other_session(monkeypatch: pytest.MonkeyPa
 def test_a_worker_that_dies_is_replaced_and_its_job_reported(job: str) -> None:
     with LocalExecutor(2, _obey) as executor:
         outcomes = dict(executor.run(["a", job, "b", "c"]))
-        assert isinstance(outcomes.pop(job), Died)
+        assert isinstance(outcomes.pop(job), WorkerDied)
         assert outcomes == {"a": "a", "b": "b", "c": "c"}
 
 
@@ -333,7 +333,7 @@ def test_a_worker_that_died_idle_costs_one_report_and_no_run() -> None:
         os.kill(pid, signal.SIGKILL)
         executor.workers[0].process.join()
         outcomes = dict(executor.run(["a", "b"]))
-    assert isinstance(outcomes["a"], Died)
+    assert isinstance(outcomes["a"], WorkerDied)
     assert outcomes["b"] == "b"
 
 
@@ -356,7 +356,7 @@ def test_what_all_jobs_need_and_lack_ends_the_run_with_the_workers_own_error() -
     [(-9, "killed by signal 9 (Killed)"), (-40, "killed by signal 40 ("), (1, "ended with exit code 1")],
 )
 def test_how_a_worker_ended_is_told_whatever_the_signal(code: int, words: str) -> None:
-    assert words in str(Died(code))
+    assert words in str(WorkerDied(code))
 
 
 # words for people

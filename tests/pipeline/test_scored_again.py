@@ -185,14 +185,14 @@ def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -
 
     note = "8 trials were scored by other code than the present; dvc repro scores them again"
     assert note not in page()
-    assert "other code" not in runner.invoke(app, ["status"]).output
+    assert "another version of the code" not in runner.invoke(app, ["status"]).output
     change(root, monkeypatch)
     assert note in page()
     said = " ".join(runner.invoke(app, ["status"]).output.split())
-    assert "8 rows of results/ scored by other code than this; dvc repro scores them again" in said
+    assert "8 rows of results/ scored by another version of the code; dvc repro rescores them" in said
     answer(root, "tables", "first")
     assert note not in page()
-    assert "other code" not in runner.invoke(app, ["status"]).output
+    assert "another version of the code" not in runner.invoke(app, ["status"]).output
 
 
 def test_what_another_table_had_scored_again_is_old_in_this_one_and_new_in_mlflow(root: Path, monkeypatch) -> None:

@@ -19,7 +19,7 @@ from puoc.run.result_rows import read_rows
 from puoc.run.stages import answer
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.ledger import Ledger
-from puoc.store.yaml_file import AskedWrongly
+from puoc.store.yaml_file import InvalidInput
 
 PARAMS = """
 compute: {workers: 2, lane_map: loop, models: all, device: cpu}
@@ -103,7 +103,7 @@ def test_both_forms_of_pendigits_are_learned_and_scored(root: Path) -> None:
 
 def test_a_length_that_cannot_be_cut_is_refused_before_anything_is_planned(tmp_path: Path) -> None:
     expected = r"encoders.positions: on pendigits_odds: .* multiple of 3 numbers .* got rows of shape \(16,\); change"
-    with pytest.raises(AskedWrongly, match=expected):
+    with pytest.raises(InvalidInput, match=expected):
         plan(PARAMS.replace("{values: 2}", "{values: 3}").replace("[oc_lstm, pu_lstm, ", "["), tmp_path)
     assert not (tmp_path / "work").exists()
 

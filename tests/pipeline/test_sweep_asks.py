@@ -32,7 +32,7 @@ from puoc.run.sweep.submit import entrypoint
 from puoc.run.sweep.tpe import known, params_of, suggest, suggestion_of
 from puoc.store.atomic import read_json
 from puoc.store.ledger import Ledger
-from puoc.store.yaml_file import AskedWrongly
+from puoc.store.yaml_file import InvalidInput
 
 
 @pytest.fixture
@@ -96,14 +96,14 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_cannot_be_asked_is_refused_with_what_there_is(root: Path, name: str) -> None:
     asking, message = WRONG[name]
-    with pytest.raises(AskedWrongly, match=message):
+    with pytest.raises(InvalidInput, match=message):
         ask(root, asking)
 
 
 def test_a_search_without_the_space_that_it_begins_with_is_refused_by_its_name(root: Path) -> None:
     (root / "tuning" / "spaces" / "nnpu.yaml").write_text("wide:\n  lr: [0.01, 0.1]\n")
     with pytest.raises(
-        AskedWrongly, match=r"--search tpe begins with the space published, .*; expected a space of nnpu: wide"
+        InvalidInput, match=r"--search tpe begins with the space published, .*; expected a space of nnpu: wide"
     ):
         ask(root, Asking("nnpu", "one_vs_all", search="tpe"))
 
@@ -244,9 +244,9 @@ def test_more_than_there_is_is_refused_with_the_numbers() -> None:
     from puoc.cli.doctor import machines, refuse
 
     refuse(machines(Wanted(4, 1), Present(4, 1, 1)))
-    with pytest.raises(ValueError, match=r"GPUs: 2 asked, 1 present on this machine; expected --gpus of at most that"):
+    with pytest.raises(ValueError, match=r"GPUs: 2 requested, 1 present on this machine; expected --gpus of"):
         refuse(machines(Wanted(4, 2), Present(4, 1, 1)))
-    with pytest.raises(ValueError, match=r"CPUs: 9 asked, 8 present in 2 nodes; expected --workers"):
+    with pytest.raises(ValueError, match=r"CPUs: 9 requested, 8 present in 2 nodes; expected --workers"):
         refuse(machines(Wanted(9, 0, "auto"), Present(8, 0, 2)))
 
 
@@ -276,7 +276,7 @@ def test_doctor_says_what_it_looked_at(root: Path) -> None:
     assert "forecast: 6 fits on" in done.output
     faulty = puoc(root, "doctor", "--workers", "100000")
     assert faulty.code == 2
-    assert "FAULT CPUs: 100000 asked" in faulty.output
+    assert "FAULT CPUs: 100000 requested" in faulty.output
 
 
 def test_the_forecast_counts_fits_and_shares_them_among_the_workers_that_are_asked(root: Path) -> None:
@@ -292,7 +292,7 @@ def test_the_forecast_counts_fits_and_shares_them_among_the_workers_that_are_ask
     now = standing(runner, two_cells, costs)
     tests = {fit_id: {one.trial.test for one in trials if one.trial.fit.id == fit_id} for fit_id in once}
     assert now.seconds == pytest.approx(sum(Forecast().seconds(fit, tests[fit.id]) for fit in once.values()))
-    said = [forecast(9, 3600.0, costs, workers).says for workers in (1, 4)]
+    said = [forecast(9, 3600.0, costs, workers).message for workers in (1, 4)]
     assert said[0].startswith("9 fits on 1 worker: about 1.0 h, by seconds measured on another machine")
     assert said[1].startswith("9 fits on 4 workers: about 15.0 min")
 
@@ -312,7 +312,7 @@ def test_a_dry_run_for_a_cluster_that_does_not_answer_forecasts_a_cpu(
     monkeypatch.chdir(root)
     done = CliRunner().invoke(app, ["sweep", "--method", "pu_svm", "--dry-run", "--address", "127.0.0.1:1"])
     assert done.exit_code == 0, done.output
-    assert re.search(r"forecast: 6 fits on a cluster that does not answer: about .+ divided by its CPUs", done.output)
+    assert re.search(r"forecast: 6 fits on a cluster that does not respond: about .+ divided by its CPUs", done.output)
 
 
 @pytest.mark.slow
@@ -350,11 +350,11 @@ def test_a_dry_run_on_a_damaged_record_names_it(root: Path, monkeypatch: pytest.
 @pytest.mark.slow
 def test_a_sweep_that_lacks_nothing_starts_no_ray(root: Path) -> None:
     dry = puoc(root, "sweep", "--method", "pu_svm", "--dry-run")
-    assert (dry.code, dry.output.count("3 configurations in all: 0 known, 0 failed, 3 missing")) == (0, 1), dry.output
+    assert (dry.code, dry.output.count("3 configurations in total: 0 known, 0 failed, 3 missing")) == (0, 1), dry.output
     answer_first(root, ask(root, Asking("pu_svm")), 3)
     done = puoc(root, "sweep", "--method", "pu_svm", "--address", "auto")  # of a cluster that is not there
     assert done.code == 0, done.output
-    assert "pu_svm: 0 configurations answered, 0 failed, 3 known before" in done.output
+    assert "pu_svm: 0 configurations computed, 0 failed, 3 known before" in done.output
 
 
 def test_the_job_is_the_same_command_in_the_same_folder_on_the_clusters_own_address(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from puoc.cli.app import app
 from puoc.plan.search_spaces import read_space
 from puoc.run.sweep.request import Asking, ask
-from puoc.store.yaml_file import AskedWrongly
+from puoc.store.yaml_file import InvalidInput
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_search_whose_space_holds_what_the_method_does_not_take_is_refused_at_
     root: Path, text: str, message: str
 ) -> None:
     with_space(root, f"bad: {text}")
-    with pytest.raises(AskedWrongly, match=rf"^tuning/spaces/nnpu\.yaml:\d+: {message}"):
+    with pytest.raises(InvalidInput, match=rf"^tuning/spaces/nnpu\.yaml:\d+: {message}"):
         ask(root, Asking("nnpu", "one_vs_all", "bad", "tpe"))
 
 
@@ -70,7 +70,7 @@ def test_such_a_search_ends_with_2_and_starts_nothing(
 )
 def test_a_range_needs_ends_that_are_numbers(root: Path, text: str, message: str) -> None:
     with_space(root, f"bad:\n  lr: {text}")
-    with pytest.raises(AskedWrongly, match=rf"nnpu\.yaml:\d+: bad\.lr: {message}$"):
+    with pytest.raises(InvalidInput, match=rf"nnpu\.yaml:\d+: bad\.lr: {message}$"):
         read_space(root / "tuning" / "spaces", "nnpu", "bad")
 
 
@@ -86,7 +86,7 @@ def test_a_grid_of_the_command_line_that_cannot_be_is_told_there_and_at_its_spac
 ) -> None:
     with_space(root, f"bad: {text}")
     TINY.plan(root, ("tune:\n  pu_svm:", "tune:\n  nnpu:"))  # params.yaml asks another space of nnpu
-    with pytest.raises(AskedWrongly, match=rf"^--space: got bad; tuning/spaces/nnpu\.yaml:\d+: bad: {message}"):
+    with pytest.raises(InvalidInput, match=rf"^--space: got bad; tuning/spaces/nnpu\.yaml:\d+: bad: {message}"):
         ask(root, Asking("nnpu", space="bad"))
 
 

@@ -133,7 +133,7 @@ def said(root: Path, *words: str) -> tuple[int, ...]:
     command = [sys.executable, "-m", "puoc", "sweep", "--workers", "2", *words]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    numbers = r"(\d+) configurations? answered, (\d+) failed(?:, (\d+) stopped early)?, (\d+) known before"
+    numbers = r"(\d+) configurations? computed, (\d+) failed(?:, (\d+) stopped early)?, (\d+) known before"
     found = re.search(numbers, done.stdout + done.stderr)
     assert found, done.stdout + done.stderr
     return tuple(int(number or 0) for number in found.groups())

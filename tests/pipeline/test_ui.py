@@ -39,9 +39,7 @@ def test_a_port_that_is_taken_is_refused_before_anything_is_made(
         port = taken.getsockname()[1]
         code, said = puoc("ui", "--port", port)
     assert code == 2, said
-    assert said.startswith(
-        f"--port: got {port}, which cannot be had (Address already in use); expected one that is free"
-    )
+    assert said.startswith(f"--port: got {port}, which is not available (Address already in use); expected a free port")
     assert said.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -23,7 +23,7 @@ from puoc.plan.search_spaces import enumerate_grid, read_space
 from puoc.records import Prior, Sample
 from puoc.registry import METHODS
 from puoc.scenarios.drawing.draws import draw
-from puoc.store.yaml_file import AskedWrongly
+from puoc.store.yaml_file import InvalidInput
 
 TINY = (REPOSITORY / "profiles" / "tiny.yaml").read_text()
 NAIVE = "naive: {%s params: {lr: 1.0e-3, lr_decay: 0.99, epochs: 5, batch_size: 64, batching: union}}"
@@ -172,7 +172,7 @@ def test_parts_of_a_space_stand_beside_each_other_and_null_leaves_a_hyperparamet
 
 
 def test_a_hyperparameter_that_a_kernel_would_not_look_at_is_refused(ask: Ask) -> None:
-    with pytest.raises(AskedWrongly, match="pu_svm: kernel linear takes no gamma; leave it out"):
+    with pytest.raises(InvalidInput, match="pu_svm: kernel linear takes no gamma; leave it out"):
         ask(space="{kernel: [linear, rbf], gamma: [0.1, 1]}")
 
 
@@ -280,14 +280,14 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_cannot_be_meant_is_refused_with_its_place(ask: Ask, name: str) -> None:
     change, expected = WRONG[name]
-    with pytest.raises(AskedWrongly) as told:
+    with pytest.raises(InvalidInput) as told:
         ask(change)
     assert expected in str(told.value)
 
 
 @pytest.mark.parametrize("space", ["[1, 2]", "[{lam: [1]}, 2]", "[]", "", "text", "{lam: }", "[{lam: }]"])
 def test_a_space_that_is_none_is_refused_with_its_place(ask: Ask, space: str) -> None:
-    with pytest.raises(AskedWrongly, match=r"params\.yaml:\d+: tune\.pu_svm\.space: .*; expected "):
+    with pytest.raises(InvalidInput, match=r"params\.yaml:\d+: tune\.pu_svm\.space: .*; expected "):
         ask(space=space)
 
 

@@ -18,7 +18,7 @@ from puoc.analysis.paper.matching import beside
 from puoc.analysis.paper.published import CAPTIONS, RESULT_TABLES, UNPRINTED, columns, methods, protocol, read
 from puoc.analysis.tables.plans import TablePlan, planned_tables
 from puoc.datasets import DATASETS
-from puoc.plan.bind import Asked, bind
+from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
 from puoc.plan.params import Params, read_params
 from puoc.plan.schema import PublishedRow, PublishedTable
@@ -49,7 +49,7 @@ def files(path: Path) -> dict[Path, Any]:
 
 
 @cache
-def asked(path: Path, table: str) -> list[Asked]:
+def asked(path: Path, table: str) -> list[PlannedTrial]:
     return list(
         bind(files(path)[PLAN / "tables" / f"{table}.json"], files(path)[CONFIGS / "published" / f"{table}.json"])
     )

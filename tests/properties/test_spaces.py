@@ -13,7 +13,7 @@ from project import REPOSITORY
 
 from puoc.methods import METHODS, normalise
 from puoc.plan.search_spaces import enumerate_grid, read_space
-from puoc.store.yaml_file import AskedWrongly, YamlFile
+from puoc.store.yaml_file import InvalidInput, YamlFile
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "contracts"))
 from toys import SETTINGS
@@ -119,5 +119,5 @@ def test_a_printed_grid_is_there_to_the_letter_and_counted_in_the_readme(method:
 
 @pytest.mark.parametrize("method", sorted(METHODS.keys() - PRINTED.keys()))
 def test_a_grid_that_is_not_printed_is_refused_with_what_there_is(method: str) -> None:
-    with pytest.raises(AskedWrongly, match=r"no space 'grid'; it has: .*published.*wide"):
+    with pytest.raises(InvalidInput, match=r"no space 'grid'; it has: .*published.*wide"):
         read_space(SPACES, method, "grid")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from puoc.store.yaml_file import AskedWrongly, YamlFile, dotted
+from puoc.store.yaml_file import InvalidInput, YamlFile, dotted
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def read(tmp_path: Path):
 
 
 def faults(read, text: str | bytes) -> list[str]:
-    with pytest.raises(AskedWrongly) as raised:
+    with pytest.raises(InvalidInput) as raised:
         read(text)
     assert str(raised.value) == "\n".join(raised.value.faults)
     return raised.value.faults
@@ -191,7 +191,7 @@ def test_a_value_that_is_not_what_its_tag_says_is_refused_with_line_and_key(read
 def _refused(read, text: str) -> list[str]:
     try:
         read(text)
-    except AskedWrongly as refused:
+    except InvalidInput as refused:
         return refused.faults
     return []
 
@@ -258,7 +258,7 @@ def test_a_control_character_is_refused(read):
 
 def test_a_missing_file_and_a_folder_are_refused_with_their_path(tmp_path):
     for path, reason in [(tmp_path / "absent.yaml", os.strerror(2)), (tmp_path, os.strerror(21))]:
-        with pytest.raises(AskedWrongly, match=f"{path}: cannot be read \\({reason}\\)"):
+        with pytest.raises(InvalidInput, match=f"{path}: cannot be read \\({reason}\\)"):
             YamlFile(path)
 
 
@@ -286,5 +286,5 @@ def test_what_a_yaml_writer_writes_is_read_or_refused_but_never_changed(tmp_path
         assume(YAML(typ="safe", pure=True).load(path) == data)  # a writer's slip, {?0: null}, is not ours
     except YAMLError:
         reject()
-    with suppress(AskedWrongly):
+    with suppress(InvalidInput):
         assert YamlFile(path).data == data

@@ -1,6 +1,6 @@
 """The command line.
 
-Exit codes: 0 done, 1 the storage refused, 2 asked wrongly (nothing was started), 3 failed rows stand, 130 interrupted.
+Exit codes: 0 success, 1 storage error, 2 invalid input (nothing was started), 3 there are failed rows, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,10 +17,18 @@ from puoc.cli import fit_score as cli_own
 from puoc.cli import ledger as cli_ledger
 from puoc.cli import sweep as cli_sweep
 from puoc.cli import ui as cli_ui
-from puoc.cli.console import FAILED_ROWS, INTERRUPTED, asked_wrongly, console, planned, say, storage_refused
+from puoc.cli.console import (
+    FAILED_ROWS,
+    INTERRUPTED,
+    console,
+    exit_on_invalid_input,
+    exit_on_storage_error,
+    planned,
+    say,
+)
 from puoc.store.counting import counted
 
-# One thread a worker, as many workers as cores: set before numpy or torch is loaded anywhere.
+# One thread per worker and one worker per core; this must be set before numpy or torch is imported.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
@@ -38,12 +46,12 @@ _OF_DATA = (cli_own.fit, cli_own.score, cli_assess.assess)
 for _command in (*_OF_DATA, cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study, cli_ui.ui):
     app.command()(_command)
 
-Table = Annotated[str, typer.Argument(help="A table of params.yaml.")]
-Entry = Annotated[str, typer.Argument(help="An entry of the section tune of params.yaml.")]
+Table = Annotated[str, typer.Argument(help="Name of a table in params.yaml.")]
+Entry = Annotated[str, typer.Argument(help="Name of an entry in the section tune of params.yaml.")]
 
 
 def main() -> None:
-    """Run the command line; bad input becomes one message and exit code 2."""
+    """Run the command line; an interrupt ends it with exit code 130."""
     from puoc.run.executors.process_lifetime import die_with_dvc, interrupt_on_signals
 
     interrupt_on_signals()
@@ -51,68 +59,74 @@ def main() -> None:
     try:
         app()
     except (KeyboardInterrupt, SystemExit) as end:
-        if isinstance(end, SystemExit) and end.code != INTERRUPTED:  # typer makes an exit of an interrupt
+        if isinstance(end, SystemExit) and end.code != INTERRUPTED:  # typer turns an interrupt into an exit
             raise
-        say("interrupted; the same command goes on from here")
+        say("interrupted; run the same command again to continue")
         sys.exit(INTERRUPTED)
 
 
 @app.command()
 def plan(
-    check: Annotated[bool, typer.Option("--check", help="Check params.yaml and write nothing.")] = False,
-    params: Annotated[Path, typer.Option(help="The params file.")] = ROOT / "params.yaml",
+    check: Annotated[bool, typer.Option("--check", help="Check params.yaml without writing a plan.")] = False,
+    params: Annotated[Path, typer.Option(help="The params file to read.")] = ROOT / "params.yaml",
 ) -> None:
-    """Check params.yaml and write what it asks to work/plan."""
-    with asked_wrongly(), storage_refused():
+    """Check params.yaml and write the plan to work/plan."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.plan.make_plan import make_plan
         from puoc.plan.params import read_params
         from puoc.userdata.preflight import check_own_tables
 
-        made = make_plan(read_params(params, ROOT))
-        check_own_tables(made.files)
+        new_plan = make_plan(read_params(params, ROOT))
+        check_own_tables(new_plan.files)
         if not check:
-            made.write(ROOT, params)
-    say(f"{params}: {_count(made.files, 'tables', 'table')}, {_count(made.files, 'tune', 'sweep')}, no fault")
-    with asked_wrongly(), storage_refused():
+            new_plan.write(ROOT, params)
+    files = new_plan.files
+    say(f"{params}: {_count(files, 'tables', 'table')}, {_count(files, 'tune', 'sweep')}, no errors")
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.cli.plan_overview import describe
 
-        for line in describe(made.files, ROOT):
+        for line in describe(files, ROOT):
             say(line)
 
 
 @app.command()
 def fetch(
     source: Annotated[
-        Path | None, typer.Option("--from", help="A folder with the raw files (else PUOC_MIRROR).")
+        Path | None,
+        typer.Option(
+            "--from", help="Folder that holds the raw files. Default: the environment variable PUOC_MIRROR, if set."
+        ),
     ] = None,
-    replace: Annotated[bool, typer.Option(help="Fetch again what lies in data/ but is not what it should be.")] = False,
+    replace: Annotated[
+        bool, typer.Option(help="Download files of data/ again if they differ from the expected ones.")
+    ] = False,
 ) -> None:
-    """Bring the raw data that the plan needs into data/."""
-    with asked_wrongly(), storage_refused():
+    """Download the raw data that the plan needs into data/."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.datasets.prepare import compare_with_dvc, write_fetched
         from puoc.datasets.prepare.weights import weights_file
         from puoc.datasets.prepare.word_vectors import word_vectors
         from puoc.plan.plan_files import read_data, read_weights
 
-        asked = read_data(ROOT)
+        datasets = read_data(ROOT)
         mirror = source or _mirror()
-        write_fetched(asked, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
-        for of in read_weights(ROOT).values():
-            if "vectors" in of:
-                word_vectors(of["vectors"], mirror)
-            elif "weights" in of:
-                weights_file(of["network"], of["weights"], mirror, keep=source is not None)
-        differs = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
-    if differs:
-        say(differs)
-    say(f"raw data of {', '.join(asked)} present and verified")
+        write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
+        for encoder in read_weights(ROOT).values():
+            if "vectors" in encoder:
+                word_vectors(encoder["vectors"], mirror)
+            elif "weights" in encoder:
+                weights_file(encoder["network"], encoder["weights"], mirror, keep=source is not None)
+        difference = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
+    if difference:
+        say(difference)
+    say(f"raw data of {', '.join(datasets)} present and verified")
 
 
 @app.command()
 def prepare() -> None:
-    """Turn raw data into arrays with a digest, below work/prepared."""
-    with asked_wrongly(), storage_refused():
+    """Convert the raw data to arrays below work/prepared and print the digest of each dataset."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.stages import prepare_data
 
@@ -124,43 +138,43 @@ def prepare() -> None:
 
 @app.command()
 def pending() -> None:
-    """Write which failed fits are due for another attempt, so that DVC runs their stages."""
-    with asked_wrongly(), storage_refused():
+    """List the failed fits that are due for another attempt, so that DVC runs their stages."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.stages import pending as write_pending
 
-        found = write_pending(ROOT)
-    due = sum(len(value) for value in found.values())
+        fits_by_stage = write_pending(ROOT)
+    due = sum(len(fits) for fits in fits_by_stage.values())
     say(f"{counted(due, 'fit was', 'fits were')} or will be tried again" if due else "nothing to try again")
 
 
 @app.command()
 def tune(entry: Entry) -> None:
-    """Compute every configuration of a sweep that the ledger lacks."""
-    _answer("tune", entry)
+    """Compute the configurations of a sweep that are not in the ledger."""
+    _compute("tune", entry)
 
 
 @app.command()
 def select() -> None:
-    """Choose configurations by held-out positives and unlabelled rows: no negative label, no test row."""
-    with asked_wrongly(), storage_refused():
+    """Select configurations by held-out positives and unlabelled rows, without negative labels or test rows."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.select import select as write_selected
 
-        written = write_selected(ROOT)
-    say(f"configurations selected for {counted(len(written), 'table')}")
+        tables = write_selected(ROOT)
+    say(f"configurations selected for {counted(len(tables), 'table')}")
 
 
 @app.command()
 def run(table: Table) -> None:
-    """Compute the fits of a table that the ledger lacks, and write its rows to results/tables."""
-    _answer("tables", table)
+    """Compute the fits of a table that are not in the ledger and write its rows to results/tables."""
+    _compute("tables", table)
 
 
 @app.command()
 def compare() -> None:
-    """Means, significance and choices from results/, written to results/compare."""
-    with asked_wrongly(), storage_refused():
+    """Compute means, significance tests and the best methods from results/ and write them to results/compare."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
         from puoc.run.stages import asked_trials
@@ -171,106 +185,106 @@ def compare() -> None:
 
 @app.command()
 def report(
-    tracked: Annotated[bool, typer.Option("--track/--no-track", help="Bring MLflow into line as well.")] = True,
+    tracked: Annotated[bool, typer.Option("--track/--no-track", help="Update the MLflow store as well.")] = True,
 ) -> None:
-    """Write reports/index.html, after comparing what was not compared yet."""
-    with asked_wrongly(), storage_refused():
+    """Write reports/index.html; run the comparison first if results/ changed since the last one."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
         from puoc.analysis.compare import comparison_is_old
         from puoc.reporting.page import build
         from puoc.run.stages import asked_trials
 
-        asked = asked_trials(ROOT)
+        trials = asked_trials(ROOT)
         if comparison_is_old(ROOT):
-            write_comparison(ROOT, asked)
-        page = build(ROOT, asked)
+            write_comparison(ROOT, trials)
+        page = build(ROOT, trials)
     if tracked:
-        _bring_into_line()
+        _sync_mlflow()
     say(f"report: {page}")
 
 
 @app.command()
 def track() -> None:
-    """Bring the MLflow store into line with the results, and register the best model of each scenario."""
-    _bring_into_line()
-    with asked_wrongly(), storage_refused():
+    """Update the MLflow store from the results and register the best model of each scenario."""
+    _sync_mlflow()
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.reporting.tracking import register_best
         from puoc.run.stages import asked_trials
 
         best = register_best(ROOT, asked_trials(ROOT))
-    for found in best:
-        version = f"version {found.version}" if found.version else "not registered"
-        say(f"best of {found.name}: {found.entry}, {version} ({found.note})")
+    for model in best:
+        version = f"version {model.version}" if model.version else "not registered"
+        say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
 
 
 @app.command()
 def status() -> None:
-    """Failed and missing rows, and what was not run; exit code 3 when failed rows stand."""
-    with asked_wrongly(), storage_refused():
+    """List failed rows, missing rows and stages that were not run; exit code 3 if there are failed rows."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.stages import standing
 
-        stands = standing(ROOT)
-    for row in stands.failed:
+        state = standing(ROOT)
+    for row in state.failed:
         place = f"{row['table']}, {row['entry']}, {row['cell']}, seed {row['seed']}"
         say(f"failed ({counted(row['attempts'], 'attempt')}): {place}: {row['reason']}  [{row['fit_id']}]")
-    if stands.not_run:
-        say(f"not run: {', '.join(stands.not_run)}")
-    say(f"{counted(len(stands.failed), 'failed row')}, {counted(len(stands.missing), 'missing row')}")
-    if stands.adopted:
-        say(f"{counted(stands.adopted, 'row')} of the plan adopted from records of earlier code (puoc ledger adopt)")
-    if stands.stale:
-        say(f"{counted(stands.stale, 'row')} of results/ scored by other code than this; dvc repro scores them again")
-    if stands.missing or stands.not_run:
+    if state.not_run:
+        say(f"not run: {', '.join(state.not_run)}")
+    say(f"{counted(len(state.failed), 'failed row')}, {counted(len(state.missing), 'missing row')}")
+    if state.adopted:
+        say(f"{counted(state.adopted, 'row')} of the plan adopted from records of earlier code (puoc ledger adopt)")
+    if state.stale:
+        say(f"{counted(state.stale, 'row')} of results/ scored by another version of the code; dvc repro rescores them")
+    if state.missing or state.not_run:
         say("dvc repro computes what is missing")
-    if stands.unwritten:
-        say(f"{counted(stands.unwritten, 'row')} in ledger/ but not in results/; dvc repro writes what is lacking")
-    if stands.unrecorded:
-        say(f"{counted(stands.unrecorded, 'row')} of results/ not in ledger/; dvc repro --force computes them again")
-    if stands.unplanned:
-        say(f"not planned, but in MLflow and the report: {', '.join(stands.unplanned)} (sweeps)")
-    for row in stands.failed_unplanned:
+    if state.unwritten:
+        say(f"{counted(state.unwritten, 'row')} in ledger/ but not in results/; dvc repro writes the missing rows")
+    if state.unrecorded:
+        say(f"{counted(state.unrecorded, 'row')} in results/ but not in ledger/; dvc repro --force computes them again")
+    if state.unplanned:
+        say(f"sweeps that are not planned, but in MLflow and the report: {', '.join(state.unplanned)}")
+    for row in state.failed_unplanned:
         place = f"{row['table']}, {row['params']}, {row['cell']}, seed {row['seed']}"
         say(f"failed in a sweep ({counted(row['attempts'], 'attempt')}): {place}: {row['reason']}  [{row['fit_id']}]")
-    if stands.failed_unplanned:
-        say("the same puoc sweep tries a fit once more, then it is quarantined; puoc retry lifts that")
-    if stands.failed:
+    if state.failed_unplanned:
+        say("running the same puoc sweep tries a fit once more, then it is quarantined; puoc retry lifts that")
+    if state.failed:
         say("the next dvc repro tries a fit once more, then it is quarantined; puoc retry lifts that")
         raise typer.Exit(FAILED_ROWS)
 
 
 @app.command()
-def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fits, or: all")]) -> None:
-    """Allow quarantined fits one more attempt, made by the next dvc repro."""
-    with asked_wrongly(), storage_refused():
+def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fits, or the word all.")]) -> None:
+    """Allow one more attempt for quarantined fits; the next dvc repro makes it."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.stages import allow_retry, standing
         from puoc.store.ledger import Ledger
 
         ledger = Ledger(ROOT / "ledger")
-        stands = standing(ROOT)
-        failed = {row["fit_id"] for row in (*stands.failed, *stands.failed_unplanned)}
+        state = standing(ROOT)
+        failed = {row["fit_id"] for row in (*state.failed, *state.failed_unplanned)}
         chosen = sorted(failed) if fits == ["all"] else fits
-        strange = [fit for fit in chosen if fit not in failed]
-        if strange:
-            raise ValueError(f"no failed fit {', '.join(strange)}; failed: {', '.join(sorted(failed)) or 'none'}")
+        unknown = [fit for fit in chosen if fit not in failed]
+        if unknown:
+            raise ValueError(f"no failed fit {', '.join(unknown)}; failed: {', '.join(sorted(failed)) or 'none'}")
         for fit in chosen:
             allow_retry(ledger, fit)
-    say(f"{counted(len(chosen), 'fit')} will be tried once more by the next dvc repro, or puoc sweep where that asked")
+    say(f"{counted(len(chosen), 'fit')} will be tried once more by the next dvc repro or puoc sweep that needs it")
 
 
-def _bring_into_line() -> None:
-    with asked_wrongly(), storage_refused():
+def _sync_mlflow() -> None:
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.reporting.tracking import track as bring_into_line
+        from puoc.reporting.tracking import track as sync_runs
 
-        counts = bring_into_line(ROOT)
+        counts = sync_runs(ROOT)
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
 
 
-def _answer(part: Any, name: str) -> None:
-    with asked_wrongly(), storage_refused():
+def _compute(part: Any, name: str) -> None:
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.stages import answer, questions
 
@@ -279,8 +293,8 @@ def _answer(part: Any, name: str) -> None:
     from puoc.reporting.tracking.live import LiveTracking
 
     with (
-        asked_wrongly(),
-        storage_refused(),
+        exit_on_invalid_input(),
+        exit_on_storage_error(),
         LiveTracking(ROOT) as tracking,
         Reporter(name, console()) as reporter,
     ):
@@ -288,7 +302,7 @@ def _answer(part: Any, name: str) -> None:
     elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
     say(f"{name}: {counted(counts['ok'], 'fit')} computed, {counts['failed']} failed{elsewhere}")
     if tracking.failure:
-        say(f"MLflow lacks some of them ({tracking.failure}); puoc track brings it into line")
+        say(f"some of them are not in MLflow yet ({tracking.failure}); run puoc track to add them")
 
 
 def _mirror() -> Path | None:

@@ -1,4 +1,4 @@
-"""What every command says and how it ends."""
+"""Messages and exit codes that all commands share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-LARGEST_SEED = 2**63 - 1  # of the generators of numpy and torch, as in params.yaml
-REFUSED, ASKED_WRONGLY, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
+LARGEST_SEED = 2**63 - 1  # the limit of the generators of numpy and torch, as in params.yaml
+STORAGE_ERROR, INVALID_INPUT, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
 
 
 @contextmanager
-def asked_wrongly() -> Iterator[None]:
-    """Turn a ValueError of the block into its message and exit code 2."""
+def exit_on_invalid_input() -> Iterator[None]:
+    """Report a ValueError of the block and stop with exit code 2."""
     try:
         yield
     except ValueError as error:
@@ -28,22 +28,24 @@ def asked_wrongly() -> Iterator[None]:
 
 
 @contextmanager
-def storage_refused(then: str = "what is recorded stays, and the same command goes on from there") -> Iterator[None]:
-    """Turn an OSError of the block, a full disk or a folder without rights, into its message and exit code 1.
+def exit_on_storage_error(
+    consequence: str = "finished results are kept; run the same command again to continue",
+) -> Iterator[None]:
+    """Report an OSError of the block, such as a full disk or missing rights, and stop with exit code 1.
 
     Parameters
     ----------
-    then : what was written and what was not, by a command that does not go on.
+    consequence : the second half of the message. A command that cannot be continued states here what it has written.
     """
     try:
         yield
     except OSError as error:
-        _fail(f"{error}; {then}", REFUSED)
+        _fail(f"{error}; {consequence}", STORAGE_ERROR)
 
 
 @contextmanager
-def paths_refused() -> Iterator[None]:
-    """Turn an OSError that a path causes by itself, a name too long or a folder for a file, into a ValueError."""
+def path_errors() -> Iterator[None]:
+    """Convert an OSError caused by the path itself (name too long, folder in place of a file) to a ValueError."""
     try:
         yield
     except OSError as error:
@@ -53,21 +55,21 @@ def paths_refused() -> Iterator[None]:
 
 
 def planned(root: Path, computes: bool = False) -> None:
-    """Know the own data of the plan, and tell where params.yaml or own data say something else by now.
+    """Check that there is a plan, register its user data, and report changes of params.yaml or data since then.
 
     Parameters
     ----------
-    computes : refuse a plan that is older than these. Below DVC, which sees to that, it is left to it: a long
-        ``dvc repro`` may be at work while its user writes what to ask next.
+    computes : whether an outdated plan is an error. Inside a DVC stage the age of the plan is not checked, because DVC
+        tracks it: params.yaml may be edited for the next run while a long ``dvc repro`` is running.
 
     Raises
     ------
-    ValueError : nothing was planned, before ``puoc plan`` or in no project; or the plan is older.
+    ValueError : there is no plan in this folder, or the plan is outdated and ``computes`` is set.
     """
     if not (root / "work" / "plan" / "compute.json").exists():
         raise ValueError(f"no work/plan in {root.resolve()}; run puoc plan in the folder of params.yaml")
-    own = any((root / "work" / "plan" / "own").glob("*.json"))
-    if own:
+    has_user_data = any((root / "work" / "plan" / "own").glob("*.json"))
+    if has_user_data:
         from puoc.datasets.user.dataset import register_planned
 
         register_planned(root)
@@ -76,29 +78,29 @@ def planned(root: Path, computes: bool = False) -> None:
     from puoc.plan.plan_source import changed_since
 
     changed = changed_since(root)
-    if own:
+    if has_user_data:
         from puoc.datasets.user.declare import changed_own
 
         changed += changed_own(root)
     if changed:
-        told = f"{', '.join(changed)} changed since the plan in work/plan was made of it"
+        message = f"{', '.join(changed)} changed since the plan in work/plan was made"
         if computes:
-            raise ValueError(f"{told}; run puoc plan, or dvc repro, which begins with that")
-        say(f"{told}: what follows is of the older plan; puoc plan makes a new one")
+            raise ValueError(f"{message}; run puoc plan, or dvc repro, which makes a new plan first")
+        say(f"{message}: the output below belongs to the older plan; run puoc plan to make a new one")
 
 
-def _fail(message: str, code: int = ASKED_WRONGLY) -> NoReturn:
+def _fail(message: str, code: int = INVALID_INPUT) -> NoReturn:
     console(stderr=True).print(message, style="red", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(code)
 
 
 def say(message: str) -> None:
-    """Print a line as it stands."""
+    """Print a line without markup or wrapping."""
     console().print(message, highlight=False, markup=False, soft_wrap=True)
 
 
 def console(stderr: bool = False) -> Console:
-    """The terminal, loaded when something is said."""
+    """Return the console; rich is imported at the first call."""
     from rich.console import Console
 
     return Console(stderr=stderr)

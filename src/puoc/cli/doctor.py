@@ -1,4 +1,4 @@
-"""What can be seen to go wrong before anything is started: machines, disk, ledger, versions, MLflow's store, time."""
+"""Checks before a sweep is started: machines, disk, ledger, versions, the MLflow store, and a forecast of the time."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from puoc.run.sweep.cluster import Present, Wanted, present_here, present_in
 from puoc.store.counting import counted
 
 _GIB = 2**30
-_RESERVE = _GIB  # bytes to be free beside what the sweep writes
-_LOOKED_AT = 200  # records, to tell how large a fit's files are
+_RESERVED_BYTES = _GIB  # free space required in addition to what the sweep writes
+_SAMPLED_RECORDS = 200  # number of records from which the size of a fit is estimated
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """Result of one check."""
 
-    what: str
-    says: str
+    subject: str
+    message: str
     is_fault: bool = False
 
 
 def machines(wanted: Wanted, present: Present) -> list[Finding]:
-    """What is wanted against what is there."""
+    """Compare the requested workers and GPUs with those present."""
     where = f"in {present.nodes} nodes" if wanted.address else "on this machine"
-    asked = f"{wanted.workers} asked" if wanted.workers else "one worker each"
+    requested = f"{wanted.workers} requested" if wanted.workers else "one worker each"
     few_cpus = (wanted.workers or 1) > present.cpus
-    gpus = f"{wanted.gpus} asked, {present.gpus} present {where}"
-    where_to = "; expected --gpus of at most that, or an --address with more" if wanted.gpus > present.gpus else ""
+    gpus = f"{wanted.gpus} requested, {present.gpus} present {where}"
+    change_gpus = "; expected --gpus of at most that, or an --address with more" if wanted.gpus > present.gpus else ""
     change = "; expected --workers, or compute.workers in params.yaml, of at most that" if few_cpus else ""
     return [
-        Finding("CPUs", f"{asked}, {present.cpus} present {where}{change}", few_cpus),
-        Finding("GPUs", gpus + where_to, wanted.gpus > present.gpus),
+        Finding("CPUs", f"{requested}, {present.cpus} present {where}{change}", few_cpus),
+        Finding("GPUs", gpus + change_gpus, wanted.gpus > present.gpus),
     ]
 
 
 def here(wanted: Wanted) -> list[Finding]:
-    """``machines`` of this one."""
+    """Check the CPUs and GPUs of this machine."""
     return machines(wanted, present_here())
 
 
 def cluster(ray: Any, wanted: Wanted, root: Path) -> list[Finding]:
-    """What the nodes of a joined cluster have, whether they share the ledger, and whether their versions are equal."""
+    """Check the CPUs and GPUs of a joined cluster, and that its nodes share the ledger and have equal versions."""
     nodes = ask_nodes(ray, (root / "ledger").resolve())
     return [*machines(wanted, present_in(ray)), *_shared(nodes), *_versions(nodes)]
 
 
 def _shared(nodes: list[NodeReport]) -> list[Finding]:
     faults = [Finding("ledger", fault, is_fault=True) for fault in unshared(nodes)]
-    return faults or [Finding("ledger", f"written by {len(nodes)} nodes and seen here")]
+    return faults or [Finding("ledger", f"{len(nodes)} nodes write to it and this machine can read it")]
 
 
 def _versions(nodes: list[NodeReport]) -> list[Finding]:
@@ -64,40 +64,39 @@ def _versions(nodes: list[NodeReport]) -> list[Finding]:
 
 
 def local(root: Path, missing: int = 0) -> list[Finding]:
-    """Disk, the ledger's folder, versions and MLflow's store on this machine.
+    """Check the disk, the ledger's folder, the versions and the MLflow store of this machine.
 
     Parameters
     ----------
-    missing : fits that are to be recorded.
+    missing : number of fits that are still to be recorded.
     """
     return [*_disk(root, missing), *_ledger(root), *_versions([]), _store(root)]
 
 
 def _disk(root: Path, missing: int) -> list[Finding]:
-    each = _bytes_of_a_fit(root / "ledger")
-    need = _RESERVE + missing * each
-    found = []
-    for what, folder, wanted in (
-        ("ledger's disk", root, need),
+    fit_bytes = _bytes_of_a_fit(root / "ledger")
+    findings = []
+    for subject, folder, required in (
+        ("ledger's disk", root, _RESERVED_BYTES + missing * fit_bytes),
         ("temporary folder", Path(tempfile.gettempdir()), _GIB),
     ):
         free = shutil.disk_usage(folder).free
-        words = f"{free / _GIB:.1f} GiB free, {wanted / _GIB:.1f} GiB wanted"
-        if what == "ledger's disk" and missing:
-            words += f" (1 GiB and {counted(missing, 'fit')} of {each / 2**20:.2f} MiB)"
-        found.append(Finding(what, words, free < wanted))
-    return found
+        words = f"{free / _GIB:.1f} GiB free, {required / _GIB:.1f} GiB required"
+        if subject == "ledger's disk" and missing:
+            words += f" (1 GiB and {counted(missing, 'fit')} of {fit_bytes / 2**20:.2f} MiB)"
+        findings.append(Finding(subject, words, free < required))
+    return findings
 
 
 def _bytes_of_a_fit(ledger: Path) -> int:
-    """Mean size of a fit's record, model and scores, from a part of the ledger; 1 MiB before there is any."""
+    """Return the mean size in bytes of the files of a fit, from a part of the ledger; 1 MiB if the ledger is empty."""
     total = records = 0
     for folder in sorted(ledger.glob("[0-9a-f][0-9a-f]")):
         for item in os.scandir(folder):
             with suppress(FileNotFoundError):
                 total += item.stat().st_size
                 records += item.name.endswith(".json")
-        if records >= _LOOKED_AT:
+        if records >= _SAMPLED_RECORDS:
             break
     return total // records if records else 2**20
 
@@ -111,13 +110,13 @@ def _ledger(root: Path) -> list[Finding]:
             first.write_bytes(b"")
             os.link(first, second)
     except OSError as error:
-        says = f"{folder}: {error.strerror}; expected a folder that takes files and hard links"
-        return [Finding("ledger", says, is_fault=True)]
-    return [Finding("ledger", f"{folder} takes files and hard links")]
+        message = f"{folder}: {error.strerror}; expected a folder that accepts files and hard links"
+        return [Finding("ledger", message, is_fault=True)]
+    return [Finding("ledger", f"{folder} accepts files and hard links")]
 
 
 def _store(root: Path) -> Finding:
-    """MLflow's store, if there is one: its schema is the one of the installed mlflow."""
+    """Check that the MLflow store, if there is one, opens with the installed version."""
     from puoc.reporting.tracking.address import TrackingError
     from puoc.reporting.tracking.store import Busy, Store
 
@@ -135,30 +134,31 @@ def _store(root: Path) -> Finding:
 
 
 def forecast(missing: int, seconds: float, costs: Forecast, workers: int | None) -> Finding:
-    """How long the missing fits will take, by measured costs and the ledger's own fits.
+    """Forecast how long the missing fits take, from measured costs and the fits of the ledger.
 
     Parameters
     ----------
-    seconds : of all of them, one after the other.
-    costs : what told so.
-    workers : None where nobody knows how many: of a cluster that does not answer.
+    missing : number of fits.
+    seconds : total computing time, on one worker.
+    costs : the forecast that gave ``seconds``.
+    workers : None if the number is unknown because the cluster does not respond.
     """
     if not missing:
         return Finding("forecast", "nothing is missing")
     words = f"{counted(missing, 'fit')} on " + (
-        counted(workers, "worker") if workers else "a cluster that does not answer"
+        counted(workers, "worker") if workers else "a cluster that does not respond"
     )
     if seconds:
         words += f": about {duration(seconds / (workers or 1))}" + ("" if workers else " divided by its CPUs")
-        rests = "fits of this ledger" if costs.from_ledger else "seconds measured on another machine"
-        words += f", by {rests}; a busy or slower machine takes longer"
+        basis = "fits of this ledger" if costs.from_ledger else "seconds measured on another machine"
+        words += f", from {basis}; a busy or slower machine takes longer"
     if costs.unknown:
-        words += f"; no cost is known of {', '.join(sorted(costs.unknown))}, a first fit will tell"
+        words += f"; no cost is known for {', '.join(sorted(costs.unknown))} before its first fit"
     return Finding("forecast", words)
 
 
 def refuse(findings: list[Finding]) -> None:
-    """Raise ValueError with every fault among them."""
-    faults = [f"{one.what}: {one.says}" for one in findings if one.is_fault]
+    """Raise a ValueError that lists the findings that are faults."""
+    faults = [f"{finding.subject}: {finding.message}" for finding in findings if finding.is_fault]
     if faults:
         raise ValueError("\n".join(faults))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, asked_wrongly, console, planned, say, storage_refused
+from puoc.cli.console import FAILED_ROWS, console, exit_on_invalid_input, exit_on_storage_error, planned, say
 from puoc.store.counting import counted
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ app = typer.Typer(help="Count, verify, export, import, compact and adopt the led
 @app.command("count")
 def ledger_count() -> None:
     """How many fits there are, by state."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_archive as archive
 
         counts = archive.count(_ledger())
@@ -32,7 +32,7 @@ def ledger_count() -> None:
 @app.command("verify")
 def ledger_verify() -> None:
     """Check every record, model and score file; exit code 3 when one is not what it should be."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_archive as archive
 
         faults = archive.verify(_ledger())
@@ -46,7 +46,7 @@ def ledger_verify() -> None:
 @app.command("export")
 def ledger_export(path: Annotated[Path, typer.Argument(help="The parquet file to write.")]) -> None:
     """Write every record with its scores to one parquet file (models are not in it)."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_archive as archive
 
         archive.export(_ledger(), path)
@@ -56,7 +56,7 @@ def ledger_export(path: Annotated[Path, typer.Argument(help="The parquet file to
 @app.command("import")
 def ledger_import(path: Annotated[Path, typer.Argument(help="A file written by puoc ledger export.")]) -> None:
     """Add the records of an exported file; what the ledger has stays as it is."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_archive as archive
 
         new, known = archive.import_(_ledger(), path)
@@ -66,7 +66,7 @@ def ledger_import(path: Annotated[Path, typer.Argument(help="A file written by p
 @app.command("compact")
 def ledger_compact() -> None:
     """Remove what no record refers to: temporary files, orphaned models and scores, dead claims."""
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_archive as archive
 
         removed = archive.compact(_ledger())
@@ -82,7 +82,7 @@ def ledger_adopt(
 
     Exit code 3 when a group of fits is refused.
     """
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(_ROOT, computes=True)
         from puoc.cli.progress import Reporter
         from puoc.run.adopt import adopt

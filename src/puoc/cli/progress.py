@@ -1,4 +1,4 @@
-"""Progress for people: a bar on a terminal, a line now and then elsewhere."""
+"""Progress display: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from puoc.run.runner import Progress as State
 
-_EVERY = 5.0  # seconds between two lines where there is no terminal
+_SECONDS_BETWEEN_LINES = 5.0  # where the output is not a terminal
 
 
 class Reporter:
-    """Shows the state of a run; a context manager whose ``update`` is the runner's ``on_progress``."""
+    """Context manager that shows the state of a run; pass ``update`` to the runner as ``on_progress``."""
 
     def __init__(self, title: str, console: Console):
         self.title, self.console = title, console
@@ -29,8 +29,9 @@ class Reporter:
             TextColumn("{task.fields[note]}"),
             console=console,
             transient=True,
-            redirect_stdout=False,  # a worker that is forked while the bar's thread holds its lock would wait for it
-            redirect_stderr=False,  # for ever with its first warning
+            # With redirection, a worker forked while the bar's thread holds its lock would block at its first warning.
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         self._task = self._bar.add_task(title, total=None, note="")
 
@@ -45,11 +46,11 @@ class Reporter:
         self._bar.stop()
 
     def update(self, state: State) -> None:
-        """Show a state."""
+        """Show the state of the run."""
         note = self._note(state)
         if self.console.is_terminal:
             self._bar.update(self._task, total=state.wanted, completed=state.ok + state.failed, note=note)
-        elif time.monotonic() - self._last > _EVERY:
+        elif time.monotonic() - self._last > _SECONDS_BETWEEN_LINES:
             self._last = time.monotonic()
             done = f"{state.ok + state.failed}/{state.wanted} {state.what}"
             self.console.print(f"{self.title}: {done}, {note}", highlight=False, soft_wrap=True)
@@ -62,9 +63,9 @@ class Reporter:
             )
         if state.running is not None:
             parts.append(f"{state.running} running, {state.remaining} remaining")
-        one, done = "fit" if state.running is None else "configuration", state.ok + state.failed
-        left = (time.monotonic() - self.started) / done * state.remaining if done else None
-        parts.append(f"ETA {_clock(left)}" if left is not None else f"ETA after the first {one}")
+        unit, done = "fit" if state.running is None else "configuration", state.ok + state.failed
+        seconds_left = (time.monotonic() - self.started) / done * state.remaining if done else None
+        parts.append(f"ETA {_clock(seconds_left)}" if seconds_left is not None else f"ETA after the first {unit}")
         return ", ".join(parts)
 
 

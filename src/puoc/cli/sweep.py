@@ -1,4 +1,4 @@
-"""``puoc sweep``, ``puoc doctor`` and ``puoc study``: searches on Ray, what speaks against one, and a view of it."""
+"""``puoc sweep``, ``puoc doctor`` and ``puoc study``: sweeps on Ray, checks before a sweep, and a view of its study."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, asked_wrongly, console, planned, say, storage_refused
+from puoc.cli.console import FAILED_ROWS, console, exit_on_invalid_input, exit_on_storage_error, planned, say
 from puoc.store.counting import counted
 
 if TYPE_CHECKING:
@@ -24,13 +24,19 @@ if TYPE_CHECKING:
 ROOT = Path()
 _SPEC = "grid, published, wide, ...: a space of tuning/spaces/<method>.yaml."
 
-Method = Annotated[str, typer.Option(help="An entry of methods in params.yaml.")]
-Scenario = Annotated[str | None, typer.Option(help="Its sweep's scenario, or a table, or the scenario of one table.")]
+Method = Annotated[str, typer.Option(help="Name of an entry of methods in params.yaml.")]
+Scenario = Annotated[
+    str | None, typer.Option(help="A scenario or table of params.yaml. Default: the scenario of the planned sweep.")
+]
 Space = Annotated[str | None, typer.Option(help=_SPEC)]
-Search = Annotated[Literal["grid", "tpe"] | None, typer.Option(help="Every configuration, or Optuna's TPE.")]
+Search = Annotated[
+    Literal["grid", "tpe"] | None, typer.Option(help="grid: all configurations; tpe: Optuna's TPE sampler.")
+]
 Address = Annotated[str | None, typer.Option(help="A Ray cluster: auto, or HOST:PORT of its head node.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Trials at once; default: compute.workers, or all CPUs.")]
-Gpus = Annotated[int | None, typer.Option(min=0, help="GPUs to compute on; default: 1 where compute.device is cuda.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Trials that run in parallel. Default: compute.workers, or all CPUs.")
+]
+Gpus = Annotated[int | None, typer.Option(min=0, help="Number of GPUs. Default: 1 if compute.device is cuda, else 0.")]
 
 
 def sweep(
@@ -39,19 +45,24 @@ def sweep(
     space: Space = None,
     search: Search = None,
     asha: Annotated[bool, typer.Option("--asha", help="Stop bad configurations early (successive halving).")] = False,
-    budget: Annotated[str | None, typer.Option(help="90s, 30m, 1h30m, or a number of configurations.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Limit of the search: 90s, 30m, 1h30m, or a number of configurations.")
+    ] = None,
     address: Address = None,
-    submit: Annotated[str | None, typer.Option(help="URL of a cluster's Jobs API that is to run this command.")] = None,
+    submit: Annotated[str | None, typer.Option(help="URL of the Jobs API of a cluster that runs this command.")] = None,
     workers: Workers = None,
     gpus: Gpus = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be computed and start nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be computed without starting it.")
+    ] = False,
 ) -> None:
-    """Compute the configurations of a sweep that the ledger lacks, on Ray.
+    """Compute the configurations of a sweep that are not in the ledger, on Ray.
 
-    Without --space, --search and --asha it asks exactly what the sweep of params.yaml asks, so dvc repro finds it done.
+    Without --space, --search and --asha, these are the configurations of the sweep in params.yaml, which dvc repro then
+    finds in the ledger.
     """
     started = time.monotonic()
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         wanted = _wanted(workers, gpus, address)
         if address is None and submit is None:
@@ -64,11 +75,11 @@ def sweep(
         asked = ask(ROOT, Asking(method, scenario, space, search, asha))
         allowed = Budget.read(budget) if budget else Budget()
         if asked.parts is not None and not budget:
-            raise ValueError("--budget: a search has no end of its own; expected a time or a number of configurations")
+            raise ValueError("--budget: missing; a search needs a limit. Expected a time or a number of configurations")
         if submit is not None:
-            say(f"submitted as {_submitted(submit)}; `ray job logs --address {submit} <id> --follow` shows it")
+            say(f"submitted as {_submitted(submit)}; `ray job logs --address {submit} <id> --follow` shows its output")
             return
-    with asked_wrongly(), storage_refused():
+    with exit_on_invalid_input(), exit_on_storage_error():
         if dry_run:
             _say_plan(asked, wanted)
             return
@@ -81,20 +92,20 @@ def _run(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> None:
     from puoc.run.sweep.status import standing
     from puoc.run.sweep.tuner import Outcome
 
-    runner, (_, missing) = _runner(), _look(asked, wanted.workers)
+    runner, (_, missing) = _runner(), _forecast(asked, wanted.workers)
     if missing or asked.parts is not None:
         doctor.refuse(doctor.local(ROOT, missing))
-        found, failure = _tuned(asked, wanted, allowed, started)
+        outcome, failure = _run_tuner(asked, wanted, allowed, started)
     else:
         now = standing(runner, asked)
-        found, failure = Outcome(0, len(now.done), len(now.failed), 0, 0, None), None
+        outcome, failure = Outcome(0, len(now.done), len(now.failed), 0, 0, None), None
     rows = write(ROOT, asked)
-    stopped = f", {found.stopped} stopped early" if found.stopped else ""
-    left = f"; {found.stopped_by}, {found.remaining} remain" if found.stopped_by else ""
-    ended = f"{found.failed} failed{stopped}, {found.known} known before{left}"
-    say(f"{asked.name}: {counted(found.ok, 'configuration')} answered, {ended}")
+    stopped = f", {outcome.stopped} stopped early" if outcome.stopped else ""
+    remaining = f"; {outcome.stopped_by}, {outcome.remaining} remain" if outcome.stopped_by else ""
+    ended = f"{outcome.failed} failed{stopped}, {outcome.known} known before{remaining}"
+    say(f"{asked.name}: {counted(outcome.ok, 'configuration')} computed, {ended}")
     if failure:
-        say(f"MLflow lacks some of them ({failure}); puoc track brings it into line")
+        say(f"some of them are not in MLflow yet ({failure}); run puoc track to add them")
     failed = failed_rows(rows)
     for line in failed:
         say(line)
@@ -103,8 +114,8 @@ def _run(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> None:
         raise typer.Exit(FAILED_ROWS)
 
 
-def _tuned(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> tuple[Outcome, str | None]:
-    """Run the sweep; what it came to, and why MLflow failed if it did."""
+def _run_tuner(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> tuple[Outcome, str | None]:
+    """Run the sweep; return its outcome, and the reason if MLflow failed."""
     from puoc.cli import doctor
     from puoc.cli.progress import Reporter
     from puoc.reporting.tracking.live import LiveTracking
@@ -123,47 +134,47 @@ def _tuned(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> tup
             tracking.add([row | {"table": asked.name} for row in rows])
 
         tuner = Tuner(ROOT, asked, packing, allowed, started, on_rows=track, on_progress=reporter.update)
-        found = tuner.run()
-    return found, tracking.failure
+        outcome = tuner.run()
+    return outcome, tracking.failure
 
 
 def doctor(
-    method: Annotated[str | None, typer.Option(help="An entry whose sweep is to be forecast.")] = None,
+    method: Annotated[str | None, typer.Option(help="Entry whose sweep is forecast.")] = None,
     address: Address = None,
     workers: Workers = None,
     gpus: Gpus = None,
 ) -> None:
-    """Look for what would go wrong: machines, disk, ledger, versions, MLflow's store. Exit code 2 for a fault."""
-    with asked_wrongly(), storage_refused():
+    """Check machines, disk, ledger, versions and the MLflow store; exit code 2 if a check fails."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.cli import doctor as looks
+        from puoc.cli import doctor as checks
         from puoc.run.sweep.cluster import connected, present_here, present_in
         from puoc.run.sweep.request import Asking, ask
 
         wanted = _wanted(workers, gpus, address)
         asked = ask(ROOT, Asking(method)) if method is not None else None
         if wanted.address is None:
-            first, cpus = looks.here(wanted), present_here().cpus
+            machine_findings, cpus = checks.here(wanted), present_here().cpus
         else:
             with connected(wanted, 1) as ray:
-                first, cpus = looks.cluster(ray, wanted, ROOT), present_in(ray).cpus
-        found, missing = _look(asked, wanted.workers or cpus) if asked is not None else (list[Any](), 0)
-        found = first + looks.local(ROOT, missing) + found
-        for one in found:
-            say(f"{'FAULT' if one.is_fault else 'ok   '} {one.what}: {one.says}")
-    if any(one.is_fault for one in found):
+                machine_findings, cpus = checks.cluster(ray, wanted, ROOT), present_in(ray).cpus
+        forecasts, missing = _forecast(asked, wanted.workers or cpus) if asked is not None else (list[Any](), 0)
+        findings = machine_findings + checks.local(ROOT, missing) + forecasts
+        for finding in findings:
+            say(f"{'FAULT' if finding.is_fault else 'ok   '} {finding.subject}: {finding.message}")
+    if any(finding.is_fault for finding in findings):
         raise typer.Exit(2)
 
 
 def study(method: Method, scenario: Scenario = None, space: Space = None, search: Search = None) -> None:
-    """Make an Optuna study of a sweep from the ledger, for optuna-dashboard; it may be deleted at any time."""
-    with asked_wrongly(), storage_refused():
+    """Write an Optuna study of a sweep for optuna-dashboard; it is made from the ledger and may be deleted any time."""
+    with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.sweep.request import Asking, ask
         from puoc.run.sweep.study import write_study
 
         path, n = write_study(ROOT, ask(ROOT, Asking(method, scenario, space, search)))
-    say(f"{counted(n, 'configuration')} in {path}; see them with: optuna-dashboard {path}")
+    say(f"{counted(n, 'configuration')} in {path}; to view the study: optuna-dashboard {path}")
 
 
 def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wanted:
@@ -171,13 +182,13 @@ def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wante
     from puoc.run.sweep.cluster import Wanted
 
     settings = read_compute(ROOT)
-    own = settings["workers"] if settings["workers"] != "auto" and address is None else None
+    planned_workers = settings["workers"] if settings["workers"] != "auto" and address is None else None
     on_gpu = settings["device"] != "cpu"
-    return Wanted(workers or own, int(on_gpu) if gpus is None else gpus, address)
+    return Wanted(workers or planned_workers, int(on_gpu) if gpus is None else gpus, address)
 
 
-def _look(asked: Sweep, workers: int | None) -> tuple[list[Finding], int]:
-    """The forecast for so many workers, and how many fits are missing."""
+def _forecast(asked: Sweep, workers: int | None) -> tuple[list[Finding], int]:
+    """Return the forecast for a number of workers, and the number of missing fits."""
     from puoc.cli.doctor import forecast
     from puoc.plan.forecast.costs import Forecast
     from puoc.run.sweep.status import standing
@@ -189,7 +200,7 @@ def _look(asked: Sweep, workers: int | None) -> tuple[list[Finding], int]:
 
 
 def _workers(wanted: Wanted) -> int | None:
-    """How many would compute; None where a cluster is named that does not answer."""
+    """Return the number of workers; None if the cluster does not respond."""
     from puoc.run.sweep.cluster import cpus_of, present_here
 
     if wanted.workers or wanted.address is None:
@@ -208,19 +219,20 @@ def _say_plan(asked: Sweep, wanted: Wanted) -> None:
     from puoc.run.sweep.status import standing
 
     now = standing(_runner(), asked)
-    plan, (found, _) = asked.plan, _look(asked, _workers(wanted))
+    plan, (forecasts, _) = asked.plan, _forecast(asked, _workers(wanted))
     cells, seeds = counted(len(plan["cells"]), "cell"), counted(len(plan["seeds"]), "seed")
     say(f"{asked.name}: {asked.method} on {plan['dataset']}, {plan['scenario']}: {cells}, {seeds}")
-    more = "first, then what the search suggests" if asked.parts is not None else "in all"
+    scope = "first, then those that the search suggests" if asked.parts is not None else "in total"
     state = f"{len(now.done)} known, {len(now.failed)} failed, {len(now.missing)} missing"
-    say(f"{counted(now.n_configs, 'configuration')} {more}: {state}")
+    say(f"{counted(now.n_configs, 'configuration')} {scope}: {state}")
     if asked.rungs:
-        say(f"stopped early after {' or '.join(map(str, asked.rungs))} epochs where two in three are better")
-    say(f"{found[0].what}: {found[0].says}")
+        epochs = " or ".join(map(str, asked.rungs))
+        say(f"a configuration is stopped after {epochs} epochs if two in three configurations are better")
+    say(f"{forecasts[0].subject}: {forecasts[0].message}")
 
 
 def _submitted(url: str) -> str:
-    """Have the Jobs API of a cluster run this command on its head node, in the same folder; the job's id."""
+    """Submit this command to the Jobs API of a cluster and return the job id; it runs in the same folder."""
     from puoc.run.sweep.submit import submit
 
     return submit(url, ROOT)

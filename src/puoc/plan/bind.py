@@ -9,7 +9,7 @@ from puoc.records import Classes, Encoding, Fit, Prior, Trial
 from puoc.scenarios import Cell
 
 
-class Asked(NamedTuple):
+class PlannedTrial(NamedTuple):
     """One trial with its place in a table or a sweep."""
 
     trial: Trial
@@ -21,7 +21,7 @@ class Asked(NamedTuple):
     skip: str | None  # why the method does not apply here
 
 
-def bind(plan: dict[str, Any], configs: dict[str, Any] | None = None) -> Iterator[Asked]:
+def bind(plan: dict[str, Any], configs: dict[str, Any] | None = None) -> Iterator[PlannedTrial]:
     """Every trial that a plan asks.
 
     Parameters
@@ -41,7 +41,9 @@ def bind(plan: dict[str, Any], configs: dict[str, Any] | None = None) -> Iterato
             for index, raw in enumerate(plan["cells"]):
                 cell = Cell.model_validate(raw)
                 for seed in plan["seeds"]:
-                    yield Asked(_trial(plan, row, config, cell, seed), entry, cell, index, seed, config, row["skip"])
+                    yield PlannedTrial(
+                        _trial(plan, row, config, cell, seed), entry, cell, index, seed, config, row["skip"]
+                    )
 
 
 def _trial(plan: dict[str, Any], row: dict[str, Any], config: dict[str, Any], cell: Cell, seed: int) -> Trial:

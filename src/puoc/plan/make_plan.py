@@ -23,7 +23,7 @@ from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.scenarios.drawing.cells import pool
 from puoc.scenarios.drawing.overlap import shared_rows
 from puoc.store.atomic import write_bytes, write_json
-from puoc.store.yaml_file import AskedWrongly
+from puoc.store.yaml_file import InvalidInput
 
 WORK = Path("work")
 PLAN = WORK / "plan"
@@ -208,7 +208,7 @@ def _takes_not(params: Params, name: str, taken: frozenset[str], encoder: str | 
         try:
             make_encoder(str(fitted.encoder), fitted.params).check_shape(DATASETS[dataset].shape)
         except ValueError as error:
-            raise AskedWrongly([f"encoders.{encoder}: on {dataset}: {error}"]) from error
+            raise InvalidInput([f"encoders.{encoder}: on {dataset}: {error}"]) from error
     if given in taken:
         return None
     through = f" through the encoder {encoder}" if encoder else ""

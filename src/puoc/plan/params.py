@@ -17,7 +17,7 @@ from puoc.plan.search_spaces import enumerate_grid, read_space
 from puoc.plan.user_data_section import OwnSection
 from puoc.scenarios import SCENARIOS, Cell, check_counts
 from puoc.store.messages import kind, listed, nearest
-from puoc.store.yaml_file import AskedWrongly, KeyPath, YamlFile
+from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
 M = TypeVar("M", bound="Spec")
 
@@ -49,7 +49,7 @@ class Params(NamedTuple):
 
 
 def read_params(path: Path, root: Path | None = None, tune: dict[str, Any] | None = None) -> Params:
-    """Read and check a params file; raises AskedWrongly with every fault in it.
+    """Read and check a params file; raises InvalidInput with every fault in it.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class _Reader(Entries, OwnSection):
     def read(self) -> Params:
         data = self.file.data
         if not isinstance(data, dict):
-            raise AskedWrongly([f"{self.file.path.name}: got {kind(data)}; expected the sections {listed(_SECTIONS)}"])
+            raise InvalidInput([f"{self.file.path.name}: got {kind(data)}; expected the sections {listed(_SECTIONS)}"])
         for key in data:
             if key not in _SECTIONS:
                 self._fault((key,), f"unknown section{nearest(str(key), _SECTIONS)}; expected {listed(_SECTIONS)}")
@@ -98,7 +98,7 @@ class _Reader(Entries, OwnSection):
             },
         )
         if self.faults:
-            raise AskedWrongly(self.faults)
+            raise InvalidInput(self.faults)
         return params
 
     def _table(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Table | None:
@@ -179,7 +179,7 @@ class _Reader(Entries, OwnSection):
                 config = normalise(method, entry.params | values)
                 if config not in configs:
                     configs.append(config)
-        except AskedWrongly as error:
+        except InvalidInput as error:
             self.faults += [f"{self.file.at((*key, 'space'))}: {fault}" for fault in error.faults]
         except ValueError as error:
             self.faults += [f"{self.file.at((*key, 'space'))}: {method}: {line}" for line in str(error).splitlines()]
@@ -238,4 +238,4 @@ class _Reader(Entries, OwnSection):
 _SECTIONS = ("compute", "datasets", "tables", "tune", "encoders", "priors", "methods")
 
 
-__all__ = ["AskedWrongly", "Params", "read_params"]
+__all__ = ["InvalidInput", "Params", "read_params"]

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from puoc.records import content_id
 from puoc.store.checked_json import BY_PLAN, read_form
-from puoc.store.yaml_file import AskedWrongly, YamlFile
+from puoc.store.yaml_file import InvalidInput, YamlFile
 
 SOURCE = Path("work", "plan", "source.json")  # below a project's root
 _SPACES = Path("tuning", "spaces")
@@ -52,7 +52,7 @@ def changed_since(root: Path) -> list[str]:
 def _says(params: Path) -> str | None:
     try:
         return content_id(YamlFile(params).data)
-    except AskedWrongly:  # puoc plan will tell what is wrong with it
+    except InvalidInput:  # puoc plan will tell what is wrong with it
         return None
 
 

@@ -13,7 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from puoc.store.yaml_file import AskedWrongly, YamlFile
+from puoc.store.yaml_file import InvalidInput, YamlFile
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -28,24 +28,24 @@ def read_space(folder: Path, method: str, space: str) -> list[Part]:
 
     Raises
     ------
-    AskedWrongly : no such file or space (what there is, is named), or a parameter that is no distribution.
+    InvalidInput : no such file or space (what there is, is named), or a parameter that is no distribution.
     """
     path = folder / f"{method}.yaml"
     if not path.exists():
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml"))) or "none"
-        raise AskedWrongly([f"no search space for {method}: {path} does not exist; methods with spaces: {known}"])
+        raise InvalidInput([f"no search space for {method}: {path} does not exist; methods with spaces: {known}"])
     file = YamlFile(path)
     spaces = file.data or {}
     if not isinstance(spaces, dict):
-        raise AskedWrongly([f"{path}: got {spaces!r}; expected spaces by name"])
+        raise InvalidInput([f"{path}: got {spaces!r}; expected spaces by name"])
     if space not in spaces:
-        raise AskedWrongly([f"{path}: no space {space!r}; it has: {', '.join(sorted(map(str, spaces))) or 'none'}"])
+        raise InvalidInput([f"{path}: no space {space!r}; it has: {', '.join(sorted(map(str, spaces))) or 'none'}"])
     whole = spaces[space]
     parts = {(space, i): part for i, part in enumerate(whole)} if isinstance(whole, list) else {(space,): whole}
     wrong = [file.at(key) for key, part in parts.items() if not isinstance(part, dict)]
     if wrong or not parts:
         at = wrong[0] if wrong else file.at((space,))
-        raise AskedWrongly([f"{at}: got {whole!r}; expected hyperparameters by name, or a list of such parts"])
+        raise InvalidInput([f"{at}: got {whole!r}; expected hyperparameters by name, or a list of such parts"])
     faults: list[str] = []
     found: list[Part] = []
     for key, part in parts.items():
@@ -56,7 +56,7 @@ def read_space(folder: Path, method: str, space: str) -> list[Part]:
             except (ArithmeticError, TypeError, ValueError) as error:
                 faults.append(f"{file.at((*key, name))}: {error}")
     if faults:
-        raise AskedWrongly(faults)
+        raise InvalidInput(faults)
     return found
 
 
@@ -118,4 +118,4 @@ def _values(name: str, distribution: BaseDistribution) -> list[Any]:
         # decimal, as written: 0.1 + 2 * 0.1 must be the 0.3 that somebody else writes, or one question has two ids
         low, high, step = (Decimal(str(n)) for n in (distribution.low, distribution.high, distribution.step))
         return [float(low + i * step) for i in range(int((high - low) / step) + 1)]
-    raise AskedWrongly([f"{name} is a range without a step, so it has no grid; give it a step or a list of choices"])
+    raise InvalidInput([f"{name} is a range without a step, so it has no grid; give it a step or a list of choices"])

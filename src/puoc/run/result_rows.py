@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from puoc.plan.bind import Asked
+from puoc.plan.bind import PlannedTrial
 from puoc.records import Encoding
 from puoc.store import checked_parquet as resultfiles
 from puoc.store.atomic import write_bytes
@@ -79,7 +79,7 @@ OUTCOME = (*TEST_KEYS, "status", "reason", "attempts", "scoring_digest")
 CRITERION = (*OUTCOME, "auc_val_pu", "is_published", "params", "kind")
 
 
-def collect(plan: dict[str, Any], asked: Iterable[Asked], ledger: Ledger) -> list[Row]:
+def collect(plan: dict[str, Any], asked: Iterable[PlannedTrial], ledger: Ledger) -> list[Row]:
     """One row per asked trial; a trial without a record has the status ``missing``."""
     entries: dict[str, Entry | None] = {}
     rows = []
@@ -91,7 +91,7 @@ def collect(plan: dict[str, Any], asked: Iterable[Asked], ledger: Ledger) -> lis
     return rows
 
 
-def row(plan: dict[str, Any], asked: Asked, entry: Entry | None) -> Row:
+def row(plan: dict[str, Any], asked: PlannedTrial, entry: Entry | None) -> Row:
     """The row of one trial, from its question and what the ledger holds of its fit."""
     trial, fit, member = asked.trial, asked.trial.fit, plan["entries"][asked.entry]
     config = asked.config

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.user.dataset import register_planned
-from puoc.plan.bind import Asked
+from puoc.plan.bind import PlannedTrial
 from puoc.records import Fit, FitResult, TestSet
 from puoc.run.executors.batches import Batch, lanes_of, split
 from puoc.run.executors.encode_features import encode
 from puoc.run.executors.inline import InlineExecutor
 from puoc.run.executors.job import Done, Job, compute
-from puoc.run.executors.local import Died, LocalExecutor
+from puoc.run.executors.local import LocalExecutor, WorkerDied
 from puoc.run.executors.process_lifetime import session
 from puoc.store.ledger import Ledger
 from puoc.store.provenance import git_state
@@ -77,7 +77,7 @@ class Runner:
         self.session = session()
         self.reasons: dict[str, str] = {}  # of fits that failed in this run
 
-    def run(self, plan: dict[str, Any], asked: Iterable[Asked]) -> Counter[str]:
+    def run(self, plan: dict[str, Any], asked: Iterable[PlannedTrial]) -> Counter[str]:
         """Compute what is missing; counts of fits computed here as ``ok`` and ``failed``, elsewhere as ``known``.
 
         Raises
@@ -192,7 +192,7 @@ class Runner:
                 self.on_progress(Progress(wanted, answered, counts["failed"], len(waiting), whom))
 
             for job, outcome in executor.run(jobs, tick):
-                if isinstance(outcome, Died):
+                if isinstance(outcome, WorkerDied):
                     for part in split(job):
                         fit = part.fits[0]
                         died[fit.id] += 1

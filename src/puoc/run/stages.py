@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from puoc.plan.bind import Asked, bind
+from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.plan_files import read_compute, read_configs, read_data
 from puoc.plan.plan_files import read_plan as read_plan_file
 from puoc.run.result_rows import COLUMNS, OUTCOME, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
@@ -81,7 +81,7 @@ def read_plan(root: Path, part: Part, name: str) -> dict[str, Any]:
     return read_plan_file(root / "work" / "plan" / part / f"{name}.json")
 
 
-def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked]]:
+def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[PlannedTrial]]:
     """A plan and every trial it asks, with configurations filled in.
 
     Raises
@@ -111,7 +111,7 @@ def asked_trials(root: Path) -> dict[str, frozenset[str]]:
     return {key: frozenset(one.trial.id for one in of) for key, of in asked.items()}
 
 
-def selected_trials(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[Asked], list[str]]:
+def selected_trials(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[PlannedTrial], list[str]]:
     """A plan, every trial of it whose configuration is known, and the entries that have none yet."""
     plan, path = read_plan(root, part, name), _configs(root, part, name)
     if part == "tune":
@@ -145,7 +145,7 @@ def answer(
     OSError : the ledger or the results cannot be written.
     """
     plan, asked = questions(root, part, name)
-    by_fit: dict[str, list[Asked]] = {}
+    by_fit: dict[str, list[PlannedTrial]] = {}
     for one in asked:
         by_fit.setdefault(one.trial.fit.id, []).append(one)
 

@@ -30,7 +30,7 @@ _TOO_DEEP = f"got lists or mappings more than {_DEEPEST} deep in one another; ex
 _OTHER_VERSION = re.compile(r"(\s*(#.*)?\n)*%YAML(?!\s+1\.2\b).*")
 
 
-class AskedWrongly(ValueError):  # noqa: N818 - it is what the user did
+class InvalidInput(ValueError):  # noqa: N818 - names the input, not the exception
     """The user asked for something that cannot be: nothing was started. ``str()`` lists every fault, one a line."""
 
     def __init__(self, faults: list[str]):
@@ -46,12 +46,12 @@ class YamlFile:
         try:
             text = path.read_text(encoding="utf-8-sig")
         except OSError as error:
-            raise AskedWrongly([f"{path}: cannot be read ({error.strerror}); expected a YAML file"]) from error
+            raise InvalidInput([f"{path}: cannot be read ({error.strerror}); expected a YAML file"]) from error
         except UnicodeDecodeError as error:
-            raise AskedWrongly([f"{path}: not UTF-8 text ({error.reason} at byte {error.start})"]) from error
+            raise InvalidInput([f"{path}: not UTF-8 text ({error.reason} at byte {error.start})"]) from error
         if directive := _OTHER_VERSION.match(text):
             got = directive[0].strip().splitlines()[-1]
-            raise AskedWrongly([f"{path.name}: got the directive {got}; expected YAML 1.2, without a directive"])
+            raise InvalidInput([f"{path.name}: got the directive {got}; expected YAML 1.2, without a directive"])
         self.lines: dict[KeyPath, int] = {}
         self._met = 0
         self._made = YAML(typ="safe", pure=True).constructor
@@ -59,12 +59,12 @@ class YamlFile:
             root = YAML(typ="safe", pure=True).compose(text)
             faults = list(self._walk(root, (), ())) if root is not None else []
             if faults:
-                raise AskedWrongly(faults)
+                raise InvalidInput(faults)
             self.data: Any = YAML(typ="safe", pure=True).load(text)
         except YAMLError as error:
-            raise AskedWrongly([_located(path, error)]) from error
+            raise InvalidInput([_located(path, error)]) from error
         except RecursionError as error:
-            raise AskedWrongly([f"{path.name}:{_line_of_deepest(text)}: {_TOO_DEEP}"]) from error
+            raise InvalidInput([f"{path.name}:{_line_of_deepest(text)}: {_TOO_DEEP}"]) from error
 
     def at(self, key: KeyPath) -> str:
         """``params.yaml:12: tables.one_vs_all.seeds`` - the place of a key, or of the nearest one above it."""
@@ -77,7 +77,7 @@ class YamlFile:
         self.lines.setdefault(key, node.start_mark.line + 1)
         self._met += 1
         if self._met > _MOST:  # at once: a few lines of nested aliases stand for more values than can be walked
-            raise AskedWrongly(
+            raise InvalidInput(
                 [f"{self.at(key[:1])}: the aliases repeat more than {_MOST:,} values; expected fewer (write them out)"]
             )
         if any(node is one for one in above):

@@ -15,7 +15,7 @@ from typing import Any
 
 from puoc.datasets.prepare.verify import FetchError, hexdigest
 from puoc.store.messages import kind
-from puoc.store.yaml_file import AskedWrongly, KeyPath, YamlFile
+from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
 
 def compare_with_dvc(data_root: Path, dvc_file: Path) -> str | None:
@@ -45,7 +45,7 @@ def _outs(dvc_file: Path, name: str) -> list[dict[str, Any]]:
     again = f"expected {{}} as `dvc add {name}` writes it; settle the merge or run that again"
     try:
         file = YamlFile(dvc_file)
-    except AskedWrongly as error:
+    except InvalidInput as error:
         raise FetchError(f"{error}; {again.format('a file')}") from error
     if not isinstance(file.data, dict):
         raise FetchError(f"{dvc_file.name}:{file.lines.get((), 1)}: got {kind(file.data)}; {again.format('a mapping')}")

@@ -10,7 +10,7 @@ from filelock import FileLock
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.records import Encoding, Fit
 from puoc.run import frozen_features as features
-from puoc.run.executors.local import Died, LocalExecutor
+from puoc.run.executors.local import LocalExecutor, WorkerDied
 
 
 def encode(work: Path, fits: Iterable[Fit], n_workers: int, tell: Callable[[int, int, str], None]) -> None:
@@ -44,10 +44,10 @@ def _encode(
     if features.read(folder, data.digest, encoding) is not None:
         return
     for _ in range(2):  # a worker that dies takes its part along, which is tried once more
-        parts, deaths = features.missing(folder, prepared, data, encoding), list[Died]()
+        parts, deaths = features.missing(folder, prepared, data, encoding), list[WorkerDied]()
         with LocalExecutor(n_workers, features.compute) as executor:
             for done, (_, outcome) in enumerate(executor.run(parts), start=1):
-                deaths += [outcome] if isinstance(outcome, Died) else []
+                deaths += [outcome] if isinstance(outcome, WorkerDied) else []
                 tell(len(parts), done, what)
         if not deaths:
             features.assemble(folder, data, encoding)

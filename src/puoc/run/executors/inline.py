@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from puoc.run.executors.local import Died
+from puoc.run.executors.local import WorkerDied
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -23,7 +23,7 @@ class InlineExecutor:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | Died]]:
+    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | WorkerDied]]:
         """Yield each job with its outcome. ``tick`` is called between two jobs.
 
         Raises

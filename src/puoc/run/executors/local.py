@@ -21,7 +21,7 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
-class Died(NamedTuple):
+class WorkerDied(NamedTuple):
     """A worker ended before its job was done: killed, out of memory, a crash in native code."""
 
     exit_code: int | None
@@ -35,7 +35,7 @@ class Died(NamedTuple):
         return f"the worker ended with exit code {code}"
 
 
-class _Refused(NamedTuple):
+class WorkerError(NamedTuple):
     """What a call raised: no fault of its job, which has its own boundary, but of what all jobs need."""
 
     error: Exception
@@ -74,7 +74,7 @@ class LocalExecutor:
             worker.end()
         self.workers.clear()
 
-    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | Died]]:
+    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | WorkerDied]]:
         """Yield each job with its outcome, as they come. ``tick`` is called at least every half second.
 
         Raises
@@ -112,8 +112,8 @@ class LocalExecutor:
             worker.process.join()
             self.workers.remove(worker)
             worker.connection.close()
-            return job, Died(worker.process.exitcode)
-        if isinstance(outcome, _Refused):
+            return job, WorkerDied(worker.process.exitcode)
+        if isinstance(outcome, WorkerError):
             raise outcome.error
         return job, outcome
 
@@ -133,5 +133,5 @@ def _serve(connection: Connection, parents: Connection, call: Callable[[J], R], 
         try:
             outcome: object = call(job)
         except (OSError, ValueError) as error:
-            outcome = _Refused(error)
+            outcome = WorkerError(error)
         connection.send(outcome)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from puoc.run.executors.local import Died
+from puoc.run.executors.local import WorkerDied
 from puoc.run.executors.process_lifetime import raise_if_interrupted
 from puoc.run.executors.ray_nodes import ask_nodes, unequal, unshared
 
@@ -189,7 +189,7 @@ class RayExecutor:
         if self._started:
             self.ray.shutdown()
 
-    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | Died]]:
+    def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | WorkerDied]]:
         """Yield each job with its outcome, as they come. ``tick`` is called at least every half second.
 
         Raises
@@ -217,7 +217,7 @@ class RayExecutor:
             ready, _ = self.ray.wait([*busy, *self._coming], timeout=0.5)
             for reference in ready:
                 if reference in self._coming:
-                    self._welcome(reference)
+                    self._actor_ready(reference)
                     continue
                 actor, job = busy.pop(reference)
                 yield job, self._receive(reference, actor)
@@ -228,7 +228,7 @@ class RayExecutor:
         which = f"of the cluster's {there:g} CPUs {free:g} are free (ray status tells what has them)"
         return f"Ray placed no worker within {_PLACED:g} s: {which}"
 
-    def _welcome(self, reference: Any) -> None:
+    def _actor_ready(self, reference: Any) -> None:
         actor = self._coming.pop(reference)
         try:
             self.ray.get(reference)
@@ -249,7 +249,7 @@ class RayExecutor:
             outcome = self.ray.get(reference)
         except self._gone():
             self._new()
-            return Died(None)
+            return WorkerDied(None)
         except self.ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, (OSError, ValueError)):
                 raise error.cause from None

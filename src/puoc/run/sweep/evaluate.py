@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from puoc.plan.bind import Asked, bind
+from puoc.plan.bind import PlannedTrial, bind
 from puoc.run.runner import Runner
 from puoc.store.ledger import Entry, Ledger
 
@@ -36,7 +36,7 @@ def answer(root: Path, settings: dict[str, Any], session: str, plan: dict[str, A
     return Answer(val, counts["ok"], counts["known"], failures(asked, runner.ledger))
 
 
-def value(asked: list[Asked], ledger: Ledger, scoring: str) -> float:
+def value(asked: list[PlannedTrial], ledger: Ledger, scoring: str) -> float:
     """Mean validation value of a configuration's fits, by this scoring code; NaN where one has none."""
     trials = {one.trial.fit.id: one.trial.id for one in asked}
     found = [_value(ledger.get(fit_id), trial_id, scoring) for fit_id, trial_id in trials.items()]
@@ -51,7 +51,7 @@ def _value(entry: Entry | None, trial_id: str, scoring: str) -> float | None:
     return None if scored is None else entry.auc_val_pu(scored)
 
 
-def failures(asked: list[Asked], ledger: Ledger) -> int:
+def failures(asked: list[PlannedTrial], ledger: Ledger) -> int:
     """How many fits of a configuration failed and have no record."""
     fits = {one.trial.fit.id for one in asked if one.skip is None}
     return sum(not ledger.is_final(fit_id) and ledger.attempts(fit_id) > 0 for fit_id in fits)

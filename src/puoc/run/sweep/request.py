@@ -11,7 +11,7 @@ from puoc.plan.params import read_params
 from puoc.plan.search_spaces import enumerate_grid, extremes, read_space
 from puoc.records import content_id
 from puoc.run.stages import names, read_plan
-from puoc.store.yaml_file import AskedWrongly, KeyPath, YamlFile
+from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
 if TYPE_CHECKING:
     from puoc.plan.search_spaces import Part
@@ -74,7 +74,7 @@ def ask(root: Path, asking: Asking) -> Sweep:
                 return Sweep(asking.entry, asking.entry, plan, None, is_planned=True)
         elif asking.scenario is None:
             expected = f"planned: {', '.join(planned) or 'none'}; or give --scenario and --space"
-            raise AskedWrongly([f"--method: got {asking.entry}, which no plan sweeps; {expected}"])
+            raise InvalidInput([f"--method: got {asking.entry}, which no plan sweeps; {expected}"])
     return _other(root, asking)
 
 
@@ -86,11 +86,11 @@ def _other(root: Path, asking: Asking) -> Sweep:
     search = asking.search or "grid"
     space = asking.space or ("wide" if search == "tpe" else section.pop("space", None))
     if space is None:
-        raise AskedWrongly([f"--space: params.yaml sweeps no {asking.entry}; {_spaces(root, method)}"])
+        raise InvalidInput([f"--space: params.yaml sweeps no {asking.entry}; {_spaces(root, method)}"])
     parts = read_space(root / "tuning" / "spaces", method, space)
     file = YamlFile(root / "tuning" / "spaces" / f"{method}.yaml")
     if search == "tpe" and "published" not in file.data:
-        raise AskedWrongly(
+        raise InvalidInput(
             [f"--search tpe begins with the space published, and there is none; {_spaces(root, method)}"]
         )
     # a search begins with the entry's own and the published configurations, and lists no others
@@ -99,16 +99,16 @@ def _other(root: Path, asking: Asking) -> Sweep:
     try:
         if search == "grid" and asking.space is not None:
             enumerate_grid(parts)
-    except AskedWrongly as error:
-        raise AskedWrongly([f"{place}: {fault}, or ask --search tpe" for fault in error.faults]) from None
+    except InvalidInput as error:
+        raise InvalidInput([f"{place}: {fault}, or ask --search tpe" for fault in error.faults]) from None
     try:
         params = read_params(root / "params.yaml", root, tune={asking.entry: section})
-    except AskedWrongly as error:
+    except InvalidInput as error:
         if search == "tpe" or asking.space is None:
             raise
         # read as if params.yaml asked it, which is not where the fault is
         at = YamlFile(root / "params.yaml").at(("tune", asking.entry, "space"))
-        raise AskedWrongly([fault.replace(at, place) for fault in error.faults]) from None
+        raise InvalidInput([fault.replace(at, place) for fault in error.faults]) from None
     plan = make_plan(params).files[PLAN / "tune" / f"{asking.entry}.json"]
     if search == "tpe":
         _check_values(file, space, parts, method, plan["configs"][0]["params"])
@@ -133,7 +133,7 @@ def _section(data: dict[str, Any], asking: Asking) -> dict[str, Any]:
     if found is None:
         scenarios = ", ".join(f"{name} ({table.get('scenario')})" for name, table in tables.items()) or "none"
         what = "two tables have it" if of_scenario else "expected a table or the scenario of one"
-        raise AskedWrongly([f"--scenario: got {asking.scenario}; {what}; tables: {scenarios}"])
+        raise InvalidInput([f"--scenario: got {asking.scenario}; {what}; tables: {scenarios}"])
     leave = ("methods", "configs", "title", "published")
     # a table of own data may withhold rows itself
     return {"holdout": HOLDOUT} | {key: value for key, value in tables[found].items() if key not in leave}
@@ -143,7 +143,7 @@ def _method(data: dict[str, Any], entry: str) -> str:
     entries = data.get("methods")
     entries = entries if isinstance(entries, dict) else {}
     if not isinstance(entries.get(entry), dict):
-        raise AskedWrongly(
+        raise InvalidInput(
             [f"--method: got {entry!r}; expected an entry of methods in params.yaml: {', '.join(entries)}"]
         )
     return str(entries[entry].get("method") or entry)
@@ -171,7 +171,7 @@ def _check_values(file: YamlFile, space: str, parts: list[Part], method: str, ow
                     name = [name for name in part if f"hyperparameter {name!r}" in line][:1]
                     faults.setdefault(f"tuning/spaces/{file.at((*key, *name))}", line)
     if faults:
-        raise AskedWrongly([f"{place}: {line}" for place, line in faults.items()])
+        raise InvalidInput([f"{place}: {line}" for place, line in faults.items()])
 
 
 def _rungs(plan: dict[str, Any], parts: list[Part]) -> tuple[int, ...]:
@@ -181,5 +181,5 @@ def _rungs(plan: dict[str, Any], parts: list[Part]) -> tuple[int, ...]:
     most = max([*listed, *ranges])
     if most < FEWEST_EPOCHS:
         got = f"no configuration with {FEWEST_EPOCHS} epochs" if most else "a method without epochs"
-        raise AskedWrongly([f"--asha: got {got}; expected configurations of at least {FEWEST_EPOCHS} epochs"])
+        raise InvalidInput([f"--asha: got {got}; expected configurations of at least {FEWEST_EPOCHS} epochs"])
     return (most // 9, most // 9 * 3)

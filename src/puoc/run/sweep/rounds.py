@@ -124,7 +124,7 @@ class Watch(tune.Callback):  # type: ignore[misc]
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """See ``tune.Callback``: its actor died twice, or the trial met a fault of puoc's own."""
         params = self._params(trial)
-        self.owner.bury(params, str(trial.get_error() or ""))
+        self.owner.record_dead_actor(params, str(trial.get_error() or ""))
         self.owner.has_outcome(params, is_ok=False)
 
     def _params(self, trial: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from puoc.plan.bind import bind
 from puoc.records import Fit, FitResult, content_id
 from puoc.run.executors.encode_features import encode
-from puoc.run.executors.local import Died
+from puoc.run.executors.local import WorkerDied
 from puoc.run.executors.process_lifetime import session
 from puoc.run.result_rows import Row, row
 from puoc.run.runner import Progress, Runner
@@ -243,14 +243,14 @@ class Tuner:
         else:
             self.on_rows([row(plan, one, self.ledger.get(one.trial.fit.id)) for one in bind(plan)])
 
-    def bury(self, params: dict[str, Any], error: str) -> None:
+    def record_dead_actor(self, params: dict[str, Any], error: str) -> None:
         """Record the fits that a trial was computing when its actor died, twice, as failed; the rest stays missing."""
         self.last_error = error
         for fit in self._fits(params).values():
             claim = self.ledger.root / fit.id[:2] / f"{fit.id}.claim"
             if claim.exists() and not is_held(claim) and not self.ledger.is_final(fit.id):
                 git = git_state(self.root)
-                reason = str(Died(None))
+                reason = str(WorkerDied(None))
                 self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=git, session=self.session))
 
     def _fits(self, params: dict[str, Any]) -> dict[str, Fit]:

@@ -26,7 +26,7 @@ class Half(NamedTuple):
     place_p: NDArray[np.int64]  # of the rows of P in their file
 
 
-class Crossed(NamedTuple):
+class CrossFitScores(NamedTuple):
     """Both halves."""
 
     halves: list[Half]
@@ -37,7 +37,7 @@ class _Sides(NamedTuple):
     fit_u: NDArray[np.bool_]
 
 
-def crossed(of: Checked, seed: int) -> Crossed:
+def crossed(of: Checked, seed: int) -> CrossFitScores:
     """Fit all families to each half and score the other. Raises ValueError where a half has too few rows."""
     halves = []
     for number, side in enumerate(_sides(of, seed)):
@@ -45,10 +45,10 @@ def crossed(of: Checked, seed: int) -> Crossed:
         later: Scores = {} if of.X_v is None else fitted.scores(of.X_v)
         of_p, of_u = fitted.scores(of.X_p[~side.fit_p]), fitted.scores(of.X_u[~side.fit_u])
         halves.append(Half(of_p, of_u, later, of.place_p[~side.fit_p]))
-    return Crossed(halves)
+    return CrossFitScores(halves)
 
 
-def order_p(found: Crossed) -> float:
+def order_p(found: CrossFitScores) -> float:
     """p-value that labelled rows of the first and of the last half of the file score alike, by the one-class method."""
     p_values = []
     for half in found.halves:

@@ -10,7 +10,7 @@ from puoc.analysis.reliability.alpha import share_of_negatives
 from puoc.analysis.reliability.gain import gain, placements
 from puoc.analysis.reliability.shift import incoming
 from puoc.records import Array, Record
-from puoc.userdata.assess.cross_scores import Crossed, crossed, learning_curve, order_p
+from puoc.userdata.assess.cross_scores import CrossFitScores, crossed, learning_curve, order_p
 from puoc.userdata.assess.input_rows import Checked, checked
 from puoc.userdata.assess.reference_methods import FAMILIES, Family
 
@@ -80,7 +80,7 @@ def gather(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Evidence:
     return evidence_of(of, crossed(of, seed), tuple(learning_curve(of, seed)))
 
 
-def evidence_of(of: Checked, found: Crossed, curve: tuple[tuple[int, float], ...] = ()) -> Evidence:
+def evidence_of(of: Checked, found: CrossFitScores, curve: tuple[tuple[int, float], ...] = ()) -> Evidence:
     """Evidence of checked rows by their scores."""
     return Evidence(
         n_p=len(of.X_p),
@@ -94,12 +94,12 @@ def evidence_of(of: Checked, found: Crossed, curve: tuple[tuple[int, float], ...
     )
 
 
-def _alpha(found: Crossed) -> Alpha:
+def _alpha(found: CrossFitScores) -> Alpha:
     low, high, p = _positives(found, "u")
     return Alpha(low=low, high=high, p_no_negatives=p, p_order=order_p(found))
 
 
-def _positives(found: Crossed, among: Rows) -> tuple[float, float, float]:
+def _positives(found: CrossFitScores, among: Rows) -> tuple[float, float, float]:
     """Interval of the share of positives, and the p-value that there are no others.
 
     By the scores of PU and of OC, each at half the error; of the ends under the assumption the wider one.
@@ -113,7 +113,7 @@ def _positives(found: Crossed, among: Rows) -> tuple[float, float, float]:
     return round(1 - max(low, high), 4), round(1 - low, 4), min(1.0, 2 * min(one.p for one in by))
 
 
-def _incoming(found: Crossed, of: Checked) -> Incoming | None:
+def _incoming(found: CrossFitScores, of: Checked) -> Incoming | None:
     if of.X_v is None:
         return None
     splits = []
@@ -137,7 +137,7 @@ def _incoming(found: Crossed, of: Checked) -> Incoming | None:
     )
 
 
-def _gained(family: Family, found: Crossed, among: Rows) -> Gained:
+def _gained(family: Family, found: CrossFitScores, among: Rows) -> Gained:
     scores = [(half.p, getattr(half, among)) for half in found.halves]
     own = gain([((p["PU-OC"], other["PU-OC"]), (p[family], other[family])) for p, other in scores], same_u=among == "v")
     auc = float(np.mean([placements(p[family], other[family])[0].mean() for p, other in scores]))
