@@ -254,7 +254,7 @@ def test_a_gpu_that_is_not_there_is_refused_within_seconds(root: Path) -> None:
     gpus = present_here().gpus
     done = puoc(root, "sweep", "--method", "pu_svm", "--gpus", str(gpus + 1))
     assert done.code == 2, done.output
-    assert f"GPUs: {gpus + 1} asked, {gpus} present on this machine" in done.output
+    assert f"GPUs: {gpus + 1} requested, {gpus} present on this machine" in done.output
     assert done.seconds < 10
 
 
