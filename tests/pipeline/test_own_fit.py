@@ -282,7 +282,7 @@ REFUSED = {
     "a wrong decimal": (["--method", "naive", "--decimal", "x"], ["--decimal: got 'x'; expected '.' or ','"]),
     "no such file": (["--method", "naive", "--positives", "none.csv"], ["none.csv: there is no such file"]),
     "a folder": (["--method", "naive", "--positives", ".", "--kind", "table"], ["a folder; expected a file"]),
-    "a model that is there": (["--method", "naive", "--out", "p.csv"], ["p.csv: is there already"]),
+    "a model that is there": (["--method", "naive", "--out", "p.csv"], ["p.csv: already exists"]),
     "both ways of labelling": (["--method", "naive", "--data", "t.csv"], ["expected one way"]),
     "a file without methods": (["--method", "naive", "--settings", "p.csv"], ["p.csv: no section methods"]),
     "a label of no labelled file": (
@@ -389,7 +389,7 @@ def test_scoring_says_what_it_met_and_scores_every_row(files) -> None:
     assert "1 missing values in 'âge'" in said
     assert "1 values of 'stadt' that training did not have" in said
     assert "2 rows scored: s.csv" in said
-    refused(puoc("score", "--model", "model", "w.csv", "--out", "s.csv"), "s.csv: is there already")
+    refused(puoc("score", "--model", "model", "w.csv", "--out", "s.csv"), "s.csv: already exists")
     Path("e.csv").write_text("stadt,aktiv,größe,âge\n")
     assert scores("e.csv").empty
 

@@ -254,7 +254,7 @@ def test_a_gpu_that_is_not_there_is_refused_within_seconds(root: Path) -> None:
     gpus = present_here().gpus
     done = puoc(root, "sweep", "--method", "pu_svm", "--gpus", str(gpus + 1))
     assert done.code == 2, done.output
-    assert f"GPUs: {gpus + 1} asked, {gpus} present on this machine" in done.output
+    assert f"GPUs: {gpus + 1} requested, {gpus} present on this machine" in done.output
     assert done.seconds < 10
 
 
@@ -293,7 +293,7 @@ def test_the_forecast_counts_fits_and_shares_them_among_the_workers_that_are_ask
     tests = {fit_id: {one.trial.test for one in trials if one.trial.fit.id == fit_id} for fit_id in once}
     assert now.seconds == pytest.approx(sum(Forecast().seconds(fit, tests[fit.id]) for fit in once.values()))
     said = [forecast(9, 3600.0, costs, workers).message for workers in (1, 4)]
-    assert said[0].startswith("9 fits on 1 worker: about 1.0 h, by seconds measured on another machine")
+    assert said[0].startswith("9 fits on 1 worker: about 1.0 h, from seconds measured on another machine")
     assert said[1].startswith("9 fits on 4 workers: about 15.0 min")
 
 
