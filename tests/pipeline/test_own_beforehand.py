@@ -116,8 +116,8 @@ def test_the_shape_of_encoded_rows_is_known_beforehand(shape: tuple[int, ...]) -
     X = rows(9, shape)
     part = Part(name="components", params={"dimension": 4, "cut": 6.0}, source="test")
     (made,) = encoders.make(part.name, part.params).fit_lanes([PUSample(X[:4], X[4:], None, 0)])
-    assert beforehand._seen(part, shape) == made.encode(X).shape[1:]
-    assert beforehand._seen("flatten", shape) == encoders.plain("flatten").encode(X).shape[1:]
+    assert beforehand._encoded_shape(part, shape, 4, 5) == made.encode(X).shape[1:]
+    assert beforehand._encoded_shape("flatten", shape, 4, 5) == encoders.plain("flatten").encode(X).shape[1:]
     hrn = asked("hrn", PACKAGED["hrn"])
     assert refuses(beforehand.check_rows, hrn, part, shape, 4, 5) == (shape == (1,))
 
