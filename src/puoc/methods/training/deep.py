@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -88,7 +88,6 @@ class FittedNet(Estimator):
 class Deep(FittedNet):
     """Base of gradient-trained methods. Rows are shuffled per lane and epoch; the step size decays by epoch."""
 
-    needs_alpha: ClassVar[bool] = True  # of a PU method: does its loss read the class prior
     precisions = frozenset({"fp32", "bf16"})
     libraries = ("torch._dynamo",)  # the first optimizer of a process loads it
 

@@ -98,6 +98,7 @@ class Estimator(RowChecks, ABC):
     inputs: ClassVar[frozenset[str]] = frozenset({"vector"})  # of: image, vector, sequence
     libraries: ClassVar[tuple[str, ...]] = ()  # what a fit imports; a runner does so once for all workers
     precisions: ClassVar[frozenset[str]] = frozenset({"fp32"})  # of: fp32, bf16
+    needs_alpha: ClassVar[bool] = True  # of a PU method: whether its fit reads the class prior
     estimates_alpha: ClassVar[bool] = False  # whether its alpha_hat_ may serve other methods as class prior
 
     curve_: dict[str, list[float]]
