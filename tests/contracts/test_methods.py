@@ -16,6 +16,14 @@ from puoc.methods import METHODS, inputs_of, make, normalise
 from puoc.methods.training.estimator import Compute, PUSample
 
 
+def test_every_method_has_hyperparameters_for_these_tests() -> None:
+    lacking = [f"{name} ({METHODS[name].__module__})" for name in sorted(METHODS.keys() - SETTINGS.keys())]
+    assert not lacking, (
+        f"the contract tests have no hyperparameters for {', '.join(lacking)}: add the method to "
+        "tests/contracts/toy_params.yaml, or an entry of it to the section methods of params.yaml"
+    )
+
+
 @every_case
 def test_scores_are_finite_floats_one_per_row_and_not_all_alike(case: Case) -> None:
     X, _ = case.test_rows()

@@ -41,7 +41,9 @@ def test_a_dataset_declares_its_licence_and_its_files(name):
 @pytest.mark.parametrize("name", sorted(name for name in DATASETS if DATASETS[name].inputs != "text"))
 def test_the_documentation_has_each_dataset_with_its_number_of_rows(name):
     table = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
-    (line,) = [line for line in table.splitlines() if line.startswith(f"| [`{name}`]")]
+    lines = [line for line in table.splitlines() if line.startswith(f"| [`{name}`]")]
+    assert len(lines) == 1, f"docs/datasets.md: {len(lines)} lines for {name}; add one to the table of datasets"
+    (line,) = lines
     _, rows, classes, row, split, _ = (part.strip() for part in line.strip("|").split("|"))
     declared = DATASETS[name]
     n = sum(sum(part) for part in declared.counts.values())

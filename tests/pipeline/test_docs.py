@@ -95,7 +95,8 @@ def test_the_table_of_the_readme_is_a_valid_question(tmp_path: Path) -> None:
 
 def test_the_readme_lists_every_scenario_once() -> None:
     [line] = re.findall(r"scenario: (.*)", code_blocks("README.md", "yaml")[0])
-    assert sorted(re.findall(r"[a-z]\w*_?\w*", line.replace(" # or ", ""))) == sorted(SCENARIOS)
+    listed = sorted(re.findall(r"[a-z]\w*_?\w*", line.replace(" # or ", "")))
+    assert listed == sorted(SCENARIOS), f"README.md lists other scenarios than {', '.join(SCENARIOS)}"
 
 
 def test_every_search_space_is_explained() -> None:

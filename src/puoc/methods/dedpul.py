@@ -44,6 +44,7 @@ class DEDPUL(Densities, FittedMixture):
     libraries = PvsU.libraries
     precisions = frozenset({"fp32", "bf16"})
     estimates_alpha = True
+    too_few_rows = "Give more rows, or fewer by --params folds=N"
 
     interpolation: Literal["linear", "swapped"]  # between the logits of U; swapped: as released
 

@@ -34,6 +34,12 @@ class EN(PvsU):
 
     held_out: float = Field(gt=0, lt=1)  # share of P that g does not learn from, for c
 
+    def check_counts(self, n_p: int, n_u: int) -> None:
+        """See ``RowChecks``: one labelled positive is learned from and another is held out."""
+        if n_p < 2:
+            raise ValueError(f"{self.name} holds out labelled positives: got {n_p}, at least 2 expected")
+        super().check_counts(n_p, n_u)
+
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
         """Fit one copy per sample, then estimate c (their e1) and alpha.
 

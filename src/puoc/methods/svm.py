@@ -16,7 +16,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from puoc.methods.solvers import hinge_kernel, hinge_linear
 from puoc.methods.solvers.hinge import Risk
 from puoc.methods.solvers.hinge_sgd import Bias, HingeSGD
-from puoc.methods.solvers.kernel_expansion import Expansion, Kernel, check_gamma, check_vectors
+from puoc.methods.solvers.kernel_expansion import Expansion, Kernel, check_gamma
 from puoc.methods.training.deep import given_prior
 from puoc.methods.training.estimator import Compute, PUSample, typed
 from puoc.registry import method
@@ -52,7 +52,7 @@ class OCSVM(Expansion):
         """See ``LaneLoop``."""
         from sklearn.svm import OneClassSVM
 
-        check_vectors(self, sample.X_p)
+        self.check_shape(sample.X_p.shape[1:])
         X = np.asarray(sample.X_p, dtype=np.float64)
         svm = OneClassSVM(kernel=self.kernel, nu=self.nu, gamma=self.gamma or "scale")
         svm.random_state = 0  # unused by libsvm here, but without it scikit-learn advances numpy's global generator
@@ -111,10 +111,18 @@ class PUSVM(Expansion):
         check_gamma(self.kernel, self.gamma)
         return self
 
+    def check_counts(self, n_p: int, n_u: int) -> None:
+        """See ``RowChecks``: the matrix of a kernel has the square of the number of rows."""
+        if self.solver == "exact" and self.kernel == "rbf" and n_p + n_u > _ROWS_MAX:
+            raise ValueError(
+                f"{self.name} with kernel rbf takes {_ROWS_MAX} rows of P and U together at most, got {n_p + n_u}; "
+                "use --params kernel=linear --params gamma=null, or fewer rows"
+            )
+
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
         """Fit one copy per sample: exact ones one after the other, sgd as lanes of a small network."""
         for sample in samples:
-            check_vectors(self, sample.X_p)
+            self.check_shape(sample.X_p.shape[1:])
         if self.solver == "exact":
             return super().fit_lanes(samples, compute)
         params = {name: getattr(self, name) for name in (*_OF_SGD, "risk", "lam", "gamma")} | {"batching": "union"}

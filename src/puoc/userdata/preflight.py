@@ -1,22 +1,22 @@
-"""What would refuse rows once fitting has begun, asked before anything is trained: numbers of rows, and their shape.
+"""Checks of the numbers of rows and of their shape before anything is trained.
 
-A class prior may take minutes to estimate, and an encoder to fit, before the method sees a row. The rules themselves
-stand where they are needed; a test compares each of them with what is said here.
+A class prior may take minutes to estimate, and an encoder to fit, before the method sees a row. The rules stand with
+the methods, encoders and priors: their ``check_counts`` and ``check_shape``. A test compares each with a fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from puoc import methods
 from puoc.datasets.user.dataset import own_data
 from puoc.datasets.user.declare import as_keys
 from puoc.methods import encoders, priors
+from puoc.methods.training.estimator import RowChecks
 from puoc.plan.bind import bind
 from puoc.plan.make_plan import CONFIGS, PLAN
 from puoc.records import Encoding, Fit
@@ -40,12 +40,12 @@ def check_rows(asked: Settings, encoder: str | Part | None, shape: Shape, n_p: i
     ------
     ValueError : what was got, what was expected and which option changes it.
     """
-    seen = _seen(encoder, shape)
+    seen = _encoded_shape(encoder, shape, n_p, n_u)
     if isinstance(asked.prior, Part) and n_u:
         _check_prior(asked.prior, seen, n_p, n_u)
-    made = methods.make(asked.method, asked.params)
-    one_class = made.kind == "oc"
-    _check_method(made, seen, n_p, 0 if one_class else n_u)
+    method = methods.make(asked.method, asked.params)
+    with _named("--method"):
+        _check(method, seen, n_p, 0 if method.one_class else n_u)
 
 
 def check_own_tables(files: Mapping[Path, Any]) -> None:
@@ -98,7 +98,7 @@ def _check_fit(fit: Fit, shape: Shape) -> None:
     prior = fit.prior
     if prior is not None and prior.params is not None and prior.kind in PRIORS:
         part = Part(name=prior.kind, params=prior.params, source="params.yaml")
-        _check_prior(part, _seen(_part(prior.encoder), shape), *kept)
+        _check_prior(part, _encoded_shape(_part(prior.encoder), shape, *kept), *kept)
     check_rows(Settings(method=fit.method, params=fit.params, source=""), _part(fit.encoder), shape, *kept)
 
 
@@ -108,20 +108,14 @@ def _part(encoder: str | Encoding | None) -> str | Part | None:
     return Part(name=encoder.name, params=encoder.params, source="params.yaml")
 
 
-def _seen(encoder: str | Part | None, shape: Shape) -> Shape:
-    """The shape of an encoded row."""
-    from puoc.methods.encoders.frozen import Frozen
-
+def _encoded_shape(encoder: str | Part | None, shape: Shape, n_p: int, n_u: int) -> Shape | None:
+    """Return the shape of an encoded row; None where only a fit shows it. Raises ValueError as the encoder does."""
     if not isinstance(encoder, Part):
         return shape if encoder is None else (prod(shape),)
-    made: Any = encoders.make(encoder.name, encoder.params)
-    if isinstance(made, Frozen):
-        made.check_shape(shape)
-        return tuple(made.encode(np.zeros((1, *shape), dtype=np.float32)).shape[1:])
-    if learns_from_u(encoder):
-        return (min(int(made.dimension), prod(shape)),)
-    _check_shape(made, shape, "--encoder")
-    return (int(made.dimension),)
+    fitted = encoders.make(encoder.name, encoder.params)
+    with _named("--encoder"):
+        _check(fitted, shape, n_p, n_u if learns_from_u(encoder) else 0)
+    return fitted.encoded_shape(shape)
 
 
 def learns_from_u(encoder: str | Part | None) -> bool:
@@ -129,57 +123,21 @@ def learns_from_u(encoder: str | Part | None) -> bool:
     return isinstance(encoder, Part) and hasattr(ENCODERS[encoder.name], "learns_from")
 
 
-def _check_prior(part: Part, seen: Shape, n_p: int, n_u: int) -> None:
-    from puoc.methods.priors.crossfit import CrossFit
-
-    made: Any = priors.make(part.name, part.params)
-    advice = f"Give more rows, a number by --prior, or an entry with fewer folds by --settings ({part.source})"
-    if isinstance(made, CrossFit):
-        _check_folds(f"--prior: {part.name}", made.folds, n_p, n_u, advice)
-        _check_shape(made.p_vs_u(), seen, "--prior")
-    elif n_p + n_u < made.folds:
-        raise ValueError(
-            f"--prior: {part.name} cuts {n_p} labelled and {n_u} unlabelled rows into {made.folds} folds; expected "
-            f"{made.folds} rows at least. {advice}"
-        )
+def _check_prior(part: Part, seen: Shape | None, n_p: int, n_u: int) -> None:
+    with _named("--prior", part.source):
+        _check(priors.make(part.name, part.params), seen, n_p, n_u)
 
 
-def _check_folds(what: str, folds: int, n_p: int, n_u: int, advice: str) -> None:
-    if min(n_p, n_u) < folds:
-        raise ValueError(
-            f"{what} cuts {n_p} labelled and {n_u} unlabelled rows into {folds} folds; expected {folds} of each at "
-            f"least. {advice}"
-        )
+def _check(learner: RowChecks, shape: Shape | None, n_p: int, n_u: int) -> None:
+    learner.check_counts(n_p, n_u)
+    if shape is not None:
+        learner.check_shape(shape)
 
 
-def _check_method(made: Any, seen: Shape, n_p: int, n_u: int) -> None:
-    from puoc.methods.en import EN
-    from puoc.methods.priors.crossfit import CrossFit
-    from puoc.methods.svm import _ROWS_MAX, PUSVM
-    from puoc.methods.training.deep import Deep
-
-    name: str = made.name
-    if isinstance(made, CrossFit):
-        _check_folds(f"--method: {name}", made.folds, n_p, n_u, "Give more rows, or fewer by --params folds=N")
-        _check_shape(made.p_vs_u(), seen, "--method")
-    if isinstance(made, EN) and n_p < 2:
-        raise ValueError(f"--method: {name} holds out labelled positives: got {n_p}, at least 2 expected")
-    if isinstance(made, Deep):
-        _check_shape(made, seen, "--method")
-        made.sizes(n_p, n_u)
-    if isinstance(made, PUSVM) and made.solver == "exact" and made.kernel == "rbf" and n_p + n_u > _ROWS_MAX:
-        raise ValueError(
-            f"--method: {name} with kernel rbf takes {_ROWS_MAX} rows of P and U together at most, got "
-            f"{n_p + n_u}; use --params kernel=linear --params gamma=null, or fewer rows"
-        )
-
-
-def _check_shape(made: Any, shape: Shape, option: str) -> None:
-    """Refuse a shape for which there is no such network. It is built and forgotten."""
-    import torch
-
+@contextmanager
+def _named(option: str, source: str | None = None) -> Iterator[None]:
+    """Add to the message of a ValueError the option to change and, if given, where its entry stands."""
     try:
-        with torch.device("meta"):  # no memory, and no random numbers
-            made.build(shape)
+        yield
     except ValueError as error:
-        raise ValueError(f"{option}: {error}") from error
+        raise ValueError(f"{option}: {error}" + (f" ({source})" if source else "")) from error

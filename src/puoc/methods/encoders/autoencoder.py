@@ -82,6 +82,10 @@ class Autoencoder(Deep, Encoder):
             )
         return Network(shape, self.dimension)
 
+    def encoded_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of a code, ``(dimension,)``."""
+        return (self.dimension,)
+
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
         """Dropout masks for the code and for the decoder's first layer."""
         inner = _CHANNELS * (x_p.shape[-2] // 4) * (x_p.shape[-1] // 4)

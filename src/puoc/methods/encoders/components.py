@@ -38,6 +38,10 @@ class Components(FittedComponents):
         """It learns from U, too."""
         return False
 
+    def encoded_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the components: ``dimension`` of them, or as many as a row has values."""
+        return (min(self.dimension, int(np.prod(shape))),)
+
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
         """See ``LaneLoop``."""
         self.seen_ = Seen.by(sample.X_p, np.asarray(sample.X_u), self.dimension, self.cut)

@@ -21,6 +21,10 @@ class Frozen(Encoder):
         self.alpha_hat_, self.curve_, self.lane_map_ = None, {}, "loop"
         return [self for _ in samples]
 
+    def encoded_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of an encoded row, found by encoding zeros."""
+        return tuple(self.encode(np.zeros((1, *shape), dtype=np.float32)).shape[1:])
+
     def counts(self, X: Array) -> dict[str, int]:
         """What is to be known of these rows' encoding, as numbers that add up over rows; nothing by default."""
         return {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor, nn
 
 from puoc.methods.training.deep import Batching, Deep, Noise
-from puoc.methods.training.estimator import Compute, PUSample, typed
+from puoc.methods.training.estimator import FEWER_FOLDS_OF_PRIOR, Compute, PUSample, typed
 from puoc.methods.training.lanes import Lane
 from puoc.methods.training.nets import linear, net_for
 from puoc.methods.training.risks import logistic, mean
@@ -62,6 +62,9 @@ class CrossFitted(NamedTuple):
 class CrossFit:
     """Hyperparameters of what is cross-fitted."""
 
+    name: ClassVar[str]
+    too_few_rows: ClassVar[str] = FEWER_FOLDS_OF_PRIOR  # what a user may change
+
     classifier: Classifier
     lr: PositiveFloat
     lr_decay: PositiveFloat  # factor per epoch
@@ -69,6 +72,18 @@ class CrossFit:
     batch_size: PositiveInt
     batching: Batching
     folds: PositiveInt  # 1: one classifier, which scores the rows it was fitted on
+
+    def check_counts(self, n_p: int, n_u: int) -> None:
+        """Check that every fold gets rows of P and of U, as ``RowChecks.check_counts``."""
+        if min(n_p, n_u) < self.folds:
+            raise ValueError(
+                f"{self.name} cuts {n_p} labelled and {n_u} unlabelled rows into {self.folds} folds; expected "
+                f"{self.folds} of each at least. {self.too_few_rows}"
+            )
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Check that there is a classifier for rows of ``shape``, as ``RowChecks.check_shape``."""
+        self.p_vs_u().check_shape(shape)
 
     def p_vs_u(self) -> PvsU:
         """The classifier, not yet fitted."""

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
-from puoc.methods.training.estimator import PriorEstimator, PUSample, check_finite, typed
+from puoc.methods.training.estimator import FEWER_FOLDS_OF_PRIOR, PriorEstimator, PUSample, check_finite, typed
 from puoc.records import Array
 from puoc.registry import prior
 
@@ -54,6 +54,14 @@ class TIcE(PriorEstimator):
     max_splits: PositiveInt  # attributes split, per tree
     min_size: PositiveInt  # rows of a subset that gives a bound or is split further
     iterations: PositiveInt  # the first takes c = 1/2 for the variance of a bound, each further one the last estimate
+
+    def check_counts(self, n_p: int, n_u: int) -> None:
+        """See ``RowChecks``: at least one row of each, and as many together as folds."""
+        if min(n_p, n_u) < 1 or n_p + n_u < self.folds:
+            raise ValueError(
+                f"{self.name} cuts {n_p} labelled and {n_u} unlabelled rows into {self.folds} folds; expected "
+                f"{self.folds} rows at least, with 1 of each. {FEWER_FOLDS_OF_PRIOR}"
+            )
 
     def estimate(self, sample: PUSample) -> float:
         """See ``PriorEstimator``: alpha = n_p (1 - c) / (c n_u), the positives that c leaves for U."""

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from puoc.methods.training.estimator import Estimator, LaneLoop
+from puoc.methods.training.estimator import LaneLoop
 from puoc.records import Array
 
 Kernel = Literal["linear", "rbf", "single_vector_rbf"]
@@ -26,6 +26,11 @@ class Expansion(LaneLoop):
     def keeps_training_rows(self) -> bool:
         """The support vectors of a kernel are training rows; a linear fit keeps their weighted sum alone."""
         return self.kernel == "rbf"
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """See ``RowChecks``: rows are vectors."""
+        if len(shape) != 1:
+            raise ValueError(f"{self.name} takes vectors, got rows of shape {shape}; an encoder may help")
 
     def decision_function(self, X: Array) -> Array:
         """Scores (n,), float64."""
@@ -74,9 +79,3 @@ def check_gamma(kernel: Kernel, gamma: float | None) -> None:
         raise ValueError("kernel linear takes no gamma; leave it out")
     if kernel != "linear" and gamma is None:
         raise ValueError(f"missing hyperparameter 'gamma'; kernel {kernel} needs it")
-
-
-def check_vectors(estimator: Estimator, X: Array) -> None:
-    """Refuse rows that are no vectors. Raises ValueError."""
-    if X.ndim != 2:
-        raise ValueError(f"{estimator.name} takes vectors, got rows of shape {X.shape[1:]}; an encoder may help")

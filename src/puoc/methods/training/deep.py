@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -33,6 +33,11 @@ class FittedNet(Estimator):
     @abstractmethod
     def build(self, shape: tuple[int, ...]) -> nn.Module:
         """A fresh network for rows of this shape: raw logits (b,), no dropout layers."""
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Check that there is a network for rows of ``shape``. Raises ValueError as ``build``."""
+        with torch.device("meta"):  # no memory, and no random numbers
+            self.build(shape)
 
     def decision_function(self, X: Array) -> Array:
         """Logits (n,) in the precision of the fit."""
@@ -83,7 +88,6 @@ class FittedNet(Estimator):
 class Deep(FittedNet):
     """Base of gradient-trained methods. Rows are shuffled per lane and epoch; the step size decays by epoch."""
 
-    needs_alpha: ClassVar[bool] = True  # of a PU method: does its loss read the class prior
     precisions = frozenset({"fp32", "bf16"})
     libraries = ("torch._dynamo",)  # the first optimizer of a process loads it
 
@@ -108,6 +112,10 @@ class Deep(FittedNet):
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
         """All randomness that ``loss`` uses in one step of one lane, drawn on the CPU from the lane's generator."""
         return {}
+
+    def check_counts(self, n_p: int, n_u: int) -> None:
+        """Check that the rows can be cut into batches. Raises ValueError as ``sizes``."""
+        self.sizes(n_p, n_u)
 
     def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
         """Rows of P and of U in every step of an epoch."""

@@ -18,6 +18,9 @@ from puoc.records import Array, content_id
 #: Decorator of every method class: hyperparameters are typed fields without defaults, an unknown one is an error.
 typed = pydantic_dataclass(kw_only=True, config=ConfigDict(extra="forbid"))
 
+#: What to change where a class prior cannot be estimated from so few rows, in a message of ``check_counts``.
+FEWER_FOLDS_OF_PRIOR = "Give more rows, a number by --prior, or an entry with fewer folds by --settings"
+
 
 class PUSample(NamedTuple):
     """What a method may see of one draw. The labels of ``X_u`` and the test rows stay with the runner."""
@@ -53,7 +56,36 @@ class Compute:
                 path.unlink(missing_ok=True)
 
 
-class Estimator(ABC):
+class RowChecks:
+    """Checks of rows before anything is trained, so that a long fit does not end in an error its inputs foretell.
+
+    ``puoc fit`` and the plan for user data call them on the encoder, the prior and the method of a fit. The defaults
+    accept all rows. A class that rejects rows in its fit for their number or shape overrides them.
+    """
+
+    def check_counts(self, n_p: int, n_u: int) -> None:
+        """Check the numbers of rows.
+
+        Parameters
+        ----------
+        n_p, n_u : labelled positives and unlabelled rows to learn from; n_u is 0 for a fit that sees no U.
+
+        Raises
+        ------
+        ValueError : the numbers got, those expected, and what to change. The message may name options of ``puoc fit``,
+            such as ``--params folds=N``; for a plan they become keys of params.yaml.
+        """
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Check the shape of one row. Not called where only the fit of an encoder shows the shape.
+
+        Raises
+        ------
+        ValueError : the shape got and the one expected.
+        """
+
+
+class Estimator(RowChecks, ABC):
     """Base of all methods.
 
     Fitted attributes end in ``_``. After a fit, ``curve_`` holds the objective (name to values, by epoch, or before and
@@ -66,6 +98,7 @@ class Estimator(ABC):
     inputs: ClassVar[frozenset[str]] = frozenset({"vector"})  # of: image, vector, sequence
     libraries: ClassVar[tuple[str, ...]] = ()  # what a fit imports; a runner does so once for all workers
     precisions: ClassVar[frozenset[str]] = frozenset({"fp32"})  # of: fp32, bf16
+    needs_alpha: ClassVar[bool] = True  # of a PU method: whether its fit reads the class prior
     estimates_alpha: ClassVar[bool] = False  # whether its alpha_hat_ may serve other methods as class prior
 
     curve_: dict[str, list[float]]
@@ -123,15 +156,16 @@ class Encoder(Estimator):
     kind = "encoder"
     frozen: ClassVar[bool] = False  # whether no sample changes it
 
-    def check_shape(self, shape: tuple[int, ...]) -> None:
-        """Raise ValueError for rows of a shape that cannot be encoded, before anything is; nothing by default."""
+    def encoded_shape(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the shape of an encoded row for rows of ``shape``; None, the default, where only a fit shows it."""
+        return None
 
     @abstractmethod
     def encode(self, X: Array) -> Array:
         """Rows (n, *shape) as vectors (n, d), float32. A row's vector does not depend on its companions."""
 
 
-class PriorEstimator(ABC):
+class PriorEstimator(RowChecks, ABC):
     """Base of estimators of the class prior. Hyperparameters are typed fields without defaults, as a method's."""
 
     name: ClassVar[str]  # set by @prior
