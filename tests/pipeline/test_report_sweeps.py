@@ -139,4 +139,5 @@ def test_a_sweep_that_is_not_planned_is_told_by_status_and_stands_in_the_report(
     (tmp_path / "work" / "plan" / "compute.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     told = CliRunner().invoke(app, ["status"])
-    assert "sweeps that are not planned, but in MLflow and the report: former, pu_svm-one_vs_all-grid-grid" in told.output
+    line = "sweeps that are not planned, but in MLflow and the report: former, pu_svm-one_vs_all-grid-grid"
+    assert line in told.output
