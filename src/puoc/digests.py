@@ -4,7 +4,7 @@ A digest follows definitions, not files. It starts at a class or a function and 
 reaches inside the code that can change a result. Where a module lies, what it is called, the order of imports,
 docstrings, comments, annotations of functions and the text of error messages do not count. So moving a class renames
 no fit, and a changed operator renames the fits that reach it. The digest is the same from a wheel, a checkout and a
-container.
+container. The file has more than 300 lines because it imports nothing of puoc and must be copied and tested as one.
 """
 
 from __future__ import annotations

@@ -7,7 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import LARGEST_SEED, exit_on_invalid_input, exit_on_storage_error, path_errors, say
+from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, path_errors, say
+from puoc.cli.read_options import (
+    Category,
+    Data,
+    Decimal,
+    Drop,
+    Encoding,
+    Header,
+    Kind,
+    Missing,
+    Pixels,
+    PositiveLabel,
+    Positives,
+    Seed,
+    Separator,
+    TextColumn,
+    Unlabelled,
+)
 
 if TYPE_CHECKING:
     from puoc.datasets.readers import Pair
@@ -15,11 +32,9 @@ if TYPE_CHECKING:
 
 
 def assess(
-    positives: Annotated[
-        Path | None, typer.Option(help="Labelled positives: a table, a file of texts or a folder of pictures.")
-    ] = None,
-    unlabelled: Annotated[Path | None, typer.Option(help="Unlabelled rows, in the same format.")] = None,
-    data: Annotated[Path | None, typer.Option(help="One table with a label column, in place of both.")] = None,
+    positives: Positives = None,
+    unlabelled: Unlabelled = None,
+    data: Data = None,
     incoming: Annotated[
         Path | None, typer.Option(help="Rows that arrive now. Without them, shift is not tested.")
     ] = None,
@@ -30,20 +45,18 @@ def assess(
         "assess.html"
     ),
     label: Annotated[str | None, typer.Option(help="The column of --data that holds the labels.")] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="The label that means positive, if puoc cannot infer it.")
-    ] = None,
-    kind: Annotated[str | None, typer.Option(help="table, images or texts. Default: inferred from the path.")] = None,
-    text: Annotated[str | None, typer.Option(help="The column that holds the texts.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
-    category: Annotated[list[str] | None, typer.Option(help="A column to read as categories.")] = None,
-    missing: Annotated[list[str] | None, typer.Option(help="A text that stands for a missing value.")] = None,
-    pixels: Annotated[int | None, typer.Option(help="Side length in pixels to which pictures are resized.")] = None,
-    separator: Annotated[str | None, typer.Option(help="Column separator, if the file is ambiguous.")] = None,
-    decimal: Annotated[str | None, typer.Option(help="Decimal sign, . or , if the file is ambiguous.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of text files, if it is not UTF-8.")] = None,
-    header: Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of all random numbers.")] = 0,
+    positive: PositiveLabel = None,
+    kind: Kind = None,
+    text: TextColumn = None,
+    drop: Drop = None,
+    category: Category = None,
+    missing: Missing = None,
+    pixels: Pixels = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    seed: Seed = 0,
 ) -> None:
     """Assess from your data whether OC, PU-OC or PU methods can be trusted, and show the evidence."""
     with exit_on_invalid_input(), exit_on_storage_error("no page was written"), path_errors():

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from puoc.cli.console import (
-    LARGEST_SEED,
     STORAGE_ERROR,
     console,
     exit_on_invalid_input,
@@ -16,15 +15,27 @@ from puoc.cli.console import (
     path_errors,
     say,
 )
+from puoc.cli.data_profile import audit_rows, print_profile, warn_of_biased_threshold
+from puoc.cli.read_options import (
+    Category,
+    Data,
+    Decimal,
+    Drop,
+    Encoding,
+    Header,
+    Kind,
+    Missing,
+    Pixels,
+    PositiveLabel,
+    Positives,
+    Seed,
+    Separator,
+    TextColumn,
+    Unlabelled,
+)
 
 if TYPE_CHECKING:
-    from puoc.datasets.readers import Pair
-    from puoc.datasets.user.leakage import Audit
-
-Separator = Annotated[str | None, typer.Option(help="Column separator, if the file is ambiguous; \\t is a tab.")]
-Decimal = Annotated[str | None, typer.Option(help="Decimal sign, . or , if the file is ambiguous.")]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of text files, if it is not UTF-8.")]
-Header = Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")]
+    pass
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
 _NOTHING_WRITTEN = "nothing was written"
@@ -33,18 +44,14 @@ _NOTHING_WRITTEN = "nothing was written"
 def fit(
     method: Annotated[str, typer.Option(help="A method, or an entry of the settings file.")],
     out: Annotated[Path | None, typer.Option(help="The model file to write; it must not exist yet.")] = None,
-    positives: Annotated[
-        Path | None, typer.Option(help="Labelled positives: a table, a file of texts or a folder of pictures.")
-    ] = None,
-    unlabelled: Annotated[Path | None, typer.Option(help="Unlabelled rows, in the same format.")] = None,
-    data: Annotated[Path | None, typer.Option(help="One table with a label column, in place of both.")] = None,
+    positives: Positives = None,
+    unlabelled: Unlabelled = None,
+    data: Data = None,
     test: Annotated[Path | None, typer.Option(help="Labelled test rows; puoc prints the AUC on them.")] = None,
     label: Annotated[str | None, typer.Option(help="The column of --data and --test that holds the labels.")] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="The label that means positive, if puoc cannot infer it.")
-    ] = None,
-    kind: Annotated[str | None, typer.Option(help="table, images or texts. Default: inferred from the path.")] = None,
-    text: Annotated[str | None, typer.Option(help="The column that holds the texts.")] = None,
+    positive: PositiveLabel = None,
+    kind: Kind = None,
+    text: TextColumn = None,
     params: Annotated[list[str] | None, typer.Option(help="A hyperparameter, name=value; may be repeated.")] = None,
     settings: Annotated[
         Path | None, typer.Option(help="A params file or profile whose entries --method can name.")
@@ -55,7 +62,7 @@ def fit(
     encoder: Annotated[
         str | None, typer.Option(help="flatten, components, autoencoder, or an encoder of --settings.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of all random numbers.")] = 0,
+    seed: Seed = 0,
     by_alpha: Annotated[
         bool, typer.Option("--by-alpha", help="Set the threshold so that a share alpha of U is called positive.")
     ] = False,
@@ -71,11 +78,11 @@ def fit(
             help="How to withhold equal positives: copies of one row (together), or separate observations (apart)."
         ),
     ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
-    category: Annotated[list[str] | None, typer.Option(help="A column to read as categories.")] = None,
-    missing: Annotated[list[str] | None, typer.Option(help="A text that stands for a missing value.")] = None,
+    drop: Drop = None,
+    category: Category = None,
+    missing: Missing = None,
     scaling: Annotated[str, typer.Option(help="Scaling of numeric columns: minmax or standard.")] = "minmax",
-    pixels: Annotated[int | None, typer.Option(help="Side length in pixels to which pictures are resized.")] = None,
+    pixels: Pixels = None,
     words: Annotated[int, typer.Option(help="Number of words that represent a text.")] = 500,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -145,10 +152,10 @@ def fit(
             seed=seed,
             repeats=repeats,  # type: ignore[arg-type]
         )
-        _print_profile(pair)
-        audited = _audit(pair, allow_overlap)
+        print_profile(pair)
+        audited = audit_rows(pair, allow_overlap)
         if repeats != "apart":  # with "apart", new positives equal training rows just as often
-            _warn_of_biased_threshold(audited, from_positives)
+            warn_of_biased_threshold(audited, from_positives)
         if method_settings.encoder:
             encoder_text = (
                 method_settings.encoder
@@ -227,72 +234,6 @@ def _check_free(*paths: Path | None) -> None:
         above = next(folder for folder in path.absolute().parents if folder.exists())
         if not above.is_dir():
             raise ValueError(f"{path}: {above.name} is a file; expected a folder, or a path that does not exist yet")
-
-
-def _print_profile(pair: Pair) -> None:
-    """Print the profile of the columns and the notes on each file."""
-    if pair.profile:
-        from rich.table import Table
-
-        table = Table("column", "read as", "missing", "different", "first values", "note", box=None, pad_edge=False)
-        for column in pair.profile:
-            shown = ", ".join(value if len(value) <= 20 else value[:17] + "..." for value in column.first)
-            cells = (column.name, column.read_as, str(column.missing), str(column.distinct), shown, column.note)
-            table.add_row(*(_plain(cell) for cell in cells))
-        console().print(table)
-        indicators = [column.name for column in pair.preparing.columns if column.indicator]  # type: ignore[union-attr]
-        if indicators:
-            say(
-                f"missing values of {', '.join(indicators)}: filled with the median or no category; a column marks them"
-            )
-    roles = ("labelled positives", "positives withheld", "unlabelled rows", "test rows")
-    parts = (pair.positives, pair.held, pair.unlabelled, pair.test)
-    for rows, role in zip(parts, roles, strict=True):
-        if rows is None:
-            continue
-        say(f"{rows.where}: {len(rows)} {role}")
-        for note in rows.notes:
-            say(f"  {note}")
-    for note in pair.notes:
-        say(note)
-    say(f"the method gets {pair.preparing.inputs} rows of shape {pair.preparing.shape}")
-
-
-def _plain(cell: str) -> Any:
-    from rich.text import Text
-
-    return Text(cell)
-
-
-def _audit(pair: Pair, allowed: bool) -> Audit:
-    from puoc.datasets.user.leakage import audit
-
-    audited = audit(pair)
-    for note in (*audited.notes, *audited.repeats):
-        say(f"note: {note}")
-    if audited.leaks and not allowed:
-        lines = "; ".join(map(str, audited.leaks))
-        raise ValueError(
-            f"{lines}. A test on training rows overestimates the quality on new rows. Remove the rows from one file, "
-            "or pass --allow-overlap, which adds a warning to the model and its scores"
-        )
-    for leak in audited.leaks:
-        say(f"allowed: {leak}")
-    return audited
-
-
-def _warn_of_biased_threshold(audited: Audit, from_positives: bool) -> None:
-    """Print why withheld positives may get other scores than new positives."""
-    for overlap in audited.withheld_in_p:
-        say(
-            f"note: {overlap}; they may get higher scores than new positives, which then miss the threshold more "
-            "often than requested"
-        )
-    for overlap in () if from_positives else audited.withheld_in_u:
-        say(
-            f"note: {overlap}, from which the method learns; they may get lower scores than new positives. The "
-            "threshold is then too low: fewer positives than requested miss it, and more negatives reach it"
-        )
 
 
 def _write(out: Path, content: bytes, mlflow: Path | None) -> None:

@@ -27,8 +27,8 @@ from puoc.store.ledger import Ledger
 from puoc.store.ledger_adopt import adopt_record, compare_records, copy_fit
 from puoc.store.provenance import git_state, versions
 
-#: What a fit has learned, one of which must have been compared.
-_LEARNED = frozenset(("weights", "scores", "curve", "alpha_hat"))
+#: What a fit is used by, one of which must have been compared; an objective by epoch alone proves too little.
+_LEARNED = frozenset(("weights", "scores", "alpha_hat"))
 _MAX_LISTED = 10  # compared fits that each adopted record names; the log names all
 
 

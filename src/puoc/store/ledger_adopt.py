@@ -69,18 +69,6 @@ def question_id(fit: dict[str, Any]) -> str:
     return content_id(rest)
 
 
-def with_digests(fit: Fit, digests: Digests) -> Fit:
-    """Return the fit with other digests."""
-    changed = fit.canonical()
-    for name, digest in digests.items():
-        *way, last = _DIGESTS[name]
-        at = changed
-        for key in way:
-            at = at[key]
-        at[last] = digest
-    return Fit.model_validate(changed)
-
-
 def equal_but_digests(ledger: Ledger, questions: Collection[str]) -> dict[str, list[str]]:
     """Return ids of successful fits by ``question_id``, for those among ``questions``.
 

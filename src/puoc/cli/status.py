@@ -1,0 +1,67 @@
+"""``puoc status`` and ``puoc retry``: which rows failed or are missing, and another attempt for failed ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say
+from puoc.store.counting import counted
+
+ROOT = Path()
+
+
+def status() -> None:
+    """List failed rows, missing rows and stages that were not run; exit code 3 if there are failed rows."""
+    with exit_on_invalid_input(), exit_on_storage_error():
+        planned(ROOT)
+        from puoc.run.stages import standing
+
+        state = standing(ROOT)
+    for row in state.failed:
+        place = f"{row['table']}, {row['entry']}, {row['cell']}, seed {row['seed']}"
+        say(f"failed ({counted(row['attempts'], 'attempt')}): {place}: {row['reason']}  [{row['fit_id']}]")
+    if state.not_run:
+        say(f"not run: {', '.join(state.not_run)}")
+    say(f"{counted(len(state.failed), 'failed row')}, {counted(len(state.missing), 'missing row')}")
+    if state.adopted:
+        say(f"{counted(state.adopted, 'row')} of the plan adopted from records of earlier code (puoc ledger adopt)")
+    if state.stale:
+        say(f"{counted(state.stale, 'row')} of results/ scored by another version of the code; dvc repro rescores them")
+    if state.missing or state.not_run:
+        say("dvc repro computes what is missing")
+    if state.unwritten:
+        say(f"{counted(state.unwritten, 'row')} in ledger/ but not in results/; dvc repro writes the missing rows")
+    if state.unrecorded:
+        say(f"{counted(state.unrecorded, 'row')} in results/ but not in ledger/; dvc repro --force computes them again")
+    if state.unplanned:
+        say(f"sweeps that are not planned, but in MLflow and the report: {', '.join(state.unplanned)}")
+    for row in state.failed_unplanned:
+        place = f"{row['table']}, {row['params']}, {row['cell']}, seed {row['seed']}"
+        say(f"failed in a sweep ({counted(row['attempts'], 'attempt')}): {place}: {row['reason']}  [{row['fit_id']}]")
+    if state.failed_unplanned:
+        say("running the same puoc sweep tries a fit once more, then it is quarantined; puoc retry lifts that")
+    if state.failed:
+        say("the next dvc repro tries a fit once more, then it is quarantined; puoc retry lifts that")
+        raise typer.Exit(FAILED_ROWS)
+
+
+def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fits, or the word all.")]) -> None:
+    """Allow one more attempt for quarantined fits; the next dvc repro makes it."""
+    with exit_on_invalid_input(), exit_on_storage_error():
+        planned(ROOT)
+        from puoc.run.stages import allow_retry, standing
+        from puoc.store.ledger import Ledger
+
+        ledger = Ledger(ROOT / "ledger")
+        state = standing(ROOT)
+        failed = {row["fit_id"] for row in (*state.failed, *state.failed_unplanned)}
+        chosen = sorted(failed) if fits == ["all"] else fits
+        unknown = [fit for fit in chosen if fit not in failed]
+        if unknown:
+            raise ValueError(f"no failed fit {', '.join(unknown)}; failed: {', '.join(sorted(failed)) or 'none'}")
+        for fit in chosen:
+            allow_retry(ledger, fit)
+    say(f"{counted(len(chosen), 'fit')} will be tried once more by the next dvc repro or puoc sweep that needs it")
