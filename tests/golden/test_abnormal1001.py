@@ -107,19 +107,22 @@ def test_a_folder_elsewhere_is_taken_with_what_belongs_to_it_alone(
         (lambda at: (at / VOC / "ImageSets/Main/car_trainval.txt").unlink(), "VOC2007 cannot be read: .*car_trainval"),
         (
             lambda at: (at / VOC / "ImageSets/Main/car_test.txt").write_text("<html>"),
-            "lines of a picture's number and 1",
+            "expected lines with the number of a picture and 1",
         ),
-        (lambda at: (at / VOC / "ImageSets/Main/car_test.txt").write_text("000001 2"), "lines of a picture's number"),
+        (
+            lambda at: (at / VOC / "ImageSets/Main/car_test.txt").write_text("000001 2"),
+            "expected lines with the number of a picture",
+        ),
         (
             lambda at: [p.unlink() for p in (at / "Abnormal_Object_Dataset/Car").iterdir()],
-            "Car cannot be read: no pict",
+            "Car cannot be read: it contains no pict",
         ),
     ],
     ids=["no list", "another file", "another flag", "no pictures"],
 )
 def test_what_is_not_whole_is_told(laid: Path, tmp_path: Path, damage: object, message: str) -> None:
     damage(laid)  # type: ignore[operator]
-    with pytest.raises(ValueError, match=r"data/abnormal1001 cannot be read: .*; mend it, or remove it from there"):
+    with pytest.raises(ValueError, match=r"data/abnormal1001 cannot be read: .*; repair the folder or remove it"):
         _ = Abnormal1001.digest
     with pytest.raises(FetchError, match=message):
         ensure("abnormal1001", tmp_path / "data")

@@ -58,7 +58,9 @@ def test_a_published_picture_becomes_the_reduced_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("side", "mode", "got"), [(300, "RGB", "RGB of"), (200, "RGB", "RGB of"), (100, "L", "L of")])
 def test_another_picture_is_refused(tmp_path: Path, side: int, mode: str, got: str) -> None:
     picture(side, mode).save(tmp_path / "cell.png")
-    with pytest.raises(ValueError, match=rf"cell\.png is {got} \({side}, {side}\), L of 200 or 300 pixels expected"):
+    with pytest.raises(
+        ValueError, match=rf"cell\.png: got {got} size \({side}, {side}\); expected L of 200 or 300 pixels"
+    ):
         read_cells(tmp_path)
 
 

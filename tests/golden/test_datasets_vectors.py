@@ -195,7 +195,7 @@ def test_masked_letters_and_digits_give_the_same_features(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("<html>moved</html>\nx\n", "no table of accounts"), ('"id"\n"1"\n', "statuses_count")]
+    ("content", "message"), [("<html>moved</html>\nx\n", "not a table of accounts"), ('"id"\n"1"\n', "statuses_count")]
 )
 def test_another_table_is_no_table_of_accounts(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "users.csv").write_text(content)

@@ -175,14 +175,14 @@ def test_another_corpus_is_refused_and_it_is_said_where_to_get_one(
     with pytest.raises(FetchError, match=rf"op_spam was looked for in vain.*put {ZIP} .*myleott\.com"):
         prepare("op_spam", tmp_path / "data", tmp_path / "prepared", mirror=tmp_path)
     (given / ZIP).write_bytes(b"no archive")
-    with pytest.raises(FetchError, match=f"{ZIP} is no zip archive"):
+    with pytest.raises(FetchError, match=f"{ZIP} is not a zip archive"):
         prepare("op_spam", tmp_path / "data", tmp_path / "prepared", mirror=tmp_path / "given")
     (given / CSV).write_text("deceptive,hotel,text\n")
     assert members(given).keys() == {CSV}
-    with pytest.raises(ValueError, match=r"has the columns \['deceptive', 'hotel', 'text'\], .*polarity"):
+    with pytest.raises(ValueError, match=r"got the columns \['deceptive', 'hotel', 'text'\]; .*polarity"):
         read(given)
     (given / CSV).write_text("deceptive,hotel,polarity,text\ntruthful,ritz,positive,fine\n")
     with pytest.raises(ValueError, match=r"got a review \(truthful, ritz, positive\)"):
         positive_reviews(given)
-    with pytest.raises(ValueError, match=f"holds neither {CSV} nor {ZIP}"):
+    with pytest.raises(ValueError, match=f"contains neither {CSV} nor {ZIP}"):
         read(tmp_path)

@@ -32,14 +32,14 @@ def test_a_cut_text_is_the_longest_beginning_that_fits(text: str, length: int) -
 
 
 def test_what_is_no_row_of_a_text_is_refused_in_words() -> None:
-    with pytest.raises(ValueError, match="text 1 has 4 bytes in UTF-8, at most 3 expected"):
+    with pytest.raises(ValueError, match="text 1 has 4 bytes in UTF-8; expected at most 3"):
         to_rows(["abc", "üü"], 3)
-    with pytest.raises(ValueError, match="text 0 holds a zero byte"):
+    with pytest.raises(ValueError, match="text 0 contains a zero byte"):
         to_rows(["a\0b"], 3)
     for wrong in (np.array([[0.5, 0]]), np.array([[300, 0]]), np.array([[-1.0, 0]]), np.array([[np.nan, 0]])):
-        with pytest.raises(ValueError, match="rows of a text hold bytes"), np.errstate(invalid="ignore"):
+        with pytest.raises(ValueError, match="got rows with other values than bytes"), np.errstate(invalid="ignore"):
             to_texts(wrong)
-    with pytest.raises(ValueError, match=r"rows of a text hold UTF-8 .*0xff"):
+    with pytest.raises(ValueError, match=r"rows do not contain UTF-8 .*0xff"):
         to_texts(np.array([[255, 0]]))
 
 

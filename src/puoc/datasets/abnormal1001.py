@@ -1,8 +1,9 @@
-"""Abnormal cars of Abnormal1001 against normal ones of PASCAL VOC: a dataset of the paper that is laid here by hand.
+"""Abnormal cars of Abnormal1001 against normal cars of PASCAL VOC: a dataset of the paper that users place by hand.
 
-No address may be called for it, and nobody here has had it: the loader is tested on pictures in the originals' layout
-alone. The paper's own selection is not published; its text has 1,315 normal and 110 abnormal cars, its table of sizes
-implies more. Which VOC it took is not said; other users of Abnormal1001 took VOC 2007, as is done here.
+There is no address from which it may be downloaded. The loader was tested only on pictures in the original layout, not
+on the original files. The paper does not publish its selection: its text counts 1,315 normal and 110 abnormal cars, and
+its table of sizes implies more. The paper does not name the version of VOC. Other users of Abnormal1001 took VOC 2007,
+and so does this module.
 """
 
 from __future__ import annotations
@@ -31,40 +32,42 @@ _OBTAIN = (
 
 
 def abnormal_cars(folder: Path) -> Mapping[str, Path]:
-    """All pictures of a folder, by name."""
+    """Return the path of every picture of a folder, by file name."""
     return {path.name: path for path in sorted(folder.iterdir()) if path.suffix.lower() in _SUFFIXES}
 
 
 def normal_cars(folder: Path) -> Mapping[str, Path]:
-    """Pictures that a folder VOC2007 lists with a car that is not difficult, by their names in it.
+    """Return the pictures that a VOC2007 folder lists with a car not marked as difficult, by file name.
 
     Raises
     ------
-    OSError : there is no list for training and validation; that of the test part may be absent.
-    ValueError : a list is none of VOC.
+    OSError : the list of training and validation pictures is missing; the list of test pictures may be missing.
+    ValueError : a list does not have the format of VOC.
     """
     lists = [folder / "ImageSets" / "Main" / f"car_{part}.txt" for part in ("trainval", "test")]
     lines = [
         line.split() for path in lists if path == lists[0] or path.exists() for line in path.open(encoding="ascii")
     ]
     if any(len(line) != 2 or line[1] not in ("-1", "0", "1") for line in lines):
-        raise ValueError(f"{lists[0]}: lines of a picture's number and 1, 0 or -1 expected")
+        raise ValueError(f"{lists[0]}: expected lines with the number of a picture and 1, 0 or -1")
     return {f"{number}.jpg": folder / "JPEGImages" / f"{number}.jpg" for number, flag in sorted(lines) if flag == "1"}
 
 
 def _whole(folder: Path) -> Mapping[str, Path]:
-    """What belongs to a folder VOC2007 here: the lists and the pictures that they name."""
+    """Return the files of a VOC2007 folder that the dataset uses: the lists and the pictures that they name."""
     lists = (folder / "ImageSets" / "Main").glob("car_*.txt")
     return {path.relative_to(folder).as_posix(): path for path in (*lists, *normal_cars(folder).values())}
 
 
 def read_pictures(paths: Mapping[str, Path]) -> NDArray[Any]:
-    """Pictures (n, 3, 200, 200) of bytes: of any size, resized bilinearly; grey ones have three equal channels.
+    """Read pictures of any size, resize them bilinearly and return bytes (n, 3, 200, 200).
+
+    Grey pictures get three equal channels.
 
     Raises
     ------
-    ValueError : there are none.
-    OSError : a file is no picture.
+    ValueError : there are no pictures.
+    OSError : a file is not a picture.
     """
     from PIL import Image
 
@@ -75,7 +78,7 @@ def read_pictures(paths: Mapping[str, Path]) -> NDArray[Any]:
         try:
             with Image.open(path) as opened:
                 resized = opened.convert("RGB").resize((_SIDE, _SIDE), Image.Resampling.BILINEAR)
-        except (Image.DecompressionBombError, SyntaxError) as error:  # the second: of a broken PNG
+        except (Image.DecompressionBombError, SyntaxError) as error:  # PIL raises SyntaxError for a broken PNG
             raise ValueError(f"{path.name}: {error}") from error
         pictures[place] = np.asarray(resized).transpose(2, 0, 1)
     return pictures
@@ -84,7 +87,7 @@ def read_pictures(paths: Mapping[str, Path]) -> NDArray[Any]:
 def _names(listed: Callable[[Path], Mapping[str, Path]], folder: Path) -> NDArray[Any]:
     names = list(listed(folder))
     if not names:
-        raise ValueError("no pictures in it")
+        raise ValueError("it contains no pictures")
     return np.array(names)
 
 
@@ -92,7 +95,7 @@ def _names(listed: Callable[[Path], Mapping[str, Path]], folder: Path) -> NDArra
 class Abnormal1001(Dataset):
     """Colour pictures of 200 x 200 pixels, normal cars first; no standard split.
 
-    Counts and digest are those of the files in data/abnormal1001, and the paper's counts while there are none.
+    Counts and digest are computed from the files in data/abnormal1001. Without these files, the counts are the paper's.
     """
 
     inputs: ClassVar[Inputs] = "image"

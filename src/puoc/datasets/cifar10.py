@@ -1,7 +1,7 @@
 """CIFAR-10: 60,000 colour images of ten classes, the data of the paper's main experiments.
 
-The files are pickles, which can run code when they are read. They are read only if they are, byte for byte, the known
-ones, and with nothing allowed in them but what a numpy array needs.
+The files are pickles, and unpickling can run code. A file is read only if it is identical to the known file byte for
+byte, and the unpickler allows only what a numpy array needs.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class CIFAR10(Dataset):
 
         Raises
         ------
-        ValueError : a file is not, byte for byte, the known one; it is not unpickled then.
+        ValueError : a file differs from the known file; it is then not unpickled.
         """
         batches = [read_batch(folder, file) for file in cls.files if not file.path.endswith(".meta")]
         X = np.concatenate([batch["data"] for batch in batches]).reshape(-1, *cls.shape)
@@ -113,7 +113,7 @@ def read_batch(folder: Path, file: ArchivedFile) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError : the file's MD5 is not the declared one, or it asks for more than arrays need.
+    ValueError : the file's MD5 differs from the declared one, or the pickle contains objects that arrays do not need.
     """
     content = (folder / file.path).read_bytes()
     got = md5(content, usedforsecurity=False).hexdigest()
@@ -127,21 +127,21 @@ def read_batch(folder: Path, file: ArchivedFile) -> dict[str, Any]:
 
 
 class ArrayUnpickler(pickle.Unpickler):
-    """Unpickles arrays, texts, numbers and containers, and nothing else."""
+    """Unpickler that accepts only arrays, texts, numbers and containers."""
 
     _ALLOWED: ClassVar[Mapping[tuple[str, str], Any]] = {
         ("numpy", "ndarray"): np.ndarray,
         ("numpy", "dtype"): np.dtype,
-        # as numpy called in 2009 the function that any array still names when it is pickled
+        # the name that numpy had in 2009 for the function that every pickled array refers to
         ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
     }
 
     def find_class(self, module_name: str, global_name: str) -> Any:
-        """The class or function that a pickle names, if it is one of those an array needs.
+        """Return the class or function that a pickle names, if an array needs it.
 
         Raises
         ------
-        ValueError : it is another one; the message names it.
+        ValueError : an array does not need it; the message names it.
         """
         if (module_name, global_name) not in self._ALLOWED:
             raise ValueError(

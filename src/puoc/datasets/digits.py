@@ -1,4 +1,4 @@
-"""The 1,797 handwritten digits that scikit-learn ships, as vectors: the smallest real dataset, for quick runs."""
+"""The 1,797 handwritten digits included in scikit-learn, as vectors: the smallest real dataset, for quick runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from puoc.registry import dataset
 
 @dataset("digits")
 class Digits(Dataset):
-    """8 x 8 counts of dark pixels, 0 to 16, row by row; no standard split (the test part of the UCI data)."""
+    """Counts of dark pixels, 0 to 16, on an 8 x 8 grid, row by row. No standard split (the UCI data's test part)."""
 
     inputs: ClassVar[Inputs] = "vector"
     shape = (64,)
@@ -39,6 +39,6 @@ class Digits(Dataset):
 
     @classmethod
     def load(cls, folder: Path) -> Arrays:
-        """Read the table: 64 counts, then the digit."""
+        """Read the table. Each line has 64 counts, then the digit."""
         table = np.loadtxt(folder / cls.files[0].path, delimiter=",", dtype=np.uint8)
         return Arrays(table[:, :-1].copy(), table[:, -1].astype(np.int64))

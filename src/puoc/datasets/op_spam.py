@@ -1,7 +1,8 @@
 """Deceptive opinion spam: 400 true and 400 invented hotel reviews, all positive. One row of the paper's Table lstm.
 
-Its authors made five folds of four hotels each. The last is the test, so that no hotel is on both sides; the paper
-splits at random, 4:1. Which class is positive the paper does not say; here ``truthful`` comes first.
+The authors of the corpus made five folds of four hotels each. The last fold is the test set, so that no hotel is on
+both sides; the paper splits at random, 4:1. The paper does not state which class is positive. Here ``truthful`` is
+class 0.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from puoc.datasets.declare.texts import to_rows
 from puoc.registry import dataset
 
 TEST_FOLD = 5
-CSV, ZIP = "deceptive-opinion.csv", "op_spam_v1.4.zip"  # as it is spread, as its authors give it
+# The table as others distribute it, and the archive of the authors.
+CSV, ZIP = "deceptive-opinion.csv", "op_spam_v1.4.zip"
 _FOLDS = (
     ("hilton", "james", "monaco", "sofitel"),
     ("affinia", "ambassador", "hardrock", "talbott"),
@@ -40,34 +42,35 @@ _MEMBER_MAX = 1 << 16  # bytes
 
 
 class Review(NamedTuple):
-    """One of the 1,600 of the corpus."""
+    """One of the 1,600 reviews of the corpus."""
 
     deceptive: str  # truthful, deceptive
     fold: int  # 1 to 5, by hotel
-    text: str  # without the blanks around it, and with single quotation marks for double ones
+    text: str  # stripped, and with single instead of double quotation marks
     hotel: str
-    polarity: str  # positive, negative; the paper has the former
+    polarity: str  # positive, negative; the paper uses the positive ones
 
 
 def members(source: Path) -> Mapping[str, Path]:
-    """The table of the corpus, or else its authors' archive; nothing where there is neither."""
+    """Return the table of the corpus, or else the archive of its authors; empty if there is neither."""
     return next(({name: source / name} for name in (CSV, ZIP) if (source / name).is_file()), {})
 
 
 def positive_reviews(folder: Path) -> list[Review]:
-    """The positive reviews by class, fold and text, so that their order is not that of a file.
+    """Return the positive reviews, sorted by class, fold and text, so that their order does not depend on the file.
 
     Raises
     ------
-    ValueError : neither the table nor the archive, a damaged one, or a review of an unknown class, hotel or polarity.
+    ValueError : there is neither the table nor the archive, the file is damaged, or a review has an unknown class,
+        hotel or polarity.
     """
     found = members(folder)
     if not found:
-        raise ValueError(f"{folder} holds neither {CSV} nor {ZIP}")
+        raise ValueError(f"{folder} contains neither {CSV} nor {ZIP}")
     ((name, path),) = found.items()
     try:
         reviews = list(_of_table(path) if name == CSV else _of_archive(path))
-    except (csv.Error, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:  # of zip: encrypted too
+    except (csv.Error, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:  # zip: encrypted too
         raise ValueError(f"{name}: {error}") from error
     positive = [review for review in reviews if review.polarity == "positive"]
     return sorted(positive, key=lambda review: (_CLASSES.index(review.deceptive), review.fold, review.text))
@@ -78,14 +81,14 @@ def _of_table(path: Path) -> Iterator[Review]:
         table = csv.DictReader(file)
         wanted = ("deceptive", "hotel", "polarity", "text")
         if not set(wanted) <= set(table.fieldnames or ()):
-            raise ValueError(f"{path.name} has the columns {table.fieldnames}, {', '.join(wanted)} expected")
+            raise ValueError(f"{path.name}: got the columns {table.fieldnames}; expected {', '.join(wanted)}")
         for row in table:
             yield _review(row["deceptive"], row["hotel"], row["polarity"], row["text"])
 
 
 def _of_archive(path: Path) -> Iterator[Review]:
     if not zipfile.is_zipfile(path):
-        raise ValueError(f"{path.name} is no zip archive")
+        raise ValueError(f"{path.name} is not a zip archive")
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
             match = _MEMBER.fullmatch(name)
@@ -96,12 +99,12 @@ def _of_archive(path: Path) -> Iterator[Review]:
 
 def _review(deceptive: str, hotel: str, polarity: str, text: str) -> Review:
     if deceptive not in _CLASSES or hotel not in FOLD_OF or polarity not in ("positive", "negative"):
-        raise ValueError(f"got a review ({deceptive}, {hotel}, {polarity}), which the corpus has none of")
+        raise ValueError(f"got a review ({deceptive}, {hotel}, {polarity}); the corpus contains no such review")
     return Review(deceptive, FOLD_OF[hotel], text.strip().replace('"', "'"), hotel, polarity)
 
 
 def read(folder: Path) -> NDArray[Any]:
-    """Rows (800, 2 + 2445) of bytes: class, fold, text. Raises ValueError as ``positive_reviews``."""
+    """Return rows (800, 2 + 2445) of bytes: class, fold, text. Raises the errors of ``positive_reviews``."""
     reviews = positive_reviews(folder)
     about = np.array([(_CLASSES.index(review.deceptive), review.fold) for review in reviews], dtype=np.uint8)
     return np.hstack([about.reshape(-1, 2), to_rows([review.text for review in reviews], _BYTES)])
@@ -109,10 +112,10 @@ def read(folder: Path) -> NDArray[Any]:
 
 @dataset("op_spam")
 class OpSpam(Dataset):
-    """Positive reviews as bytes; the fold 5 is the test.
+    """Positive reviews as bytes; fold 5 is the test set.
 
-    Its authors give no checksum, and the table is spread with and without a column for the fold; so the source is known
-    by the reviews in it.
+    The authors publish no checksum, and the table is distributed with and without a column for the fold. Therefore the
+    source is verified by the reviews that it contains.
     """
 
     inputs: ClassVar[Inputs] = "text"
@@ -139,6 +142,6 @@ class OpSpam(Dataset):
 
     @classmethod
     def load(cls, folder: Path) -> Arrays:
-        """The reviews by class, fold and text."""
+        """Read the reviews, sorted by class, fold and text."""
         table = read(folder / cls.files[0].path)
         return Arrays(table[:, 2:].copy(), table[:, 0].astype(np.int64), (table[:, 1] == TEST_FOLD).astype(np.uint8))

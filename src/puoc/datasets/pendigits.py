@@ -1,4 +1,4 @@
-"""PenDigits as at UCI: 10,992 digits written on a tablet, as eight positions of the pen each."""
+"""PenDigits in the version of UCI: 10,992 digits written on a tablet, each given by eight positions of the pen."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from puoc.registry import dataset
 
 
 def read_table(path: Path) -> NDArray[Any]:
-    """Rows (n, 17) of bytes: x1, y1, ..., x8, y8 and the digit. Values are padded with blanks in the file.
+    """Read rows (n, 17) of bytes: x1, y1, ..., x8, y8 and the digit. The file pads the values with blanks.
 
     Raises
     ------
-    ValueError : the file is no such table.
+    ValueError : the file does not contain such a table.
     """
     return np.loadtxt(path, delimiter=",", dtype=np.uint8, ndmin=2)
 
@@ -30,10 +30,10 @@ def _file(name: str, rows: int, sha256: str) -> ReadFile:
 
 @dataset("pendigits")
 class PenDigits(Dataset):
-    """Sixteen whole numbers from 0 to 100 a row, x and y in turn; the test part is from other writers.
+    """Rows of sixteen integers from 0 to 100, x and y alternating; the test part comes from other writers.
 
-    The encoder ``sequence`` makes 16 steps of one value or 8 steps of two of them. No checksum of UCI's own files was
-    at hand, so a file is known by its numbers: they are those of two independent copies.
+    The encoder ``sequence`` converts a row to 16 steps of one value or 8 steps of two values. No checksum of UCI's own
+    files was available. Therefore a file is verified by its numbers, which agree with two independent copies.
     """
 
     inputs: ClassVar[Inputs] = "vector"
@@ -57,7 +57,7 @@ class PenDigits(Dataset):
 
     @classmethod
     def load(cls, folder: Path) -> Arrays:
-        """Read both tables, train first."""
+        """Read both tables, the training part first."""
         parts = [read_table(folder / file.path) for file in cls.files]
         table = np.concatenate(parts)
         split = np.repeat(np.array([0, 1], dtype=np.uint8), [len(part) for part in parts])

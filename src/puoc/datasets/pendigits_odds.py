@@ -1,4 +1,4 @@
-"""PenDigits as an outlier problem, as the ODDS library has it: the version that the paper uses."""
+"""PenDigits as an outlier problem, in the version of the ODDS library, which the paper uses."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from puoc.registry import dataset
 
 @dataset("pendigits_odds")
 class PenDigitsODDS(Dataset):
-    """The digits 1 to 9 of UCI's training part as normal, 156 of its zeros as outliers; no standard split.
+    """Digits 1 to 9 of UCI's training part as normal rows, 156 of its zeros as outliers. No standard split.
 
-    The file's label is 1 for an outlier; here the normal rows are class 0, so that a table has ``pos: 0``, as in the
-    paper. The values come from a finer resampling of the pen's track than UCI's and lie in [0, 1]. Rows of
-    ``pendigits`` and of this dataset show the same digits: one must not be tested on what was trained on the other.
+    The file's label is 1 for an outlier. Here the normal rows are class 0, so that a table has ``pos: 0``, as in the
+    paper. The values come from a finer resampling of the pen's track than UCI's and lie in [0, 1]. ``pendigits`` and
+    this dataset show the same digits: do not test on one of them a model that was trained on the other.
     """
 
     inputs: ClassVar[Inputs] = "vector"

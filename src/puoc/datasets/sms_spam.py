@@ -1,7 +1,7 @@
 """SMS Spam Collection: 5,574 text messages, of which 747 are spam. The paper's anomalies are the spam (Table lstm).
 
-The paper counts 5,572 messages. That is what a reader of CSV makes of the file: it takes quotation marks as quoting,
-and unbalanced ones join lines. ``sms_spam`` reads line by line; ``sms_spam_csv`` gives the paper's rows.
+The paper counts 5,572 messages. A CSV parser gives this number, because it interprets quotation marks as quoting, and
+unbalanced quotation marks join lines. ``sms_spam`` reads line by line; ``sms_spam_csv`` gives the paper's rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FILE = ZippedFile(
 
 @dataset("sms_spam")
 class SMSSpam(Dataset):
-    """Messages as bytes, the longest of 910; no standard split. Copies of a message never straddle a drawn one."""
+    """Messages as bytes, at most 910; no standard split. A drawn split keeps the copies of a message on one side."""
 
     inputs: ClassVar[Inputs] = "text"
     shape = (910,)
@@ -48,30 +48,30 @@ class SMSSpam(Dataset):
 
     @classmethod
     def load(cls, folder: Path) -> Arrays:
-        """Read the table: class and message, with a tab between them.
+        """Read the table: class and message, separated by a tab.
 
         Raises
         ------
-        ValueError : a line without a tab, or of another class; it is named.
+        ValueError : a line has no tab or another class; the message gives its number.
         """
         content = (folder / cls.files[0].path).read_bytes().decode("utf-8")
         labels, messages = [], []
         for number, row in enumerate(cls.rows(content), start=1):
             if len(row) != 2 or row[0] not in cls.classes:
-                raise ValueError(f"{cls.files[0].path}: row {number} is {row}; ham or spam, a tab and a text expected")
+                raise ValueError(f"{cls.files[0].path}: row {number} is {row}; expected ham or spam, a tab and a text")
             labels.append(cls.classes.index(row[0]))
             messages.append(row[1])
         return Arrays(to_rows(messages, *cls.shape), np.array(labels, dtype=np.int64))
 
     @classmethod
     def rows(cls, content: str) -> Iterable[list[str]]:
-        """Split at line feeds, then at the first tab: other line ends and quotation marks are part of a message."""
+        """Split at line feeds, then at the first tab. Other line ends and quotation marks are part of a message."""
         return [line.split("\t", 1) for line in content.removesuffix("\n").split("\n")]
 
 
 @dataset("sms_spam_csv")
 class SMSSpamCSV(SMSSpam):
-    """The 5,572 rows that the paper counts: three messages are inside two others."""
+    """The 5,572 rows that the paper counts: three messages are contained in two others."""
 
     counts: ClassVar = {"all": (4825, 747)}
     digest = "bae4f96de675e6e36a43bb49e9d71e39"
@@ -79,5 +79,5 @@ class SMSSpamCSV(SMSSpam):
 
     @classmethod
     def rows(cls, content: str) -> Iterable[list[str]]:
-        """Read as CSV with quoting."""
+        """Read the table as CSV with quoting."""
         return csv.reader(content.splitlines(keepends=True), delimiter="\t")

@@ -1,7 +1,7 @@
 """Gaussian blobs and shells in the plane, for the paper's two figures on synthetic data (synth1, synth2).
 
-The paper prints the AUCs of its figures, but no parameter of the distributions. Those here were chosen so that the AUCs
-come out in the paper's ranges; they are drawn from a fixed seed, so there is nothing to fetch.
+The paper prints the AUCs of its figures, but not the parameters of the distributions. The parameters here were chosen
+so that the AUCs lie in the paper's ranges. The points are drawn from a fixed seed, so there is nothing to download.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs, RawFile
 from puoc.registry import dataset
 
-_GRID = 65535  # coordinates are stored as whole numbers: the same on machines that round differently
+_GRID = 65535  # coordinates are stored as integers: equal on machines that round differently
 
 
 class Cloud(NamedTuple):
-    """``n`` points around a centre at a distance that is normal about ``radius``: a blob where that is 0."""
+    """``n`` points around a centre. Their distance is normal with mean ``radius``; a radius of 0 gives a blob."""
 
     n: int
     centre: tuple[float, float]
-    spread: float  # standard deviation, of each coordinate of a blob or of a shell's radius
+    spread: float  # standard deviation of each coordinate of a blob, or of a shell's radius
     radius: float = 0.0
 
     def draw(self, random: np.random.Generator) -> NDArray[np.float64]:
-        """Points (n, 2)."""
+        """Draw points (n, 2)."""
         noise = self.spread * random.standard_normal((self.n, 2))
         if self.radius:
             angle = random.uniform(0, 2 * np.pi, self.n)
@@ -37,7 +37,7 @@ class Cloud(NamedTuple):
 
 
 def _arrays(seed: int, clouds: Sequence[Cloud]) -> Arrays:
-    """One class a cloud; points outside the unit square are moved to its border."""
+    """Draw one class per cloud; points outside the unit square are moved to its border."""
     random = np.random.default_rng(seed)
     points = np.concatenate([cloud.draw(random) for cloud in clouds]).clip(0, 1)
     y = np.repeat(np.arange(len(clouds)), [cloud.n for cloud in clouds])
@@ -45,7 +45,7 @@ def _arrays(seed: int, clouds: Sequence[Cloud]) -> Arrays:
 
 
 class _Drawn(Dataset):
-    """What both have in common: points in the unit square, drawn and not read."""
+    """Base of both datasets: points in the unit square, drawn instead of read."""
 
     inputs: ClassVar[Inputs] = "vector"
     shape = (2,)
@@ -61,16 +61,16 @@ class _Drawn(Dataset):
 
     @classmethod
     def load(cls, folder: Path) -> Arrays:
-        """Draw the points; the folder is not looked at."""
+        """Draw the points; ``folder`` is ignored."""
         return _arrays(cls.seed, cls.clouds)
 
 
 @dataset("synth1")
 class Synth1(_Drawn):
-    """A blob of positives, and two of negatives: those of U, and those that come instead at test (a shift).
+    """A blob of positives and two blobs of negatives: one for U, and one that replaces it in the test set (a shift).
 
-    Both lie nearer to the origin than the positives, as a linear OC-SVM expects of negatives, but on two sides of them:
-    a line that was learned from the one has the other on its positive side.
+    Both blobs of negatives lie nearer to the origin than the positives, as a linear OC-SVM expects, but on two sides of
+    them. A line learned from one blob has the other blob on its positive side.
     """
 
     classes = ("positive", "negative", "shifted negative")
@@ -88,8 +88,8 @@ class Synth1(_Drawn):
 class Synth2(_Drawn):
     """Four blobs of positives, negatives in the middle of them, and a shell of other negatives around all.
 
-    One envelope around the positives has the middle for its surest place. The shell is for a shift; the paper has none
-    in this figure.
+    A single envelope around all positives scores the middle highest. The shell is used for a shift, which this figure
+    of the paper does not have.
     """
 
     classes = ("positive 1", "positive 2", "positive 3", "positive 4", "negative", "shell of negatives")

@@ -1,6 +1,7 @@
-"""Twitter accounts of Cresci et al. (2017) by statistics of their tweets: genuine ones and four kinds of bots.
+"""Twitter accounts of Cresci et al. (2017), described by statistics of their tweets: genuine ones and four bot kinds.
 
-Scaling is fixed here, by what a number can be or by powers of ten, so no row of a test decides how another is seen.
+The scaling is fixed here, by the possible range of a number or by powers of ten. Therefore no test row influences the
+scaling of another row.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from puoc.registry import dataset
 
 
 class _Scale(NamedTuple):
-    """What becomes 0 and 1: of the number itself, or of log(1 + number)."""
+    """Values that are mapped to 0 and 1: of the number itself, or of log(1 + number)."""
 
     high: float
     low: float = 0.0
@@ -28,7 +29,7 @@ class _Scale(NamedTuple):
 _DAYS, _HOURS = _Scale(3650, logarithm=True), _Scale(3650 * 24, logarithm=True)  # ten years
 _HUNDRED, _THOUSAND = _Scale(100, logarithm=True), _Scale(1000, logarithm=True)
 _SHARE, _SIGNED = _Scale(1), _Scale(1, low=-1)
-_CHARACTERS, _WORDS = _Scale(160), _Scale(30)  # of a tweet: 140 characters, and what HTML makes of some
+_CHARACTERS, _WORDS = _Scale(160), _Scale(30)  # of a tweet: 140 characters, some of them escaped for HTML
 
 FEATURES = {
     "posts_total_temporal": _HUNDRED,
@@ -63,10 +64,10 @@ FEATURES = {
 
 @dataset("twitter_tweets")
 class TwitterTweets(Dataset):
-    """27 numbers on when and how an account tweets, from some 2 per cent of its tweets: 1 to 88, three for most.
+    """27 statistics of an account's tweets, from about 2 per cent of them: 1 to 88 tweets, three for most accounts.
 
-    So many values are degenerate (no spread, a span of one day), ``reply_rate`` is 0 throughout, and how many tweets
-    there are differs by kind. AUCs are not comparable with the paper's, whose features rest on all tweets.
+    Therefore many values are degenerate (no spread, a span of one day), ``reply_rate`` is always 0, and the number of
+    tweets differs between kinds. AUCs are not comparable with the paper's, whose features are based on all tweets.
     """
 
     inputs: ClassVar[Inputs] = "vector"
@@ -88,7 +89,7 @@ class TwitterTweets(Dataset):
 
     @classmethod
     def load(cls, folder: Path) -> Arrays:
-        """Read the table: the kind, an account number that is not used, then the features."""
+        """Read the table. Each line has the kind, an account number that is not used, and the features."""
         with (folder / cls.files[0].path).open(encoding="utf-8", newline="") as file:
             accounts = list(csv.DictReader(file))
         X = np.array([[float(account[column]) for column in FEATURES] for account in accounts])

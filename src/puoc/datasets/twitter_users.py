@@ -1,8 +1,8 @@
-"""Twitter accounts of Cresci et al. (2017) by their profiles: genuine ones and three kinds of social spambots.
+"""Twitter accounts of Cresci et al. (2017), described by their profiles: genuine ones and three kinds of spambots.
 
-Scaling is fixed here, by Twitter's own limits and by powers of ten, so no row of a test decides how another is seen.
-Left out is what gives a kind away by how it was collected: the days of crawling and updating, the columns of test sets,
-flags that only genuine accounts could have (protected, verified) and columns that are empty throughout.
+The scaling is fixed here, by Twitter's own limits and by powers of ten. Therefore no test row influences the scaling of
+another row. Columns that reveal a kind by the way it was collected are left out: the days of crawling and updating, the
+columns of test sets, flags that only genuine accounts could have (protected, verified) and empty columns.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ OBTAIN = (
 )
 
 _COUNTS = ("statuses_count", "followers_count", "friends_count", "favourites_count", "listed_count")
-_MOST = 1e7  # a count that becomes 1
-_TEXTS = {"name": 20, "screen_name": 15, "description": 160, "location": 60, "url": 30}  # characters that become 1
+_MOST = 1e7  # count that is mapped to 1
+#: Length in characters that is mapped to 1.
+_TEXTS = {"name": 20, "screen_name": 15, "description": 160, "location": 60, "url": 30}
 _FLAGS = (
     "default_profile",
     "default_profile_image",
@@ -77,20 +78,20 @@ FEATURES: Mapping[str, Callable[[Account], float]] = (
 
 
 def read_users(path: Path) -> NDArray[Any]:
-    """Features (n, 22), float32 in [0, 1], of a table ``users.csv``; ``FEATURES`` names them.
+    """Return the features (n, 22), float32 in [0, 1], of a table ``users.csv``; ``FEATURES`` gives their names.
 
-    They are the same for the original table and for one whose letters and digits were masked.
+    The original table and a table with masked letters and digits give the same features.
 
     Raises
     ------
-    ValueError : the file is no such table.
+    ValueError : the file does not contain such a table.
     """
     with path.open(encoding="utf-8", newline="") as file:
         accounts = list(csv.DictReader(file))
     try:
         return np.array([[of(account) for of in FEATURES.values()] for account in accounts], dtype=np.float32)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"no table of accounts: {error!r}") from error
+        raise ValueError(f"not a table of accounts: {error!r}") from error
 
 
 def _file(kind: str, rows: int, sha256: str) -> ReadFile:
@@ -103,7 +104,7 @@ def _file(kind: str, rows: int, sha256: str) -> ReadFile:
 class TwitterUsers(Dataset):
     """22 features of a profile: logarithms of counts, lengths and digits of texts, flags, and age on one fixed day.
 
-    The fifth kind of the paper, traditional_spambots_1, is not among them; ``twitter_tweets`` has all five.
+    The fifth kind of the paper, traditional_spambots_1, is not included; ``twitter_tweets`` has all five.
     """
 
     inputs: ClassVar[Inputs] = "vector"

@@ -1,1 +1,1 @@
-"""What datasets share when they declare their files, classes and counts."""
+"""Base classes with which datasets declare their files, classes and counts."""

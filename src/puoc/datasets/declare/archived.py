@@ -1,6 +1,6 @@
-"""Raw files that their source gives inside an archive.
+"""Raw files that their source distributes inside an archive.
 
-They have a module of their own because every dataset's fits depend on what ``dataset.py`` says.
+They are declared in a separate module because the fits of every dataset depend on the code of ``dataset.py``.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from puoc.datasets.declare.dataset import RawFile
 
 @dataclass(frozen=True, kw_only=True)
 class ArchivedFile(RawFile):
-    """A file inside a gzipped tar archive; ``path`` is its name in there too, ``url`` the address of the archive.
+    """A file inside a gzipped tar archive; ``path`` is also its name there, ``url`` is the address of the archive.
 
-    Files that name the same address come from one download.
+    An archive is downloaded once for all files with the same address.
     """
 
     url: str
-    md5: str  # of the file, as its source or those who read it publish it
+    md5: str  # of the file, as published by its source or by its readers
     archive_md5: str
 
     @property
     def archive(self) -> str:
-        """File name of the archive."""
+        """Return the file name of the archive."""
         return self.url.rpartition("/")[2]
 
     @property
     def member(self) -> str:
-        """Name inside the archive."""
+        """Return the name inside the archive."""
         return self.path
 
     @property
     def checksum(self) -> tuple[str, str]:
-        """An algorithm, and what it gives of the archive."""
+        """Return the algorithm and the checksum of the archive."""
         return "md5", self.archive_md5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZippedFile(ArchivedFile):
-    """A file inside a zip archive, which is known by its sha256; ``name`` is what the file is called in there."""
+    """A file inside a zip archive, which is verified by its sha256; ``name`` is the name of the file there."""
 
     md5: str = ""
     archive_md5: str = ""
@@ -48,10 +48,10 @@ class ZippedFile(ArchivedFile):
 
     @property
     def member(self) -> str:
-        """Name inside the archive."""
+        """Return the name inside the archive."""
         return self.name
 
     @property
     def checksum(self) -> tuple[str, str]:
-        """An algorithm, and what it gives of the archive."""
+        """Return the algorithm and the checksum of the archive."""
         return "sha256", self.archive_sha256

@@ -1,4 +1,4 @@
-"""Raw files that no address gives, and such as are known by what is read from them: sources write it differently."""
+"""Raw files without an address, and files that are verified by their values because sources encode them differently."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from puoc.datasets.declare.dataset import RawFile
 
 @dataclass(frozen=True, kw_only=True)
 class HandedFile(RawFile):
-    """A file that may be had by hand alone, or by hand too: ``obtain`` is said where it is nowhere."""
+    """A file that a user can or must obtain by hand. ``obtain`` is the advice to show if no source has it."""
 
     obtain: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadFile(HandedFile):
-    """A file whose ``size`` and ``sha256`` are those of the array that ``read`` gives: its bytes, row by row.
+    """A file whose ``size`` and ``sha256`` are those of the bytes, row by row, of the array that ``read`` returns.
 
-    Blanks, line ends or a picture's compression do not matter then, a changed value does. ``read`` may raise any kind
-    of error where the file is another one: what reads it differs by format. An empty ``sha256`` is that of a file that
-    nobody here has seen: it has to be readable, no more.
+    Blanks, line ends or the compression of a picture then do not matter, but a changed value does. ``read`` may raise
+    any kind of error for another file, since the library that reads it depends on the format. An empty ``sha256`` means
+    that the content is not known: the file only has to be readable.
     """
 
     read: Callable[[Path], NDArray[Any]]
@@ -33,7 +33,7 @@ class ReadFile(HandedFile):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadFolder(ReadFile):
-    """A folder of files that belong together; ``path`` is its name, and ``read`` is given the folder."""
+    """A folder of files that belong together; ``path`` is its name, and ``read`` takes the folder."""
 
-    #: the files that belong to it in a source's folder, by the name that each gets
+    #: maps a source's folder to the files that belong to the dataset, by the name that each file gets
     members: Callable[[Path], Mapping[str, Path]]

@@ -1,4 +1,4 @@
-"""What a dataset declares: enough to plan with before anything is fetched, and how to read its raw files."""
+"""Declaration of a dataset: everything a plan needs before any file is downloaded, and a reader of the raw files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Inputs = Literal["image", "vector", "sequence", "text"]  # text: bytes, see puoc
 
 @dataclass(frozen=True)
 class RawFile:
-    """One file exactly as its source gives it, and where it may be had."""
+    """One file exactly as its source distributes it, and where to obtain it."""
 
     path: str  # below data/<dataset>/, with forward slashes
     size: int  # bytes
@@ -31,11 +31,11 @@ class Arrays(NamedTuple):
 
     X: NDArray[Any]  # (n, *shape) as stored; X / scale is in [0, 1]
     y: NDArray[np.int64]  # (n,) class numbers
-    split: NDArray[np.uint8] | None = None  # (n,) 0 train, 1 test; None where the source has no standard split
+    split: NDArray[np.uint8] | None = None  # (n,) 0 train, 1 test; None if the source has no standard split
 
 
 def content_digest(arrays: Arrays) -> str:
-    """32 hexadecimal digits: blake2b over type, shape and little-endian bytes of X, y and split."""
+    """Return 32 hexadecimal digits: blake2b over type, shape and little-endian bytes of X, y and split."""
     digest = blake2b(digest_size=16)
     for part in arrays:
         if part is None:
@@ -48,7 +48,7 @@ def content_digest(arrays: Arrays) -> str:
 
 
 class Dataset(ABC):
-    """Base of all datasets: declarations and ``load``. One file with one subclass adds a dataset."""
+    """Base class of all datasets: declarations and ``load``. One file with one subclass adds a dataset."""
 
     name: ClassVar[str]  # set by @dataset
     inputs: ClassVar[Inputs]

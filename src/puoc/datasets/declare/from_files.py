@@ -1,4 +1,4 @@
-"""Declarations of datasets whose files nobody here has seen: they follow from the files that a user has."""
+"""Declarations of datasets whose files were not available to the authors of puoc: computed from the user's files."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ T = TypeVar("T")
 
 
 class Facts(NamedTuple):
-    """What a dataset declares, taken from its arrays."""
+    """Declarations of a dataset that are computed from its arrays."""
 
     counts: Mapping[str, tuple[int, ...]]
     digest: str
 
 
 class OfTheFiles(Generic[T]):
-    """A class attribute looked up in the files of ``data/<name>``; ``otherwise`` where they are not all there.
+    """A class attribute computed from the files of ``data/<name>``, or ``otherwise`` if some of them are missing.
 
-    So a plan can be made before they are. Made anew once they are, it asks with their digest.
+    A plan can therefore be made before the files are there. A plan made afterwards contains their digest.
     """
 
     def __init__(self, take: Callable[[Facts], T], otherwise: T) -> None:
         self.take, self.otherwise = take, otherwise
 
     def __get__(self, _: object, owner: type[Dataset]) -> T:
-        """The attribute.
+        """Return the attribute.
 
         Raises
         ------
-        ValueError : the files are there and cannot be read.
+        ValueError : the files exist and cannot be read.
         """
         folder = Path("data") / owner.name
         if not all((folder / file.path).is_dir() for file in owner.files):
@@ -44,7 +44,7 @@ class OfTheFiles(Generic[T]):
         try:
             return self.take(_facts(owner, folder.resolve(), tuple(state)))
         except (OSError, ValueError) as error:
-            raise ValueError(f"{folder} cannot be read: {error}; mend it, or remove it from there") from error
+            raise ValueError(f"{folder} cannot be read: {error}; repair the folder or remove it") from error
 
 
 @cache
