@@ -19,7 +19,7 @@ import torch
 from judged import answered
 from populations import learned_on, measure, together
 
-from puoc.analysis.reliability.robustness_map import learned
+from puoc.analysis.reliability.robustness_map import aggregate_regions
 
 SEEDS = (0, 1)
 TABLE = Path("src/puoc/analysis/reliability/robustness.csv")
@@ -28,7 +28,7 @@ EVIDENCE = Path("docs/evidence/robustness_map.parquet")
 
 def table_of(rows: pd.DataFrame) -> pd.DataFrame:
     """The map of these cells; a moved alpha changes no AUC."""
-    return learned(rows[rows["shift"] != "prior"])
+    return aggregate_regions(rows[rows["shift"] != "prior"])
 
 
 def left_out(rows: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from puoc.analysis.selection.surface import of_sweep
+from puoc.analysis.selection.surface import summarise_sweep
 from puoc.run.select import choose
 
 EVIDENCE = Path(__file__).parent / "evidence" / "grids.parquet"
@@ -26,7 +26,7 @@ def grid_choices() -> list[list[str]]:
     lines = [[*head, *_ROLES.values(), "regret of the choice", "regret of the published"]]
     for tune, part in rows.groupby("tune", sort=False):
         listed = part.astype(object).where(part.notna(), None).to_dict("records")
-        found, surface = of_sweep(part, part, choose(listed)._asdict())
+        found, surface = summarise_sweep(part, part, choose(listed)._asdict())
         base = json.loads(found["published_params"])
         own = {k: v for k, v in json.loads(found["chosen_params"]).items() if base.get(k) != v}
         chosen = ", ".join(f"{name} {value}" for name, value in own.items()) or "the published"

@@ -20,7 +20,7 @@ from puoc.analysis.statistics.effects import (
     rank_biserial_interval,
     shift_bootstrap,
 )
-from puoc.analysis.statistics.power import MOST_SEEDS, power, seeds_for_power, seeds_to_reject
+from puoc.analysis.statistics.power import MAX_SEEDS, power, seeds_for_power, seeds_to_reject
 from puoc.analysis.statistics.ranks import friedman, groups, rank_table
 from puoc.analysis.statistics.seed_power import evidence_table
 from puoc.analysis.statistics.signed_rank import null_rank_sums, shift_with_interval, signed_rank_test
@@ -132,7 +132,7 @@ def test_friedman_by_hand_and_at_its_ends() -> None:
 
 @pytest.mark.parametrize("strange", [[], [[1.0], [2.0]], [1.0, 2.0], [["a", "b"]] * 2, [[[]]]])
 def test_friedman_refuses_what_is_no_table(strange: object) -> None:
-    with pytest.raises(ValueError, match="one block and two methods expected"):
+    with pytest.raises(ValueError, match="expected numbers of at least one block and two methods"):
         friedman(strange)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="1 of 4 values are not finite"):
         friedman([[0.1, float("nan")], [0.2, 0.3]])
@@ -257,8 +257,8 @@ def test_power_at_no_effect_stays_below_the_level_and_grows_with_the_effect() ->
 
 
 def test_more_seeds_than_are_simulated_have_the_power_of_those() -> None:
-    assert power(100_000, 0.0) == power(MOST_SEEDS, 0.0) <= 0.06
-    assert power(300, 0.1) == power(MOST_SEEDS, 0.1) < 1
+    assert power(100_000, 0.0) == power(MAX_SEEDS, 0.0) <= 0.06
+    assert power(300, 0.1) == power(MAX_SEEDS, 0.1) < 1
 
 
 def test_seeds_for_a_power_are_the_fewest() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puoc.analysis.reliability.robustness_map import ALPHAS, SIZES, learned, packaged, region
+from puoc.analysis.reliability.robustness_map import ALPHAS, SIZES, aggregate_regions, packaged, region
 from puoc.scenarios.drawing.simulate import Gaussian, Incoming, Pool, Scores, Truth, embedded, situation
 
 
@@ -60,7 +60,7 @@ def rows() -> pd.DataFrame:
 
 
 def test_a_region_is_the_mean_over_the_alphas_of_an_interval_at_the_nearest_size() -> None:
-    table = learned(rows())
+    table = aggregate_regions(rows())
     assert len(table) == 2 * len(SIZES) * len(ALPHAS)
     at = region(table, (0.45, 0.55), 700, "none")
     assert at.name == "alpha 0.5, |U| 500, no new negatives"
@@ -76,7 +76,7 @@ def test_a_region_is_the_mean_over_the_alphas_of_an_interval_at_the_nearest_size
 
 
 def test_where_a_size_lacks_an_alpha_the_nearest_that_has_it_stands_in_and_few_situations_are_not_sure() -> None:
-    table = learned(rows())
+    table = aggregate_regions(rows())
     table = table[(table["n_u"] < 5000) | (table["alpha"] < 0.9)]
     at = region(table, (0.7, 1.0), 4000, "none")
     assert at.name == "alpha 0.8 to 1, |U| 500 to 5000, no new negatives"

@@ -1,4 +1,4 @@
-"""A plan that changed under results: what answers an earlier question is neither shown nor counted as answered."""
+"""A plan that changed under results: rows of an earlier plan are neither shown nor counted."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def compared(root: Path, name: str) -> pd.DataFrame:
 
 
 RENAMED = ("methods: [oc_svm,", "methods: [svm,"), ("  oc_svm: {params", "  svm: {method: oc_svm, params")
-EARLIER = "rows in results/ answer an earlier question and are not shown; dvc repro answers the present one"
+EARLIER = "rows in results/ belong to an earlier plan and are not shown; dvc repro computes the current plan"
 
 
 def test_a_sweep_that_asks_something_else_by_now_is_not_run(root: Path) -> None:

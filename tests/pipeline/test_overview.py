@@ -153,12 +153,12 @@ def test_rows_that_answer_an_earlier_question_are_not_shown_for_the_present_one(
     answer(root, "tables", "first")
     before = shown("oc_svm")
     assert before[0] == {"ok"}
-    assert "an earlier question" not in before[1]
+    assert "an earlier plan" not in before[1]
     PLANNED.plan(root, change)
     states, page = shown("oc_svm")
     assert states == {"not run"}
     n = 10 if "nu" in change[0] else 20
-    assert f"{n} rows in results/ answer an earlier question and are not shown" in page
+    assert f"{n} rows in results/ belong to an earlier plan and are not shown" in page
     assert shown("pu_svm")[0] == ({"ok"} if "nu" in change[0] else {"not run"})
     PLANNED.plan(root)
     assert shown("oc_svm")[0] == {"ok"}

@@ -56,7 +56,7 @@ def test_own_tables_are_planned_run_compared_and_reported(here: Path) -> None:
     assert tests["p"].notna().all()
     assert "two seeds share 75% of P, 100% of U, 100% of test" in tests["unit_note"][0]
     page = Path("reports/index.html").read_text()
-    assert "unlabelled rows, of classes that nobody knows: 60" in page
+    assert "unlabelled rows of unknown classes: 60" in page
     assert "share of positives in U (alpha)" not in page
     assert "label y" not in page
     assert "AUC on held-out test rows" in page

@@ -12,7 +12,7 @@ from project import REPOSITORY
 
 from puoc.analysis.paper.claims import claims
 from puoc.analysis.paper.deviations import reservations
-from puoc.analysis.paper.matching import beside
+from puoc.analysis.paper.matching import published_cells
 from puoc.analysis.paper.published import CAPTIONS, UNPRINTED, numbers
 from puoc.analysis.tables.plans import TablePlan, planned_tables
 from puoc.plan.bind import bind
@@ -44,7 +44,7 @@ def asked_rows(root: Path, plan: TablePlan) -> pd.DataFrame:
 
 
 def test_every_number_but_a_copied_row_is_asked(planned: Path) -> None:
-    found = beside(planned_tables(planned))
+    found = published_cells(planned_tables(planned))
     asked = {(one.published, one.method, one.column) for one in found}
     table = numbers()
     printed = set(zip(table["published"], table["method"], table["column"], strict=True))
@@ -86,7 +86,7 @@ def test_every_claim_can_be_computed_from_what_is_asked(planned: Path) -> None:
             asked = [(entry.entry, cell, seed) for entry in plan.entries for cell in plan.cells for seed in (0, 1)]
             rows = pd.DataFrame(asked, columns=["entry", "cell", "seed"])
             results[plan.table] = rows.assign(status="ok", auc=0.5)
-    held = dict.fromkeys(beside(plans), next(iter(reservations(plans, {}).values())))
+    held = dict.fromkeys(published_cells(plans), next(iter(reservations(plans, {}).values())))
     untested = pd.DataFrame(columns=["table", "entry", "twin_entry", "cell"])
     found = claims(plans, untested, results, held)
     by_tests = found["rule"].isin(["significant", "not_below"])

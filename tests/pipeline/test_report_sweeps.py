@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from puoc.analysis.selection.surface import NOT_PLANNED, ROLES, SURFACE, SWEEPS, of_sweep, sweeps
+from puoc.analysis.selection.surface import NOT_PLANNED, ROLES, SURFACE, SWEEPS, summarise_sweep, sweeps
 from puoc.analysis.tables.frames import frame
 from puoc.cli.app import app
 from puoc.reporting.page.sweeps import sweep_views
@@ -39,7 +39,7 @@ def tuned(
 
 def made(val: pd.DataFrame, test: pd.DataFrame) -> tuple[pd.Series[Any], pd.DataFrame]:
     rows = val.astype(object).where(val.notna(), None).to_dict("records")
-    summary, surface = of_sweep(val, test, choose(rows)._asdict())
+    summary, surface = summarise_sweep(val, test, choose(rows)._asdict())
     known = {"tune": "pu_svm", "method": "pu_svm", "scenario": "one_vs_all", "dataset": "digits", "space": "grid"}
     row = {name: (known | summary).get(name) for name in SWEEPS}
     listed = [{name: (known | config)[name] for name in SURFACE} for config in surface]

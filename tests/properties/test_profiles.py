@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from project import REPOSITORY
 
-from puoc.analysis.paper.matching import beside
+from puoc.analysis.paper.matching import published_cells
 from puoc.analysis.paper.published import CAPTIONS, RESULT_TABLES, UNPRINTED, columns, methods, protocol, read
 from puoc.analysis.tables.plans import TablePlan, planned_tables
 from puoc.datasets import DATASETS
@@ -92,7 +92,7 @@ def test_names_of_the_paper_are_those_of_its_published_numbers() -> None:
 def test_every_printed_number_has_a_cell_of_ours_but_one_row_that_is_copied_from_elsewhere(
     plans: list[TablePlan],
 ) -> None:
-    found = {(one.published, one.method, one.column) for one in beside(plans)}
+    found = {(one.published, one.method, one.column) for one in published_cells(plans)}
     for name in (*RESULT_TABLES, *CAPTIONS):
         wanted = {(name, method, column) for method in methods(name) for column in columns(name)}
         copied = {(name, "hrn_star", column) for column in columns(name)}

@@ -1,4 +1,4 @@
-"""From recorded rows to statements: means, paired tests, configuration choice. Arrays and tables in, tables out."""
+"""Analysis of recorded rows: means, paired tests and choice of configurations. Input and output are tables."""
 
 from puoc.analysis.compare import compare
 

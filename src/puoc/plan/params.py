@@ -137,10 +137,10 @@ class _Reader(Entries, OwnSection):
 
     def _check_published(self, key: KeyPath, published: str, cells: list[str], dataset: str) -> None:
         """A table that no number of the paper's can stand beside is not meant."""
-        from puoc.analysis.paper.matching import columns_beside
+        from puoc.analysis.paper.matching import published_columns
         from puoc.analysis.paper.published import columns
 
-        if not columns_beside(published, cells, dataset):
+        if not published_columns(published, cells, dataset):
             expected = f"at least one of its columns, {listed(columns(published))}"
             self._fault(key, f"got {published}, and the cells are {listed(cells)}; expected {expected}")
 

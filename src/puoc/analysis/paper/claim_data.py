@@ -1,4 +1,4 @@
-"""What a claim is computed from: AUC by seed, method and column, and which of two twins is significantly better."""
+"""The data that claims are computed from: AUC by seed, method and column, and the outcomes of twin tests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from puoc.analysis.paper.deviations import Reservation
-from puoc.analysis.paper.matching import Beside, beside
+from puoc.analysis.paper.matching import PublishedCell, published_cells
 from puoc.analysis.paper.published import AVERAGE_COLUMN, CAPTIONS, RESULT_TABLES, TWINS, numbers
 from puoc.analysis.paper.underlines import twin_outcomes
 from puoc.analysis.tables.plans import TablePlan
 from puoc.analysis.tables.results import scored
 
-#: A row of the paper that is copied from another one: its printed numbers stand for ours too.
+#: A row that the paper copied from another paper: its printed numbers are also used as ours.
 _COPIED = "hrn_star"
 _SIZES = ("n_pos_lab", "n_pos_unl", "n_neg_unl")
 Drawn = tuple[tuple[int, ...], ...]
@@ -25,7 +25,7 @@ Drawn = tuple[tuple[int, ...], ...]
 
 @dataclass
 class Source:
-    """What is known of one printed table."""
+    """The known values and outcomes for one printed table."""
 
     values: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict)  # AUC by seed, of method and column
     better: dict[tuple[str, str], str] = field(default_factory=dict)  # by PU-OC method and column: hybrid, parent, ...
@@ -35,25 +35,25 @@ class Source:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that claims are computed from; ``exact`` numbers are printed ones, without a spread."""
+    """The data of all printed tables; ``exact`` marks printed numbers, which have no spread."""
 
     sources: dict[str, Source]
     exact: bool
 
     def columns(self, published: str) -> list[str]:
-        """Columns that have a value, in the order they came in."""
+        """Return the columns that have a value, in the order of their addition."""
         source = self.sources.get(published, Source())
         return list(dict.fromkeys(column for _, column in source.values))
 
     def values(self, published: str, method: str, columns: Sequence[str]) -> dict[int, NDArray[np.float64]]:
-        """AUC of each column, (k,), by seed; only seeds that have every column."""
+        """Return the AUC of each column, (k,), by seed; only seeds that have every column."""
         source = self.sources.get(published, Source())
         by_column = [source.values.get((method, column), {}) for column in columns]
-        seeds = set.intersection(*(set(one) for one in by_column)) if by_column else set()
-        return {seed: np.array([one[seed] for one in by_column]) for seed in sorted(seeds)}
+        seeds = set.intersection(*(set(aucs) for aucs in by_column)) if by_column else set()
+        return {seed: np.array([aucs[seed] for aucs in by_column]) for seed in sorted(seeds)}
 
     def outcome(self, published: str, first: str, second: str, column: str) -> str | None:
-        """Which of two twins is significantly better: first, second, neither, unknown; None where untested."""
+        """Return which of two twins is significantly better: first, second, neither or unknown; None if untested."""
         hybrid = first if TWINS.get(first) == second else second
         better = self.sources.get(published, Source()).better.get((hybrid, column))
         sides = {"hybrid": hybrid, "parent": TWINS[hybrid]}
@@ -61,7 +61,7 @@ class Evidence:
 
 
 def printed_evidence() -> Evidence:
-    """The paper's own numbers; what it underlines is significant."""
+    """Return the paper's own numbers. An underlined number counts as significantly better."""
     sources: dict[str, Source] = {}
     table = numbers(*RESULT_TABLES, *CAPTIONS)
     table = table[table["column"] != AVERAGE_COLUMN]
@@ -81,69 +81,74 @@ def our_evidence(
     plans: Sequence[TablePlan],
     tests: pd.DataFrame,
     results: Mapping[str, pd.DataFrame | None],
-    held: Mapping[Beside, Reservation],
+    reservation_by_cell: Mapping[PublishedCell, Reservation],
 ) -> Evidence:
-    """Our rows and tests; what may not be compared with the paper (see ``reservations``) is left out.
+    """Return our rows and tests. Cells that must not be compared with the paper (see ``reservations``) are left out.
 
-    Of several tables that answer one printed column, the one with most methods of it counts, of equals the first
-    planned. Others add what it lacks only where they have as many rows of each kind: seeds draw the same ones then, and
-    methods are compared on equal terms. A test of twins counts from the first of them that made it.
+    If several tables match one printed column, the table with the most methods of that column counts; of equal ones,
+    the first planned. The others contribute missing methods only if they draw as many rows of each kind. Their seeds
+    then draw the same rows, so that methods are compared on equal terms. The outcome of a twin test comes from the
+    first of these tables that has the test.
     """
     sources: dict[str, Source] = {}
     outcomes = twin_outcomes(plans, tests)
     words = {"better": "hybrid", "worse": "parent", "no difference shown": "neither", "cannot tell": "unknown"}
-    cells = [one for one in beside(plans) if not one.is_average]
+    cells = [cell for cell in published_cells(plans) if not cell.is_average]
     by_entry = _by_entry(cells, results)
-    known = [(one, by_entry.get((one.table, one.entry, one.cell), {})) for one in cells if not held[one].void]
-    answers = Counter((one.published, one.column, one.table) for one, found in known if found)
-    known.sort(key=lambda pair: -answers[pair[0].published, pair[0].column, pair[0].table])
-    drawn: dict[tuple[str, str], Drawn] = {}
-    for one, found in known:
-        source = sources.setdefault(one.published, Source())
-        if not found:
+    cells_with_aucs = [
+        (cell, by_entry.get((cell.table, cell.entry, cell.cell), {}))
+        for cell in cells
+        if not reservation_by_cell[cell].void
+    ]
+    n_methods = Counter((cell.published, cell.column, cell.table) for cell, aucs in cells_with_aucs if aucs)
+    cells_with_aucs.sort(key=lambda pair: -n_methods[pair[0].published, pair[0].column, pair[0].table])
+    drawn_sizes: dict[tuple[str, str], Drawn] = {}
+    for cell, aucs in cells_with_aucs:
+        source = sources.setdefault(cell.published, Source())
+        if not aucs:
             continue
-        key, rows = (one.method, one.column), _drawn(results[one.table], one.cell)
-        tested = outcomes.get((one.table, one.method, one.cell), {}).get("raw", "not run")
+        key, sizes = (cell.method, cell.column), _drawn(results[cell.table], cell.cell)
+        tested = outcomes.get((cell.table, cell.method, cell.cell), {}).get("raw", "not run")
         counts = tested in words and key not in source.better
         if counts:
             source.better[key] = words[tested]
-        is_alike = drawn.setdefault((one.published, one.column), rows) == rows
+        is_alike = drawn_sizes.setdefault((cell.published, cell.column), sizes) == sizes
         if is_alike and key not in source.values:
-            source.values[key] = found
+            source.values[key] = aucs
             counts = True
         if counts:
-            source.tables.add(one.table)
-            source.differs_in |= {held[one].differs_in} - {""}
+            source.tables.add(cell.table)
+            source.differs_in |= {reservation_by_cell[cell].differs_in} - {""}
     _copy(sources)
     return Evidence(sources, exact=False)
 
 
 def _drawn(rows: pd.DataFrame | None, cell: str) -> Drawn:
-    """How many rows of each kind a cell of a table draws."""
-    assert rows is not None, "it has answers"
+    """Return the numbers of rows of each kind that a cell of a table draws."""
+    assert rows is not None, "the cell has recorded rows"
     of_cell = rows[rows["cell"] == cell]
     return tuple(tuple(sorted(of_cell[name].dropna().unique())) for name in _SIZES if name in of_cell)
 
 
 def _by_entry(
-    cells: Sequence[Beside], results: Mapping[str, pd.DataFrame | None]
+    cells: Sequence[PublishedCell], results: Mapping[str, pd.DataFrame | None]
 ) -> dict[tuple[str, str, str], dict[int, float]]:
-    found: dict[tuple[str, str, str], dict[int, float]] = {}
-    for table, entry in dict.fromkeys((one.table, one.entry) for one in cells):
+    aucs: dict[tuple[str, str, str], dict[int, float]] = {}
+    for table, entry in dict.fromkeys((cell.table, cell.entry) for cell in cells):
         rows = results.get(table)
         if rows is not None:
-            known = scored(rows, entry)
-            for cell, seed, auc in zip(known["cell"], known["seed"], known["auc"], strict=True):
-                found.setdefault((table, entry, str(cell)), {})[int(seed)] = float(auc)
-    return found
+            ok_rows = scored(rows, entry)
+            for cell, seed, auc in zip(ok_rows["cell"], ok_rows["seed"], ok_rows["auc"], strict=True):
+                aucs.setdefault((table, entry, str(cell)), {})[int(seed)] = float(auc)
+    return aucs
 
 
 def _copy(sources: dict[str, Source]) -> None:
-    """Printed numbers of a copied row, for the seeds that the other rows of a column have."""
+    """Add the printed numbers of the copied row, for the seeds that the other rows of a column have."""
     copied = numbers()
     copied = copied[copied["method"] == _COPIED]
-    for name, column, value in zip(copied["published"], copied["column"], copied["value"], strict=True):
-        source = sources.get(name, Source())
-        seeds = {seed for (_, of), values in source.values.items() if of == column for seed in values}
+    for published, column, value in zip(copied["published"], copied["column"], copied["value"], strict=True):
+        source = sources.get(published, Source())
+        seeds = {seed for (_, name), values in source.values.items() if name == column for seed in values}
         if seeds:
             source.values[_COPIED, column] = dict.fromkeys(sorted(seeds), float(value))

@@ -1,17 +1,17 @@
-"""What the paper's text claims, computed: by the numbers that it prints, and by ours.
+"""The claims of the paper's text, computed from the numbers that it prints and from ours.
 
-A claim (``published/claims.csv``) is a rule over parts, one a printed table, pair of methods and column, and how many
-of them have to hold (all, ``most``, or a number). Methods joined by ``+`` stand for the best of them, ``|`` separates
-alternatives, ``*`` is every column alone and ``mean`` their average.
+A claim (``published/claims.csv``) is a rule over parts, together with the number of parts that must hold (``all``,
+``most``, or a number). A part is one printed table, pair of methods and column. Methods joined by ``+`` mean the best
+of them, ``|`` separates alternatives, ``*`` means every column separately, and ``mean`` means their average.
 
 Rules: ``above`` (first - second > 0), ``near`` (that difference within ``high``), ``within`` (first between ``low`` and
 ``high``), ``rises`` and ``falls`` (slope of first along the columns), ``falls_more`` (slope of first below that of
 second), ``significant`` (first better than its twin at p < .05, as the paper does it, without adjustment) and
 ``not_below`` (second is not).
 
-Ours are AUCs on held-out rows, paired by seed: a part holds or fails where the 95 % interval of the mean (Student's t)
-lies on one side, else it is undecided, as with one seed; of several methods it is decided pair by pair. The paper's
-numbers have no interval; equal ones are undecided.
+Our values are AUCs on held-out rows, paired by seed. A part holds or fails if the 95 % interval of the mean (Student's
+t) is entirely on one side. Otherwise it is undecided; with one seed it always is. Parts with several methods are
+decided pair by pair. The paper's numbers have no interval; equal numbers are undecided.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from puoc.analysis.paper.claim_data import Evidence, our_evidence, printed_evidence
 from puoc.analysis.paper.deviations import Reservation
-from puoc.analysis.paper.matching import Beside
+from puoc.analysis.paper.matching import PublishedCell
 from puoc.analysis.paper.published import AVERAGE_COLUMN, UNPRINTED, columns, read
 from puoc.analysis.paper.verdicts import student
 from puoc.analysis.tables.frames import frame, records
@@ -37,9 +37,9 @@ CLAIMS = {
     "place": "text",  # in the paper
     "claim": "text",
     "rule": "text",
-    "published": "text",  # the paper's tables it speaks of, separated by |
+    "published": "text",  # the paper's tables that it refers to, separated by |
     "n_parts": "int",
-    "need": "int",  # parts that have to hold
+    "need": "int",  # parts that must hold
     "paper_verdict": "text",  # holds, fails, not decided, not printed
     "paper_holds": "int",
     "paper_fails": "int",
@@ -50,12 +50,12 @@ CLAIMS = {
     "n_undecided": "int",
     "n_not_run": "int",
     "tables": "text",  # ours
-    "differs_in": "text",  # sizes and settings of ours that are not the paper's
+    "differs_in": "text",  # our sizes and settings that differ from the paper's
     "note": "text",
 }
 
 _DIGITS = 10
-_NAMED = 6  # parts that a note names
+_PARTS_IN_NOTE = 6  # more parts than these are counted, not named
 _SLOPES = ("rises", "falls", "falls_more")
 _TESTS = ("significant", "not_below")
 
@@ -74,7 +74,7 @@ class Part:
 
     @property
     def words(self) -> str:
-        """For a note: who, against whom, where."""
+        """Methods, table and column of the part, for a note."""
         names = ["+".join(side) if len(side) <= 2 else "the others" for side in (self.first, self.second) if side]
         where = self.columns[0] if len(self.columns) == 1 else ""
         return " ".join(filter(None, (" / ".join(names), self.published, where)))
@@ -84,54 +84,63 @@ def claims(
     plans: Sequence[TablePlan],
     tests: pd.DataFrame,
     results: Mapping[str, pd.DataFrame | None],
-    held: Mapping[Beside, Reservation],
+    reservation_by_cell: Mapping[PublishedCell, Reservation],
 ) -> pd.DataFrame:
-    """One row per claim, whatever was planned.
+    """Return one row per claim, whatever was planned.
 
     Parameters
     ----------
-    plans : what was asked.
-    tests : as ``twin_tests`` gives them, of all tables together.
-    results : recorded rows by table; None where it was not run.
-    held : as ``reservations`` gives it.
+    plans : the planned tables.
+    tests : as returned by ``twin_tests``, for all tables together.
+    results : recorded rows by table; None if the table was not run.
+    reservation_by_cell : as returned by ``reservations``.
     """
-    printed, ours = printed_evidence(), our_evidence(plans, tests, results, held)
+    printed, ours = printed_evidence(), our_evidence(plans, tests, results, reservation_by_cell)
     rows = []
     for claim in records(read("claims")):
         parts = claim_parts(claim, ours)
         need = _need(claim["need"], len(parts))
         by_paper = [(part, status_of(part, printed)) for part in parts]
         by_us = [(part, status_of(part, ours)) for part in parts]
-        told, found = _told(by_paper, need, "not printed"), _told(by_us, need, "not run")
+        printed_result, our_result = _outcome(by_paper, need, "not printed"), _outcome(by_us, need, "not run")
         used = [ours.sources[name] for name in claim["published"].split("|") if name in ours.sources]
         rows.append(
             {name: claim[name] for name in ("id", "place", "claim", "rule", "published")}
-            | {"n_parts": len(parts), "need": need, "paper_verdict": told["verdict"], "paper_note": told["note"]}
-            | {"paper_holds": told["holds"], "paper_fails": told["fails"], "verdict": found["verdict"]}
-            | {f"n_{state}": found[state] for state in ("holds", "fails", "undecided", "not_run")}
+            | {
+                "n_parts": len(parts),
+                "need": need,
+                "paper_verdict": printed_result["verdict"],
+                "paper_note": printed_result["note"],
+            }
+            | {
+                "paper_holds": printed_result["holds"],
+                "paper_fails": printed_result["fails"],
+                "verdict": our_result["verdict"],
+            }
+            | {f"n_{state}": our_result[state] for state in ("holds", "fails", "undecided", "not_run")}
             | {"tables": ", ".join(sorted({table for source in used for table in source.tables}))}
             | {"differs_in": "; ".join(sorted({text for source in used for text in source.differs_in}))}
-            | {"note": found["note"]}
+            | {"note": our_result["note"]}
         )
     return frame(rows, CLAIMS)
 
 
 def claim_parts(claim: Mapping[str, str], ours: Evidence) -> list[Part]:
-    """The parts of a row of ``claims.csv``; columns of a curve that the paper does not print are those of ours."""
+    """Return the parts of a row of ``claims.csv``. For curves that the paper does not print, our columns are used."""
     parts = []
     for name in claim["published"].split("|"):
         firsts = [tuple(group.split("+")) for group in claim["first"].split("|")]
         seconds = [tuple(filter(None, group.split("+"))) for group in claim["second"].split("|")]
         seconds += [seconds[0]] * (len(firsts) - len(seconds))  # one group for several
         for first, second in zip(firsts, seconds, strict=True):
-            for of_part in _columns(claim, name, ours):
+            for part_columns in _columns(claim, name, ours):
                 low, high = (float(claim[bound] or "nan") for bound in ("low", "high"))
-                parts.append(Part(claim["rule"], name, first, second, of_part, low, high))
+                parts.append(Part(claim["rule"], name, first, second, part_columns, low, high))
     return parts
 
 
 def status_of(part: Part, evidence: Evidence) -> str:
-    """``holds``, ``fails``, ``undecided`` or ``not_run``."""
+    """Return ``holds``, ``fails``, ``undecided`` or ``not_run``."""
     if part.rule in _TESTS:
         return _tested(part, evidence.outcome(part.published, part.first[0], part.second[0], part.columns[0]))
     if part.rule == "above" and not evidence.exact:
@@ -168,7 +177,7 @@ def _need(text: str, n: int) -> int:
 
 
 def _tested(part: Part, better: str | None) -> str:
-    """``better``: first, second, neither or unknown; None where no test was made."""
+    """Return the status of a part by its test. ``better`` is first, second, neither or unknown; None if untested."""
     if better is None:
         return "not_run"
     if better == "unknown":
@@ -177,31 +186,35 @@ def _tested(part: Part, better: str | None) -> str:
 
 
 def _quantity(part: Part, evidence: Evidence) -> NDArray[np.float64]:
-    """What a part speaks about, one value a seed that has it all; none where it was not run."""
+    """Return the quantity of a part, one value per seed that has all columns; empty if a method was not run."""
     sides = []
     for group in filter(None, (part.first, part.second)):
         reduce = _slope if part.rule in _SLOPES else np.mean
-        found = [evidence.values(part.published, name, part.columns) for name in group]
-        if not all(found):  # the one that was not run may have been the best
+        aucs_by_method = [evidence.values(part.published, name, part.columns) for name in group]
+        if not all(aucs_by_method):  # a method that was not run may have been the best
             return np.array([])
-        by_method = [{seed: float(reduce(values)) for seed, values in one.items()} for one in found]
-        sides.append(max(by_method, key=lambda one: float(np.mean(list(one.values())))))
+        by_method = [{seed: float(reduce(aucs)) for seed, aucs in by_seed.items()} for by_seed in aucs_by_method]
+        sides.append(max(by_method, key=lambda by_seed: float(np.mean(list(by_seed.values())))))
     if len(sides) == 1:
         return np.array(list(sides[0].values()))
     return np.array([sides[0][seed] - sides[1][seed] for seed in sides[0] if seed in sides[1]])
 
 
 def _above(part: Part, evidence: Evidence) -> str:
-    """Pair by pair: the best of several by their means would be favoured by the very seeds that judge it.
+    """Decide pair by pair whether the best of the first methods is above the best of the second.
 
-    Holds if one of the first is above each of the second, fails if one of the second is above each of the first; the
-    choice of that one is paid for by the level of the intervals. One that was not run may be above or below any other.
+    Choosing the best method by its mean would favour it, since the same seeds are used for the comparison. The part
+    holds if one of the first is above each of the second, and fails if one of the second is above each of the first.
+    The level of the intervals accounts for the choice of that method. A method that was not run may be above or below
+    any other.
     """
-    sides, whole = [], []
+    sides, all_run = [], []
     for group in (part.first, part.second):
-        found = [evidence.values(part.published, name, part.columns) for name in group]
-        sides.append([{seed: float(values.mean()) for seed, values in one.items()} for one in found if one])
-        whole.append(all(found))
+        aucs_by_method = [evidence.values(part.published, name, part.columns) for name in group]
+        sides.append(
+            [{seed: float(aucs.mean()) for seed, aucs in by_seed.items()} for by_seed in aucs_by_method if by_seed]
+        )
+        all_run.append(all(aucs_by_method))
     first, second = sides
     if not first or not second:
         return "not_run"
@@ -217,38 +230,38 @@ def _above(part: Part, evidence: Evidence) -> str:
     lows = {pair: _interval(values, len(first))[0] for pair, values in pairs.items()}
     highs = {pair: _interval(values, len(second))[1] for pair, values in pairs.items()}
     if any(all(lows[a, b] > 0 for b in range(len(second))) for a in range(len(first))):
-        return "holds" if whole[1] else "not_run"
+        return "holds" if all_run[1] else "not_run"
     if any(all(highs[a, b] < 0 for a in range(len(first))) for b in range(len(second))):
-        return "fails" if whole[0] else "not_run"
-    return "undecided" if all(whole) else "not_run"
+        return "fails" if all_run[0] else "not_run"
+    return "undecided" if all(all_run) else "not_run"
 
 
 def _slope(values: NDArray[np.float64]) -> float:
-    """Least-squares slope along the columns, in AUC a column."""
-    at = np.arange(len(values)) - (len(values) - 1) / 2
-    return float(values @ at / max(at @ at, 1.0))  # one column has no slope
+    """Compute the least-squares slope along the columns, in AUC per column."""
+    positions = np.arange(len(values)) - (len(values) - 1) / 2
+    return float(values @ positions / max(positions @ positions, 1.0))  # one column has no slope
 
 
 def _interval(values: NDArray[np.float64], choices: int = 1) -> tuple[float, float]:
-    """Of the mean, at 95 % after as many choices of what is judged (Bonferroni)."""
+    """Compute the 95 % interval of the mean, adjusted for the number of choices (Bonferroni)."""
     n = len(values)
     half = student(n, choices) * float(values.std(ddof=1)) / n**0.5
     centre = float(values.mean())
     return round(centre - half, _DIGITS), round(centre + half, _DIGITS)
 
 
-def _told(found: list[tuple[Part, str]], need: int, absent: str) -> dict[str, Any]:
+def _outcome(part_states: list[tuple[Part, str]], need: int, absent: str) -> dict[str, Any]:
     counts: dict[str, Any] = {
-        state: sum(status == state for _, status in found) for state in ("holds", "fails", "undecided", "not_run")
+        state: sum(status == state for _, status in part_states) for state in ("holds", "fails", "undecided", "not_run")
     }
-    if counts["not_run"] == len(found):
+    if counts["not_run"] == len(part_states):
         return counts | {"verdict": absent, "note": ""}
     reachable = counts["holds"] + counts["undecided"] + counts["not_run"]
     verdict = "holds" if counts["holds"] >= need else "fails" if reachable < need else "not decided"
-    said = []
+    notes = []
     for state, words in (("fails", "against"), ("undecided", "undecided"), ("not_run", absent)):
-        named = [part.words for part, status in found if status == state]
+        named = [part.words for part, status in part_states if status == state]
         if named:
-            more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-            said.append(f"{words}: {', '.join(named[:_NAMED])}{more}")
-    return counts | {"verdict": verdict, "note": "; ".join(said)}
+            more = f" and {len(named) - _PARTS_IN_NOTE} more" if len(named) > _PARTS_IN_NOTE else ""
+            notes.append(f"{words}: {', '.join(named[:_PARTS_IN_NOTE])}{more}")
+    return counts | {"verdict": verdict, "note": "; ".join(notes)}

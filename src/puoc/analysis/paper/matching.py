@@ -1,4 +1,4 @@
-"""Which number of ours stands beside which number of the paper."""
+"""Match planned cells of our tables with the published numbers of the paper."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from puoc.analysis.paper.published import AVERAGE_COLUMN, CAPTIONS, RESULT_TABLE
 from puoc.analysis.tables.plans import EntryPlan, TablePlan
 from puoc.analysis.tables.summary import AVERAGE
 
-#: ``published_as`` of an entry that stands beside no row.
+#: ``published_as`` of an entry that is compared with no row of the paper.
 _NO_ROW = "none"
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A cell of a table of ours, and the method and column of the paper that it answers."""
+class PublishedCell:
+    """A cell of one of our tables, with the method and column of the paper that it is compared with."""
 
     published: str
     method: str
@@ -26,25 +26,26 @@ class Beside:
     is_average: bool
 
 
-def beside(plans: Sequence[TablePlan]) -> list[Beside]:
-    """Every planned cell that stands beside a number or a curve of the paper.
+def published_cells(plans: Sequence[TablePlan]) -> list[PublishedCell]:
+    """Return every planned cell that is compared with a number or a curve of the paper.
 
-    A cell is matched by its name; the only cell of a table also by its dataset (``pendigits_odds`` answers
-    ``pendigits``) or where the paper has one column. An average counts only where every printed column has its cell.
+    A cell is matched by its name. The only cell of a table is also matched by its dataset (``pendigits_odds`` matches
+    ``pendigits``), or if the paper has only one column. An average is matched only if every printed column has a cell.
 
     Raises
     ------
-    ValueError : a plan names a table that the paper has not.
+    ValueError : a plan names a table that the paper does not have.
     """
-    return [found for plan in plans if plan.published for found in _of_plan(plan, str(plan.published))]
+    return [cell for plan in plans if plan.published for cell in _cells_of_plan(plan, str(plan.published))]
 
 
-def rows_of(plan: TablePlan) -> dict[str, EntryPlan]:
-    """The entry that answers each row of the paper, by the paper's method; oracles answer none.
+def published_entries(plan: TablePlan) -> dict[str, EntryPlan]:
+    """Return the entry that is compared with each row of the paper, by method; oracles are compared with none.
 
-    Of several entries, one that says so comes first, then one of that name, then the one that is planned first.
+    If several entries match a row, an entry with ``published_as`` comes first, then an entry whose name is the method,
+    then the entry that is planned first.
     """
-    found: dict[str, EntryPlan] = {}
+    entry_of_method: dict[str, EntryPlan] = {}
     claimed: dict[str, int] = {}
     for entry in plan.entries:
         method = entry.published_as or entry.method
@@ -52,12 +53,12 @@ def rows_of(plan: TablePlan) -> dict[str, EntryPlan]:
             continue
         strength = 2 if entry.published_as else 1 if entry.entry == method else 0
         if strength > claimed.get(method, -1):
-            found[method], claimed[method] = entry, strength
-    return found
+            entry_of_method[method], claimed[method] = entry, strength
+    return entry_of_method
 
 
-def columns_beside(published: str, cells: Sequence[str], dataset: str) -> dict[str, str]:
-    """Column of the paper by cell of ours, of the cells that have one.
+def published_columns(published: str, cells: Sequence[str], dataset: str) -> dict[str, str]:
+    """Return the column of the paper for each of our cells that has one.
 
     Raises
     ------
@@ -67,20 +68,20 @@ def columns_beside(published: str, cells: Sequence[str], dataset: str) -> dict[s
         return {cell: cell for cell in cells}
     if published not in (*RESULT_TABLES, *CAPTIONS):
         known = ", ".join((*RESULT_TABLES, *CAPTIONS, *UNPRINTED))
-        raise ValueError(f"published is {published!r}, one of {known} expected")
+        raise ValueError(f"published is {published!r}, expected one of {known}")
     printed = [column for column in columns(published) if column != AVERAGE_COLUMN]
-    found = {cell: cell for cell in cells if cell in printed}
-    if not found and len(cells) == 1:
+    column_of_cell = {cell: cell for cell in cells if cell in printed}
+    if not column_of_cell and len(cells) == 1:
         of_dataset = [column for column in printed if dataset == column or dataset.startswith(f"{column}_")]
         only = printed if len(printed) == 1 else of_dataset
-        found = dict(zip(cells, only, strict=False))
-    return found
+        column_of_cell = dict(zip(cells, only, strict=False))
+    return column_of_cell
 
 
-def _of_plan(plan: TablePlan, name: str) -> Iterator[Beside]:
-    cells = columns_beside(name, plan.cells, plan.dataset)
-    for method, entry in rows_of(plan).items():
+def _cells_of_plan(plan: TablePlan, name: str) -> Iterator[PublishedCell]:
+    cells = published_columns(name, plan.cells, plan.dataset)
+    for method, entry in published_entries(plan).items():
         for cell, column in cells.items():
-            yield Beside(name, method, column, plan.table, entry.entry, cell, is_average=False)
+            yield PublishedCell(name, method, column, plan.table, entry.entry, cell, is_average=False)
         if name in RESULT_TABLES and set(columns(name)) - set(cells.values()) == {AVERAGE_COLUMN}:
-            yield Beside(name, method, AVERAGE_COLUMN, plan.table, entry.entry, AVERAGE, is_average=True)
+            yield PublishedCell(name, method, AVERAGE_COLUMN, plan.table, entry.entry, AVERAGE, is_average=True)

@@ -1,4 +1,4 @@
-"""What scoring on training images is worth: the AUC of the released scripts' protocol less the held-out one."""
+"""The gain from scoring on training images: the AUC by the released scripts' protocol minus the held-out AUC."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PROTOCOL = {
 
 
 def protocol_table(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
-    """One row an entry. A trial counts where it has both AUCs; a seed where it has them for every cell."""
-    found = [_row(plan, entry.entry, entry.method, rows) for entry in plan.entries]
-    return frame(found, PROTOCOL)
+    """Return one row per entry. A trial counts if it has both AUCs; a seed counts if it has both for every cell."""
+    table = [_row(plan, entry.entry, entry.method, rows) for entry in plan.entries]
+    return frame(table, PROTOCOL)
 
 
 def _row(plan: TablePlan, entry: str, method: str, rows: pd.DataFrame | None) -> dict[str, Any]:
@@ -42,11 +42,11 @@ def _row(plan: TablePlan, entry: str, method: str, rows: pd.DataFrame | None) ->
     if both.empty:
         return row | {"note": "no trial with both AUCs" if plan.tested else UNTESTED}
     by_seed = both.assign(gain=both["auc_train_pool"] - both["auc"]).pivot(index="seed", columns="cell", values="gain")
-    whole = by_seed.reindex(columns=list(plan.cells)).dropna(axis=0, how="any")
-    notes = [] if len(whole) == len(plan.seeds) else [f"{len(whole)} of {len(plan.seeds)} seeds have every cell"]
-    row |= {"n_seeds": len(whole), "n_trials": len(both)}
+    complete = by_seed.reindex(columns=list(plan.cells)).dropna(axis=0, how="any")
+    notes = [] if len(complete) == len(plan.seeds) else [f"{len(complete)} of {len(plan.seeds)} seeds have every cell"]
+    row |= {"n_seeds": len(complete), "n_trials": len(both)}
     row |= {"held_out": float(both["auc"].mean()), "train_pool": float(both["auc_train_pool"].mean())}
-    if len(whole):
-        shift, low, high = shift_with_interval(whole.mean(axis=1).to_numpy(dtype=float))
+    if len(complete):
+        shift, low, high = shift_with_interval(complete.mean(axis=1).to_numpy(dtype=float))
         row |= {"gain": shift, "gain_low": low, "gain_high": high}
     return row | {"note": "; ".join(notes)}

@@ -1,4 +1,4 @@
-"""What the paper underlines as significantly better than its twin: confirmed by our paired tests or not."""
+"""Check by our paired tests the numbers that the paper underlines as significantly better than their twin."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from puoc.analysis.paper.matching import rows_of
+from puoc.analysis.paper.matching import published_entries
 from puoc.analysis.paper.published import TWINS
 from puoc.analysis.tables.frames import number, records
 from puoc.analysis.tables.plans import TablePlan
 
-#: The paper's level.
+#: The significance level of the paper.
 LEVEL = 0.05
 _PARENTS = {parent: hybrid for hybrid, parent in TWINS.items()}
 _LEVELS = {"raw": ("p", "min_p"), "holm": ("p_adjusted", "min_p_adjusted")}
@@ -21,33 +21,35 @@ _LEVELS = {"raw": ("p", "min_p"), "holm": ("p_adjusted", "min_p_adjusted")}
 def underline_verdicts(
     rows: Sequence[dict[str, Any]], plans: Sequence[TablePlan], tests: pd.DataFrame
 ) -> list[dict[str, Any]]:
-    """The rows, each underlined one with ``underline_raw`` and ``underline_holm``.
+    """Return the rows, with ``underline_raw`` and ``underline_holm`` added to each underlined row.
 
-    They say *confirmed*, *reversed* (the twin is significantly better), *not confirmed*, *cannot tell* (our seeds could
-    not show it), *void* or *not run*. Tests are of held-out AUC, whatever the paper scored.
+    Their values are *confirmed*, *reversed* (the twin is significantly better), *not confirmed*, *cannot tell* (our
+    seeds could not show it), *void* or *not run*. The tests use the AUC on held-out rows, whatever the paper scored.
     """
-    found = twin_outcomes(plans, tests)
-    return [row | (_of_row(row, found) if row["underlined"] else {}) for row in rows]
+    outcomes = twin_outcomes(plans, tests)
+    return [row | (_underline_verdict(row, outcomes) if row["underlined"] else {}) for row in rows]
 
 
 def twin_outcomes(plans: Sequence[TablePlan], tests: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, str]]:
-    """What the test of each twin pair shows of the PU-OC method: better, worse, no difference shown, cannot tell.
+    """Return the outcome of each twin test for the PU-OC method: better, worse, no difference shown, cannot tell.
 
-    Keyed by table, the paper's PU-OC method and cell, then by ``raw`` and ``holm``. Of several pairs in a table it is
-    the one of the entries that stand beside the paper's.
+    The keys are table, the paper's PU-OC method and cell, then ``raw`` and ``holm``. If a table has several pairs, the
+    pair of entries that is compared with the paper counts.
     """
     pairs = {}
     for plan in plans:
-        entries = rows_of(plan)
+        entries = published_entries(plan)
         for hybrid, parent in TWINS.items():
             if hybrid in entries and parent in entries:
                 pairs[plan.table, entries[hybrid].entry, entries[parent].entry] = hybrid
-    found = {}
+    outcomes = {}
     for test in records(tests):
         hybrid = pairs.get((test["table"], test["entry"], test["twin_entry"]), "")
         if hybrid:
-            found[test["table"], hybrid, test["cell"]] = {level: _outcome(test, *of) for level, of in _LEVELS.items()}
-    return found
+            outcomes[test["table"], hybrid, test["cell"]] = {
+                level: _outcome(test, *columns) for level, columns in _LEVELS.items()
+            }
+    return outcomes
 
 
 def _outcome(test: Mapping[str, Any], p_name: str, floor_name: str) -> str:
@@ -59,13 +61,15 @@ def _outcome(test: Mapping[str, Any], p_name: str, floor_name: str) -> str:
     return "cannot tell" if floor is not None and floor >= LEVEL else "no difference shown"
 
 
-def _of_row(row: dict[str, Any], found: Mapping[tuple[str, str, str], Mapping[str, str]]) -> dict[str, str]:
+def _underline_verdict(
+    row: dict[str, Any], outcomes_by_cell: Mapping[tuple[str, str, str], Mapping[str, str]]
+) -> dict[str, str]:
     names = {level: f"underline_{level}" for level in _LEVELS}
     if row["verdict"] == "void":
         return dict.fromkeys(names.values(), "void")
     is_hybrid = row["method"] in TWINS
     hybrid = row["method"] if is_hybrid else _PARENTS[row["method"]]
-    by_level = found.get((row.get("table") or "", hybrid, row.get("cell") or ""), {})
+    by_level = outcomes_by_cell.get((row.get("table") or "", hybrid, row.get("cell") or ""), {})
     words = {"no difference shown": "not confirmed", "better": "confirmed", "worse": "reversed"}
     if not is_hybrid:
         words |= {"better": "reversed", "worse": "confirmed"}

@@ -1,1 +1,1 @@
-"""Tests whether unlabelled data can be trusted: class prior, shift and gain."""
+"""Tests of the reliability of unlabelled data: class prior, shift and gain."""

@@ -1,6 +1,7 @@
-"""The robustness map: what a method of each family is worth by the share of positives in U, its size, and a shift.
+"""The robustness map: AUCs of the three families by the share of positives in U, the size of U, and a shift.
 
-Learned by ``bench/robustness_map.py`` from situations with known truth; ``puoc assess`` asks it where data lie.
+``bench/robustness_map.py`` computes it from situations with known truth. ``puoc assess`` looks up the region of a
+user's data.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ import pandas as pd
 
 ShiftKind = Literal["none", "new"]
 
-ALPHAS: Final = (0.3, 0.5, 0.8, 0.95, 1.0)  # middle of each region in alpha
-SIZES: Final = (50, 500, 5000)  # and in |U|, by ratio
+ALPHAS: Final = (0.3, 0.5, 0.8, 0.95, 1.0)  # centre of each region in alpha
+SIZES: Final = (50, 500, 5000)  # centre of each region in |U|, by ratio
 
 _FAMILIES = ("OC", "PU-OC", "PU")
 _BASE = "PU-OC"  # the family that the others are compared with
-_FEW = 4  # situations
-_LEAST_SPREAD = 0.02  # of a difference between datasets: no map is surer than that of data it has not seen
+_FEW_SITUATIONS = 4  # with fewer, the spread of a region is unreliable
+_MIN_SPREAD = 0.02  # of a difference between datasets: the map is not more certain for data that it does not include
 
 
 class Region(NamedTuple):
-    """What the map expects where a user's data lie."""
+    """The expected results in the region of a user's data."""
 
     auc: dict[str, float]  # mean AUC by family
     lead: dict[str, float]  # mean lead over PU-OC by family
@@ -36,38 +37,38 @@ class Region(NamedTuple):
     name: str
 
 
-def learned(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row for each region, from a row for each situation with the families' AUCs (columns OC, PU-OC, PU)."""
+def aggregate_regions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Compute one row per region, from one row per situation with the families' AUCs (columns OC, PU-OC, PU)."""
     rows = rows.assign(worst=rows[_BASE] < rows[["OC", "PU"]].min(axis=1) - 1e-9)
-    found = []
+    regions = []
     for (shift, n_u, alpha), part in rows.groupby(["shift", "n_u", "alpha"], sort=True):
         row = {"shift": shift, "n_u": n_u, "alpha": alpha, "n": len(part), "base_worst": part["worst"].mean()}
         for family in _FAMILIES:
             lead = part[family] - part[_BASE]
             row |= {f"{family}_auc": part[family].mean(), f"{family}_lead": lead.mean()}
             row |= {f"{family}_spread": lead.std(ddof=1) if len(part) > 1 else np.nan}
-        found.append(row)
-    return pd.DataFrame(found)
+        regions.append(row)
+    return pd.DataFrame(regions)
 
 
 @lru_cache(maxsize=1)
 def packaged() -> pd.DataFrame:
-    """The table that comes with the package."""
+    """Read the table that is included in the package."""
     with files("puoc.analysis.reliability").joinpath("robustness.csv").open() as file:
         return pd.read_csv(file)
 
 
 def region(table: pd.DataFrame, alpha: tuple[float, float], n_u: int, shift: ShiftKind) -> Region:
-    """The mean over all alphas of the map within an interval of alpha (at least the nearest), at the nearest |U|.
+    """Average the map over all its alphas within an interval (at least the nearest), at the nearest |U|.
 
     Parameters
     ----------
     alpha : lower and upper end.
-    n_u : unlabelled rows; of the sizes that the map has at an alpha the nearest by ratio.
+    n_u : number of unlabelled rows; at each alpha, the size of the map that is nearest by ratio is used.
     """
     inside = alphas_within(*alpha)
     rows = table[(table["shift"] == shift) & table["alpha"].isin(inside)]
-    rows = rows.assign(away=np.log(rows["n_u"] / max(n_u, 1)).abs()).sort_values("away", kind="stable")
+    rows = rows.assign(distance=np.log(rows["n_u"] / max(n_u, 1)).abs()).sort_values("distance", kind="stable")
     rows = rows.drop_duplicates("alpha").sort_values("alpha")
     within = {family: _spread(table[table["shift"] == shift], rows, family) for family in _FAMILIES}
     between = {family: rows[f"{family}_lead"].var(ddof=0) for family in _FAMILIES}
@@ -83,16 +84,16 @@ def region(table: pd.DataFrame, alpha: tuple[float, float], n_u: int, shift: Shi
 
 
 def alphas_within(low: float, high: float) -> tuple[float, ...]:
-    """The map's alphas within an interval, at least the nearest."""
-    borders = [(one + other) / 2 for one, other in pairwise(ALPHAS)]
+    """Return the alphas of the map within an interval, or at least the nearest."""
+    borders = [(lower + upper) / 2 for lower, upper in pairwise(ALPHAS)]
     first, last = (int(np.searchsorted(borders, end, side="left")) for end in (low, high))
     return ALPHAS[first : last + 1]
 
 
 def _spread(table: pd.DataFrame, rows: pd.DataFrame, family: str) -> pd.Series[float]:
-    """Of each row; a few situations, as alike as their data, get at least the usual one."""
+    """Return the spread of each row; with few situations, whose data may be alike, at least the mean spread."""
     own, usual = rows[f"{family}_spread"].fillna(0), table[f"{family}_spread"].mean()
-    floor = np.where(rows["n"] < _FEW, max(usual, _LEAST_SPREAD), _LEAST_SPREAD)
+    floor = np.where(rows["n"] < _FEW_SITUATIONS, max(usual, _MIN_SPREAD), _MIN_SPREAD)
     return own.clip(lower=pd.Series(floor, index=rows.index))
 
 

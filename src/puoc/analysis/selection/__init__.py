@@ -1,1 +1,1 @@
-"""Choose configurations without negative labels, and measure the regret."""
+"""Analysis of configurations that are chosen without negative labels, and of their regret."""

@@ -1,4 +1,4 @@
-"""What choosing a configuration without test labels cost: published, selected and best-on-test side by side."""
+"""The regret of choosing a configuration without test labels: published, selected and best-on-test compared."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _OF_CHOICE = {
 }
 
 CHOICE = {
-    "table": "text",  # the table that uses the choice; null where none does
+    "table": "text",  # the table that uses the choice; null if none does
     "tune": "text",
     "entry": "text",
     "method": "text",
-    "source": "text",  # where the selected values come from, in select's words
+    "source": "text",  # where the selected values come from, as written by the stage select
     "n_configs": "int",
-    "n_comparable": "int",  # configurations with as many test rows as the fullest: the oracle picks among these
+    "n_comparable": "int",  # configurations with the largest number of test rows; the oracle chooses among these
     **{f"{choice}_{name}": kind for choice in _CHOICES for name, kind in _OF_CHOICE.items()},
     "regret": "float",  # oracle - selected, in test AUC
     "regret_se": "float",  # over seeds, of the paired difference
@@ -44,22 +44,22 @@ CHOICE = {
 
 _CHOSEN = TypeAdapter(dict[str, dict[str, Any]])
 _KEY = ["entry", "config_id", "cell", "seed"]
-#: Columns of validation and of the test.
+#: Required columns of validation rows and of test rows.
 _NEEDED = ([*_KEY, "trial_id", "method", "params", "is_published", "auc_val_pu"], [*_KEY, "trial_id", "auc"])
 
 
-def choices(root: Path, plans: list[TablePlan], asked: Trials | None = None) -> pd.DataFrame:
-    """One row per planned tuning entry and table that uses its choice.
+def choices(root: Path, plans: list[TablePlan], planned_trials: Trials | None = None) -> pd.DataFrame:
+    """Return one row per planned sweep and table that uses its choice.
 
-    The oracle choice reads test labels and is never used for anything but this comparison.
+    The oracle choice uses test labels and serves only for this comparison.
 
     Parameters
     ----------
-    asked : see ``puoc.analysis.selection.surface.sweeps``.
+    planned_trials : see ``puoc.analysis.selection.surface.sweeps``.
 
     Raises
     ------
-    ValueError : a tuning file lacks a column, or a configuration has two rows for one (cell, seed).
+    ValueError : a results file of a sweep lacks a column, or a configuration has two rows for one (cell, seed).
     """
     used = _selected_configs(root, plans)
     rows = []
@@ -70,38 +70,38 @@ def choices(root: Path, plans: list[TablePlan], asked: Trials | None = None) -> 
             continue
         val, test = (read_frame(*both) for both in zip(paths, _NEEDED, strict=True))
         _check(val, test, paths)
-        val, test, told = present_sweep(val, test, tune, asked)
+        val, test, plan_note = present_sweep(val, test, tune, planned_trials)
         if val.empty:
-            rows.append({"tune": tune, "entry": tune, "note": told or "not run"})
+            rows.append({"tune": tune, "entry": tune, "note": plan_note or "not run"})
         for entry in sorted(val["entry"].unique()):
             of_entry = val[val["entry"] == entry], test[test["entry"] == entry]
-            rows += [_noted(row, told) for row in _entry_rows(tune, entry, of_entry, used)]
-    return frame([_complete(row) for row in rows], CHOICE)
+            rows += [_with_note(row, plan_note) for row in _entry_rows(tune, entry, of_entry, used)]
+    return frame([_with_all_columns(row) for row in rows], CHOICE)
 
 
-def _noted(row: dict[str, Any], told: str) -> dict[str, Any]:
-    return row | {"note": "; ".join(filter(None, (told, row["note"])))}
+def _with_note(row: dict[str, Any], plan_note: str) -> dict[str, Any]:
+    return row | {"note": "; ".join(filter(None, (plan_note, row["note"])))}
 
 
-def _complete(row: dict[str, Any]) -> dict[str, Any]:
+def _with_all_columns(row: dict[str, Any]) -> dict[str, Any]:
     counts = {name: 0 for name, kind in CHOICE.items() if kind == "int"}
     return {name: row.get(name, counts.get(name)) for name in CHOICE}
 
 
 def _selected_configs(root: Path, plans: list[TablePlan]) -> list[tuple[TablePlan, EntryPlan, dict[str, Any]]]:
-    found = []
+    selected = []
     for plan in plans:
         path = root / "work" / "configs" / "selected" / f"{plan.table}.json"
         if path.is_file():
             values = read_form(path, _CHOSEN, BY_SELECT)
-            found += [(plan, entry, values[entry.entry]) for entry in plan.entries if entry.entry in values]
-    return found
+            selected += [(plan, entry, values[entry.entry]) for entry in plan.entries if entry.entry in values]
+    return selected
 
 
 def _check(val: pd.DataFrame, test: pd.DataFrame, paths: list[Path]) -> None:
     for table, path in zip((val, test), paths, strict=True):
         if table.duplicated(_KEY).any():
-            raise ValueError(f"{path}: two rows for one entry, configuration, cell and seed, one expected")
+            raise ValueError(f"{path}: two rows for one entry, configuration, cell and seed, expected one")
 
 
 def _entry_rows(
@@ -110,7 +110,7 @@ def _entry_rows(
     tuned: tuple[pd.DataFrame, pd.DataFrame],
     used: list[tuple[TablePlan, EntryPlan, dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """A row per table that uses this entry's choice, or one row without a table."""
+    """Return one row per table that uses the choice of this entry, or one row without a table."""
     method = str(tuned[0]["method"].iloc[0])
     users = [use for use in used if use[1].entry == entry]
     if not users:
@@ -166,7 +166,10 @@ def _of_config(val: pd.DataFrame, test: pd.DataFrame, config: str | None) -> dic
 
 
 def _mean_and_error(rows: pd.DataFrame, column: str) -> tuple[float | None, float | None]:
-    """Mean over rows, and its standard error from the means of the seeds: cells of one seed are not independent."""
+    """Compute the mean over rows, and its standard error over the means of the seeds.
+
+    Cells of one seed are not independent.
+    """
     values = rows[rows[column].notna()]
     if values.empty:
         return None, None
@@ -176,7 +179,10 @@ def _mean_and_error(rows: pd.DataFrame, column: str) -> tuple[float | None, floa
 
 
 def _difference(test: pd.DataFrame, first: str | None, second: str | None) -> tuple[float | None, float | None]:
-    """Difference of the two test means; its standard error over seeds from the (cell, seed) that both have."""
+    """Compute the difference of the two test means, and its standard error over seeds.
+
+    The standard error uses the (cell, seed) pairs that both configurations have.
+    """
     if first is None or second is None:
         return None, None
     sides = [test[test["config_id"] == config].set_index(["cell", "seed"])["auc"] for config in (first, second)]

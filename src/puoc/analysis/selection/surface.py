@@ -1,7 +1,7 @@
-"""What every sweep came to: its surface, what was chosen of it without a negative label, and what that choice cost.
+"""Results of each sweep: its surface, the configuration chosen without negative labels, and the regret of that choice.
 
-Values and errors are over seeds: a configuration's value is the mean over cells and seeds, its standard error that of
-the seeds' means, since the cells of one seed may share rows. A difference of two configurations is paired by seed.
+The value of a configuration is the mean over cells and seeds. Its standard error is that of the seeds' means, since the
+cells of one seed may share rows. A difference of two configurations is paired by seed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from puoc.analysis.tables.results import Trials, present_sweep
 from puoc.store.checked_json import BY_SELECT, read_form
 from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame
 
-#: What a configuration may be to its sweep. The first is what tables use, the last knows the test.
+#: Roles of configurations in a sweep. Tables use the first; the last uses test labels.
 ROLES = ("chosen", "published", "by_value", "by_rank", "best_on_test")
 _OF_ROLE = {
     "config_id": "text",
@@ -43,7 +43,7 @@ SWEEPS = {
     "n_seeds": "int",
     "n_configs": "int",
     "n_complete": "int",  # configurations with a validation value for every cell and seed
-    "source": "text",  # the choice in select's words
+    "source": "text",  # the choice, as described by the stage select
     "gain": "float",  # by_value - published, in validation
     "gain_se": "float",  # the criterion's standard error: over seeds, paired
     **{f"{role}_{name}": kind for role in ROLES for name, kind in _OF_ROLE.items()},
@@ -68,33 +68,33 @@ NOT_PLANNED = "params.yaml does not plan it; no table uses it"
 
 
 class Value(NamedTuple):
-    """A configuration by one criterion."""
+    """Value of a configuration by one criterion."""
 
-    n: int  # of cells and seeds with a value
+    n: int  # number of cells and seeds with a value
     mean: float | None
     se: float | None
     by_seed: pd.Series[float]  # means over the cells
 
 
-def sweeps(root: Path, asked: Trials | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """``SWEEPS``, a row a sweep that is planned or has results, and ``SURFACE``, a row a configuration.
+def sweeps(root: Path, planned_trials: Trials | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tables ``SWEEPS``, one row per sweep with a plan or results, and ``SURFACE``, one per configuration.
 
     Parameters
     ----------
-    asked : of each planned sweep the trials that the plan asks. Rows of others answer an earlier question, on another
-        dataset maybe, and are left out, which the note says. Without it all rows are taken.
+    planned_trials : ids of the planned trials, by sweep. Rows of other trials belong to an earlier plan, perhaps on
+        another dataset. They are left out, and the note counts them. All rows are used if it is None.
 
     Raises
     ------
-    ValueError : a file of results is damaged or lacks a column.
+    ValueError : a results file is damaged or lacks a column.
     """
-    found, surfaces = [], []
+    sweep_rows, surfaces = [], []
     for name, files in unplanned(root).items():
         val, test = _tuned(files, BY_SWEEP, "method", "scenario", "dataset")
         if len(val):
-            summary, surface = of_sweep(val, test, None)
+            summary, surface = summarise_sweep(val, test, None)
             about = {"tune": name, **{key: val[key].iloc[0] for key in ("method", "scenario", "dataset")}}
-            found.append(_whole(about | summary | {"note": NOT_PLANNED}))
+            sweep_rows.append(_with_all_columns(about | summary | {"note": NOT_PLANNED}))
             surfaces += [about | row for row in surface]
     for tune in planned_tuning(root):
         plan = planned_sweep(root, tune)
@@ -102,44 +102,44 @@ def sweeps(root: Path, asked: Trials | None = None) -> tuple[pd.DataFrame, pd.Da
         about = {name: plan[name] for name in ("scenario", "dataset", "space")} | {"tune": tune}
         about |= {"method": plan["entries"][tune]["method"]}
         if not all(path.is_file() for path in paths):
-            found.append(_whole(about | {"note": "not run"}))
+            sweep_rows.append(_with_all_columns(about | {"note": "not run"}))
             continue
-        val, test, told = present_sweep(*_tuned(paths, FROM_LEDGER), tune, asked)
+        val, test, plan_note = present_sweep(*_tuned(paths, FROM_LEDGER), tune, planned_trials)
         if val.empty:
-            found.append(_whole(about | {"note": told or "not run"}))
+            sweep_rows.append(_with_all_columns(about | {"note": plan_note or "not run"}))
             continue
         path = root / "work" / "configs" / "selected" / "sweeps" / f"{tune}.json"
-        is_chosen = path.is_file() and not told  # select chooses from the rows that the plan asks, and from no others
-        summary, surface = of_sweep(val, test, read_form(path, _CHOSEN, BY_SELECT) if is_chosen else None)
-        found.append(_whole(about | summary | ({"note": told} if told else {})))
+        is_chosen = path.is_file() and not plan_note  # the stage select chooses among planned rows only
+        summary, surface = summarise_sweep(val, test, read_form(path, _CHOSEN, BY_SELECT) if is_chosen else None)
+        sweep_rows.append(_with_all_columns(about | summary | ({"note": plan_note} if plan_note else {})))
         surfaces += [about | row for row in surface]
-    return frame(found, SWEEPS), frame([{name: row[name] for name in SURFACE} for row in surfaces], SURFACE)
+    return frame(sweep_rows, SWEEPS), frame([{name: row[name] for name in SURFACE} for row in surfaces], SURFACE)
 
 
 def unplanned(root: Path) -> dict[str, tuple[Path, Path]]:
-    """Files of validation and test rows, by name, of sweeps with results that no section tune plans.
+    """Return the files of validation and test rows, by name, of sweeps with results that are not planned.
 
-    They were asked by ``puoc sweep`` with a space or search of its own, or by a section that is gone.
+    They come from ``puoc sweep`` with its own space or search, or from a section ``tune`` that was removed.
     """
-    found, planned = {}, set(planned_tuning(root))
+    files_by_name, planned = {}, set(planned_tuning(root))
     for folder in (root / "results" / "tune", root / "results" / "sweeps"):
         for path in sorted((folder / "val").glob("*.parquet")):
             tested = folder / "test" / path.name
             if (folder.name == "sweeps" or path.stem not in planned) and tested.is_file():
-                found[path.stem] = path, tested
-    return found
+                files_by_name[path.stem] = path, tested
+    return files_by_name
 
 
-def of_sweep(
+def summarise_sweep(
     val: pd.DataFrame, test: pd.DataFrame, choice: dict[str, Any] | None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A sweep's row and its surface from its validation and test rows.
+    """Return the row of a sweep and its surface, from its validation and test rows.
 
     Parameters
     ----------
-    choice : what ``select`` chose, as it writes it; None where it was not asked.
+    choice : the choice as written by the stage ``select``; None if there is none.
     """
-    asked = int(val.groupby("config_id").size().max())
+    n_planned = int(val.groupby("config_id").size().max())
     vals, tests = _values(val, "auc_val_pu"), _values(test, "auc")
     surface: list[dict[str, Any]] = []
     for name, rows in val.groupby("config_id", sort=False):
@@ -148,9 +148,9 @@ def of_sweep(
         about |= {"is_published": bool(rows["is_published"].iloc[0])}
         about |= {"n_val": of_val.n, "val": of_val.mean, "val_se": of_val.se}
         surface.append(about | {"n_test": of_test.n, "test": of_test.mean, "test_se": of_test.se})
-    roles = _roles(surface, asked, choice)
+    roles = _roles(surface, n_planned, choice)
     summary: dict[str, Any] = {"n_cells": val["cell"].nunique(), "n_seeds": val["seed"].nunique()}
-    summary |= {"n_configs": len(surface), "n_complete": sum(row["n_val"] == asked for row in surface)}
+    summary |= {"n_configs": len(surface), "n_complete": sum(row["n_val"] == n_planned for row in surface)}
     by_id = {row["config_id"]: row for row in surface}
     best = roles["best_on_test"]
     for role, config in roles.items():
@@ -164,8 +164,8 @@ def of_sweep(
     return summary | {"source": (choice or {}).get("source"), "note": note}, surface
 
 
-def _roles(surface: list[dict[str, Any]], asked: int, choice: dict[str, Any] | None) -> dict[str, str | None]:
-    """Which configuration has which role; None where there is none. Equal values go to the first."""
+def _roles(surface: list[dict[str, Any]], n_planned: int, choice: dict[str, Any] | None) -> dict[str, str | None]:
+    """Return the configuration of each role; None if there is none."""
     known = {row["config_id"] for row in surface}
     roles: dict[str, str | None] = dict.fromkeys(ROLES)
     for role, name in (("chosen", "config_id"), ("by_rank", "by_rank")):
@@ -173,19 +173,19 @@ def _roles(surface: list[dict[str, Any]], asked: int, choice: dict[str, Any] | N
         roles[role] = config if config in known else None
     roles["published"] = next((row["config_id"] for row in surface if row["is_published"]), None)
     for role, name in (("by_value", "val"), ("best_on_test", "test")):
-        order = [(row[name], row["is_published"], row["config_id"]) for row in surface if row[f"n_{name}"] == asked]
+        order = [(row[name], row["is_published"], row["config_id"]) for row in surface if row[f"n_{name}"] == n_planned]
         roles[role] = max(order)[-1] if order else None
     return roles
 
 
 def _values(rows: pd.DataFrame, column: str) -> dict[str, Value]:
-    found = {}
+    values = {}
     for config, part in rows.groupby("config_id", sort=False):
         known = part[part[column].notna()]
         by_seed = known.groupby("seed")[column].mean()
         mean = number(known[column].mean()) if len(known) else None
-        found[str(config)] = Value(len(known), mean, _error(by_seed), by_seed)
-    return found
+        values[str(config)] = Value(len(known), mean, _error(by_seed), by_seed)
+    return values
 
 
 _NONE = Value(0, None, None, pd.Series(dtype=float))
@@ -196,20 +196,20 @@ def _error(by_seed: pd.Series[float]) -> float | None:
 
 
 def _difference(values: dict[str, Value], first: str | None, second: str | None) -> tuple[float | None, float | None]:
-    """First minus second, and its standard error from the seeds that both have."""
+    """Compute first minus second, and its standard error over the seeds that both have."""
     sides = [values.get(name or "", _NONE) for name in (first, second)]
     if sides[0].mean is None or sides[1].mean is None:
         return None, None
     return sides[0].mean - sides[1].mean, _error((sides[0].by_seed - sides[1].by_seed).dropna())
 
 
-def _whole(row: dict[str, Any]) -> dict[str, Any]:
+def _with_all_columns(row: dict[str, Any]) -> dict[str, Any]:
     counts = {name: 0 for name, kind in SWEEPS.items() if kind == "int"}
     return {name: row.get(name, counts.get(name)) for name in SWEEPS}
 
 
 def _tuned(paths: Sequence[Path], again: str, *besides: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Validation and test rows of a sweep."""
+    """Read the validation and test rows of a sweep."""
     key = ("config_id", "cell", "seed", "trial_id")
     val = read_frame(paths[0], (*key, "params", "is_published", "auc_val_pu", *besides), again)
     return val, read_frame(paths[1], (*key, "auc"), again)

@@ -1,7 +1,7 @@
-"""How large a paired difference is, beside whether it is there: effect sizes with intervals, and a Bayesian view.
+"""Effect sizes of paired differences with intervals, and a Bayesian signed-rank test.
 
-Every number depends on the set of differences alone: they are sorted before anything is drawn, and draws start from a
-fixed seed, so the order of rows changes nothing, to the last digit.
+Every number depends only on the set of differences: they are sorted before anything is drawn, and draws start from a
+fixed seed. The order of rows therefore changes no digit.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from puoc.analysis.statistics.signed_rank import rounded_differences
 
 Floats = NDArray[np.float64]
 
-#: Half-width of the region of practical equivalence, in AUC: differences within it matter to nobody.
+#: Half-width of the region of practical equivalence, in AUC: differences within it do not matter in practice.
 ROPE = 0.01
-#: Fewest pairs for which a bootstrap interval is given; of fewer there are too few distinct samples.
+#: Fewest pairs for which a bootstrap interval is given; fewer pairs have too few distinct samples.
 PAIRS_FOR_BOOTSTRAP = 5
 _SAMPLES = 2000
 _SEED = 0
 
 
 def rank_biserial(differences: ArrayLike) -> float:
-    """Matched-pairs rank-biserial correlation (Kerby, 2014): (R+ - R-) / (R+ + R-), in [-1, 1]; 0 if nothing differs.
+    """Compute the matched-pairs rank-biserial correlation (Kerby, 2014).
+
+    It is (R+ - R-) / (R+ + R-), in [-1, 1], and 0 if nothing differs.
 
     Parameters
     ----------
-    differences : (n,) of first minus second; 1 means that the first is never lower.
+    differences : (n,) of first minus second; a correlation of 1 means that the first is never lower.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def rank_biserial(differences: ArrayLike) -> float:
 
 
 def rank_biserial_interval(differences: ArrayLike, level: float = 0.95) -> tuple[float | None, float | None]:
-    """Percentile bootstrap interval of ``rank_biserial``; None below ``PAIRS_FOR_BOOTSTRAP`` pairs."""
+    """Compute the percentile bootstrap interval of ``rank_biserial``; None below ``PAIRS_FOR_BOOTSTRAP`` pairs."""
     values = _by_size(differences)
     if len(values) < PAIRS_FOR_BOOTSTRAP:
         return None, None
@@ -49,7 +51,10 @@ def rank_biserial_interval(differences: ArrayLike, level: float = 0.95) -> tuple
 
 
 def shift_bootstrap(differences: ArrayLike, level: float = 0.95) -> tuple[float | None, float | None]:
-    """Percentile bootstrap interval of the Hodges-Lehmann shift, beside the one that inverts the test."""
+    """Compute the percentile bootstrap interval of the Hodges-Lehmann shift.
+
+    ``shift_with_interval`` computes another interval, which inverts the signed-rank test.
+    """
     values = np.sort(rounded_differences(differences))
     if len(values) < PAIRS_FOR_BOOTSTRAP:
         return None, None
@@ -59,7 +64,7 @@ def shift_bootstrap(differences: ArrayLike, level: float = 0.95) -> tuple[float 
 
 @dataclass(frozen=True)
 class Practical:
-    """Posterior chances that the first is lower by more than the ROPE, practically equal, higher by more than it."""
+    """Posterior probabilities that the first is lower by more than the ROPE, practically equal, or higher by more."""
 
     lower: float
     equal: float
@@ -67,11 +72,11 @@ class Practical:
 
 
 def bayesian_signed_rank(differences: ArrayLike, rope: float = ROPE, prior_strength: float = 0.5) -> Practical:
-    """Bayesian signed-rank test (Benavoli, Corani, Demsar and Zaffalon, 2017, section 4.2).
+    """Compute the Bayesian signed-rank test (Benavoli, Corani, Demsar and Zaffalon, 2017, section 4.2).
 
-    The differences' distribution has a Dirichlet process prior with weight ``prior_strength`` on no difference; a
-    sample of its posterior says how likely the sum of two new differences lies below, within or above twice the ROPE.
-    Returned is how often each of the three is the likeliest.
+    The distribution of the differences has a Dirichlet process prior with weight ``prior_strength`` on no difference.
+    A sample of its posterior gives the probabilities that the sum of two new differences is below, within or above
+    twice the ROPE. The result is how often each of the three is the most probable.
 
     Raises
     ------
@@ -83,13 +88,13 @@ def bayesian_signed_rank(differences: ArrayLike, rope: float = ROPE, prior_stren
     prior_at = int(np.searchsorted(values, 0.0))
     values = np.insert(values, prior_at, 0.0)
     weights, up_to = _dirichlet(len(values) - 1, prior_at, prior_strength)
-    # values ascend: the partners that take a sum below a bound come first; rounded, since .01 + .01 is no more than .02
+    # values ascend, so partners whose sum is below a bound come first; rounded, so that .01 + .01 is not above .02
     below = np.searchsorted(values, np.round(-2 * rope - values, 10), side="left")
     not_above = np.searchsorted(values, np.round(2 * rope - values, 10), side="right")
     lower = np.einsum("sj,sj->s", weights, up_to[:, below])
     higher = 1 - np.einsum("sj,sj->s", weights, up_to[:, not_above])
     chances = np.stack([lower, 1 - lower - higher, higher], axis=1)
-    # where two are equally likely, as they are by symmetry when nothing differs at all, each gets its part
+    # if several are equally probable, as by symmetry when nothing differs, each gets an equal share
     best = np.isclose(chances, chances.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
     shares = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
     return Practical(*(float(share) for share in shares))
@@ -97,21 +102,24 @@ def bayesian_signed_rank(differences: ArrayLike, rope: float = ROPE, prior_stren
 
 @lru_cache(maxsize=32)
 def _dirichlet(n: int, prior_at: int, prior_strength: float) -> tuple[Floats, Floats]:
-    """Weights (s, n + 1) of n observations and, at its place among them, of the prior's; and their sums up to each."""
+    """Draw weights (s, n + 1) of n observations and, at position ``prior_at``, of the prior; return also their sums.
+
+    The second array, (s, n + 2), has the sum of the weights before each position, and their total.
+    """
     gen = np.random.default_rng(_SEED)
-    own, prior = gen.standard_exponential((_SAMPLES, n)), gen.standard_gamma(prior_strength, (_SAMPLES, 1))
-    drawn = np.concatenate([own[:, :prior_at], prior, own[:, prior_at:]], axis=1)
+    observed, prior = gen.standard_exponential((_SAMPLES, n)), gen.standard_gamma(prior_strength, (_SAMPLES, 1))
+    drawn = np.concatenate([observed[:, :prior_at], prior, observed[:, prior_at:]], axis=1)
     weights = drawn / drawn.sum(axis=1, keepdims=True)
     return weights, np.concatenate([np.zeros((_SAMPLES, 1)), np.cumsum(weights, axis=1)], axis=1)
 
 
-def _percentiles(found: Floats, level: float) -> tuple[float, float]:
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+def _percentiles(samples: Floats, level: float) -> tuple[float, float]:
+    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def _by_size(differences: ArrayLike) -> Floats:
-    """Differences by ascending size, a negative one before a positive one of the same size."""
+    """Sort differences by ascending size; a negative one comes before a positive one of the same size."""
     values = rounded_differences(differences)
     ordered: Floats = values[np.lexsort((values, np.abs(values)))]
     return ordered
@@ -119,21 +127,24 @@ def _by_size(differences: ArrayLike) -> Floats:
 
 @lru_cache(maxsize=8)
 def _resamples(n: int) -> tuple[Floats, Floats]:
-    """How often each of n values is drawn in each sample (s, n), and how many draws lie below it; values ascending."""
+    """Draw how often each of n ascending values is in each sample, (s, n), and count the draws below it."""
     counts = np.random.default_rng(_SEED).multinomial(n, np.full(n, 1 / n), _SAMPLES).astype(float)
     return counts, np.cumsum(counts, axis=1) - counts
 
 
 @lru_cache(maxsize=8)
 def _drawn_ranks(n: int) -> Floats:
-    """The sum of the ranks of each value's draws (s, n), where no two sizes are equal and none is 0."""
+    """Compute the sum of the ranks of each value's draws (s, n), if no two sizes are equal and none is 0."""
     counts, below = _resamples(n)
     ranks: Floats = counts * (below + (counts + 1) / 2)
     return ranks
 
 
 def _rank_biserial_of(values: Floats, counts: Floats, below: Floats) -> Floats:
-    """Of samples of ``values``, whose sizes ascend: each value ``counts`` times, ``below`` draws being smaller."""
+    """Compute the correlation of samples of ``values``, whose sizes ascend.
+
+    A sample contains each value ``counts`` times, and ``below`` draws that are smaller.
+    """
     sizes = np.abs(values)
     if len(counts) > 1 and len(np.unique(sizes)) == len(values) and values.all():
         drawn_ranks = _drawn_ranks(len(values))

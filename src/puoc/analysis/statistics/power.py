@@ -1,7 +1,7 @@
-"""What a number of seeds can show: the power of the paired signed-rank test, and the seeds a power needs.
+"""The power of the paired signed-rank test for a number of seeds, and the number of seeds for a power.
 
-Differences are taken as normal with a given standardised effect (mean over standard deviation), the usual planning
-assumption; the test is the exact one. Simulated with fixed draws that are shared by all numbers of seeds.
+Differences are assumed normal with a given standardised effect (mean over standard deviation), which is the usual
+planning assumption. The test is the exact one. Power is simulated with fixed draws that all numbers of seeds share.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from puoc.analysis.statistics.signed_rank import midranks, null_rank_sums, smallest_p
 
-#: Most seeds that are considered.
-MOST_SEEDS = 200
+#: Largest number of seeds that is considered.
+MAX_SEEDS = 200
 _DRAWS = 4000
 
 
 def power(n: int, effect: float, comparisons: int = 1, level: float = 0.05) -> float:
-    """Chance that the two-sided test of ``n`` pairs rejects at ``level / comparisons``.
+    """Compute the probability that the two-sided test of ``n`` pairs rejects at ``level / comparisons``.
 
-    That level is the first step of Holm's adjustment: the chance is that of a family's only true difference, a lower
-    bound where others are rejected too.
+    That level is the first step of Holm's adjustment. The probability therefore applies to the only true difference of
+    a family, and is a lower bound if other tests are rejected too.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ def power(n: int, effect: float, comparisons: int = 1, level: float = 0.05) -> f
     """
     if n < 1 or comparisons < 1 or not np.isfinite(effect) or not 0 < level < 1:
         raise ValueError(
-            f"got n={n}, comparisons={comparisons}, effect={effect}, level={level}; n and comparisons of at least 1, a "
-            "finite effect and a level between 0 and 1 expected"
+            f"got n={n}, comparisons={comparisons}, effect={effect}, level={level}; expected n and comparisons of at "
+            "least 1, a finite effect and a level between 0 and 1"
         )
-    n = min(n, MOST_SEEDS)
+    n = min(n, MAX_SEEDS)
     bound = _largest_low_sum(n, level / comparisons)
     if bound < 0:
         return 0.0
@@ -47,18 +47,18 @@ def power(n: int, effect: float, comparisons: int = 1, level: float = 0.05) -> f
 
 
 def seeds_for_power(effect: float, wanted: float = 0.8, comparisons: int = 1, level: float = 0.05) -> int | None:
-    """The fewest pairs with this power; None where ``MOST_SEEDS`` are not enough.
+    """Return the smallest number of pairs with this power; None if ``MAX_SEEDS`` are not enough.
 
     Raises
     ------
     ValueError : see ``power``; or a power outside (0, 1).
     """
     if not 0 < wanted < 1:
-        raise ValueError(f"got a power of {wanted}, a number between 0 and 1 expected")
-    low, high = seeds_to_reject(comparisons, level), MOST_SEEDS
+        raise ValueError(f"got a power of {wanted}, expected a number between 0 and 1")
+    low, high = seeds_to_reject(comparisons, level), MAX_SEEDS
     if power(high, effect, comparisons, level) < wanted:
         return None
-    while low < high:  # power grows with n but for steps of the exact level: the answer is checked from below
+    while low < high:  # bisection: power grows with n, except for the steps of the exact level
         middle = (low + high) // 2
         if power(middle, effect, comparisons, level) >= wanted:
             high = middle
@@ -68,7 +68,7 @@ def seeds_for_power(effect: float, wanted: float = 0.8, comparisons: int = 1, le
 
 
 def seeds_to_reject(comparisons: int = 1, level: float = 0.05) -> int:
-    """The fewest pairs that can reject at all after Holm: 2^(1-n) times the comparisons below the level."""
+    """Return the fewest pairs n that can reject after Holm: 2^(1-n) times the comparisons is below the level."""
     n = 1
     while smallest_p(n) * comparisons >= level:
         n += 1
@@ -77,14 +77,14 @@ def seeds_to_reject(comparisons: int = 1, level: float = 0.05) -> int:
 
 @cache
 def _largest_low_sum(n: int, level: float) -> int:
-    """The largest rank sum whose two-sided exact p is below the level; -1 if none is."""
+    """Return the largest rank sum with a two-sided exact p below the level; -1 if there is none."""
     below = np.cumsum(null_rank_sums(n))
     return int((2 * below < level).sum()) - 1
 
 
 @cache
 def _normals() -> NDArray[np.float64]:
-    return np.random.default_rng(0).standard_normal((_DRAWS, MOST_SEEDS))
+    return np.random.default_rng(0).standard_normal((_DRAWS, MAX_SEEDS))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a table's seeds can show, known before anything is run: smallest attainable p, power, seeds for a power."""
+"""What the seeds of a table can show, computed before a run: smallest attainable p, power, seeds for a power."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from puoc.analysis.statistics.signed_rank import smallest_p
 from puoc.analysis.tables.frames import frame
 from puoc.analysis.tables.plans import TablePlan
 
-#: Standardised effects (mean difference over its standard deviation) that a power is given for.
+#: Standardised effects (mean difference over its standard deviation) for which a power is given.
 EFFECTS = (0.5, 1.0, 2.0)
-WANTED = 0.8
+WANTED_POWER = 0.8
 
 EVIDENCE = {
     "table": "text",
@@ -29,7 +29,7 @@ EVIDENCE = {
 
 
 def evidence_table(plan: TablePlan) -> pd.DataFrame:
-    """One row a family of twin tests: all cells, and the averages over cells; none where nothing can be tested."""
+    """Return one row per family of twin tests (all cells; averages over cells); empty if nothing can be tested."""
     if not (plan.tested and plan.redraws):
         return frame([], EVIDENCE)
     pairs = sum(not (hybrid.skip or parent.skip) for hybrid, parent in plan.twin_pairs())
@@ -43,4 +43,4 @@ def _row(plan: TablePlan, family: str, comparisons: int) -> dict[str, Any]:
     row |= {"min_p": smallest_p(n), "min_p_adjusted": min(1.0, comparisons * smallest_p(n))}
     row["seeds_to_reject"] = seeds_to_reject(comparisons)
     row |= {f"power_{effect:g}": power(n, effect, comparisons) for effect in EFFECTS}
-    return row | {f"seeds_{effect:g}": seeds_for_power(effect, WANTED, comparisons) for effect in EFFECTS}
+    return row | {f"seeds_{effect:g}": seeds_for_power(effect, WANTED_POWER, comparisons) for effect in EFFECTS}

@@ -1,7 +1,7 @@
 """Wilcoxon's signed-rank test (Wilcoxon, 1945), exact with ties and zeros, and the Hodges-Lehmann shift.
 
-Ready-made exact tests leave the exact distribution where ranks are tied. Here the null distribution is that of the
-ranks that are there: every sign pattern over the observed midranks is equally likely.
+Common implementations switch from the exact distribution to an approximation if ranks are tied. Here the null
+distribution uses the observed midranks: every sign pattern over them is equally likely.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 Alternative = Literal["two-sided", "greater", "less"]
 
-#: Up to this many non-zero differences every sign pattern is counted; above, the normal approximation.
+#: Up to this many non-zero differences, every sign pattern is counted; above, the normal approximation is used.
 EXACT_UP_TO = 25
 #: Fewest pairs with a 95 % interval of the shift: the first n with 2^-n <= 0.025.
 PAIRS_FOR_INTERVAL = 6
-_DIGITS = 10  # AUC differences that agree to here are equal: what is left is the order of summation
+_DIGITS = 10  # differences that agree to these digits are equal: further digits depend on the order of summation
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class SignedRank:
     n: int  # pairs
     n_zero: int  # pairs without a difference; dropped before ranking
     n_ties: int  # non-zero differences that share their size with another
-    statistic: float | None  # sum of the ranks of positive differences; None where all are zero
+    statistic: float | None  # sum of the ranks of positive differences; None if all are zero
     p: float
     method: str  # exact, normal, none
-    note: str  # empty where there is nothing to say
+    note: str  # empty without remarks
 
 
 def signed_rank_test(differences: ArrayLike, alternative: Alternative = "two-sided") -> SignedRank:
@@ -40,7 +40,7 @@ def signed_rank_test(differences: ArrayLike, alternative: Alternative = "two-sid
     Parameters
     ----------
     differences : (n,) of first minus second, any unit; rounded to 10 digits before ranking.
-    alternative : ``greater`` asks whether the first is larger.
+    alternative : ``greater`` tests whether the first is larger.
 
     Raises
     ------
@@ -61,10 +61,10 @@ def signed_rank_test(differences: ArrayLike, alternative: Alternative = "two-sid
 
 
 def shift_with_interval(differences: ArrayLike, level: float = 0.95) -> tuple[float, float | None, float | None]:
-    """Hodges-Lehmann estimate: the median of all pairwise means, with a distribution-free interval.
+    """Compute the Hodges-Lehmann estimate, the median of all pairwise means, with a distribution-free interval.
 
-    The interval inverts the signed-rank test (Hollander, Wolfe and Chicken, 2014, section 3.3). It is None where n
-    pairs cannot give the level: below ``PAIRS_FOR_INTERVAL`` at 0.95.
+    The interval inverts the signed-rank test (Hollander, Wolfe and Chicken, 2014, section 3.3). It is None if n pairs
+    cannot reach the level: below ``PAIRS_FOR_INTERVAL`` at 0.95.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def shift_with_interval(differences: ArrayLike, level: float = 0.95) -> tuple[fl
 
 
 def smallest_p(n: int) -> float:
-    """The smallest two-sided p that n pairs can give, all signs equal: 2^(1-n), or that of the approximation beyond."""
+    """Return the smallest two-sided p of n pairs: 2^(1-n) with all signs equal, or that of the approximation."""
     return signed_rank_test(np.arange(1, n + 1)).p if n > EXACT_UP_TO else min(1.0, 2.0 ** (1 - n))
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Holm's step-down adjustment (Holm, 1979) of one family of p-values, shape (m,), in the given order."""
+    """Adjust one family of p-values, shape (m,), by Holm's step-down method (Holm, 1979); the order is kept."""
     p = _finite(p_values)
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -95,7 +95,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 def rounded_differences(differences: ArrayLike) -> NDArray[np.float64]:
-    """Differences as they are ranked, to 10 digits.
+    """Round differences to the 10 digits to which they are ranked.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def rounded_differences(differences: ArrayLike) -> NDArray[np.float64]:
 
 
 def midranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks from 1 along the last axis, equal values sharing their mean rank."""
+    """Return ranks from 1 along the last axis; equal values share their mean rank."""
     from scipy.stats import rankdata
 
     ranks: NDArray[np.float64] = rankdata(values, axis=-1)
@@ -113,7 +113,7 @@ def midranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def null_rank_sums(n: int) -> NDArray[np.float64]:
-    """Chance of each sum of positive ranks, 0 to n(n+1)/2, of n untied pairs without a difference."""
+    """Compute the probability of each sum of positive ranks, 0 to n(n+1)/2, of n untied pairs under the null."""
     chances = np.zeros(n * (n + 1) // 2 + 1)
     chances[0] = 1.0
     for rank in range(1, n + 1):
@@ -123,19 +123,19 @@ def null_rank_sums(n: int) -> NDArray[np.float64]:
 
 
 def _finite(values: ArrayLike) -> NDArray[np.float64]:
-    given: NDArray[Any] = np.asarray(values)
-    if given.ndim != 1 or len(given) == 0:
-        raise ValueError(f"got an array of shape {given.shape}, at least one value along one axis expected")
-    if given.dtype.kind not in "fiu":
-        raise ValueError(f"got values of type {given.dtype}, numbers expected")
-    lost = int((~np.isfinite(given)).sum())
-    if lost:
-        raise ValueError(f"{lost} of {len(given)} values are not finite; leave such pairs out and say so")
-    return given.astype(np.float64)
+    array: NDArray[Any] = np.asarray(values)
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(f"got an array of shape {array.shape}, expected at least one value along one axis")
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"got values of type {array.dtype}, expected numbers")
+    n_invalid = int((~np.isfinite(array)).sum())
+    if n_invalid:
+        raise ValueError(f"{n_invalid} of {len(array)} values are not finite; leave such pairs out and report that")
+    return array.astype(np.float64)
 
 
 def _doubled_midranks(sizes: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Twice the midrank of each size, an integer with ties too, and how many sizes are tied."""
+    """Return twice the midrank of each size, which is an integer even for ties, and the number of tied sizes."""
     _, group, count = np.unique(sizes, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     doubled = (2 * last - count + 1)[group]
@@ -143,7 +143,7 @@ def _doubled_midranks(sizes: NDArray[np.float64]) -> tuple[NDArray[np.int64], in
 
 
 def _rank_sum_counts(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of sign patterns by rank sum; index = sum of the ranks that are given a plus."""
+    """Count the sign patterns by rank sum; the index is the sum of the ranks with a plus."""
     counts = np.zeros(int(ranks.sum()) + 1, dtype=np.int64)
     counts[0] = 1
     for rank in ranks:
@@ -161,7 +161,7 @@ def _exact_p(doubled: NDArray[np.int64], observed: int, alternative: Alternative
 
 
 def _normal_p(doubled: NDArray[np.int64], observed: int, alternative: Alternative) -> float:
-    """By the normal distribution with the mean and variance that the observed ranks have under random signs."""
+    """Compute p by the normal distribution with the mean and variance of the observed ranks under random signs."""
     from scipy.special import ndtr
 
     ranks = doubled / 2
@@ -170,7 +170,7 @@ def _normal_p(doubled: NDArray[np.int64], observed: int, alternative: Alternativ
 
 
 def _rank_sums_outside(n: int, tail: float) -> int:
-    """How many of the smallest rank sums (and of the largest) have together at most this probability."""
+    """Return how many of the smallest rank sums (and of the largest) together have at most this probability."""
     if n <= EXACT_UP_TO:
         below = np.cumsum(_rank_sum_counts(np.arange(1, n + 1))) / 2.0**n
         return int((below <= tail).sum())
@@ -181,11 +181,11 @@ def _rank_sums_outside(n: int, tail: float) -> int:
 
 
 def _note(n: int, n_zero: int, n_ties: int) -> str:
-    said = []
+    remarks = []
     if n == 1:
-        said.append("one pair: no test can reject")
+        remarks.append("one pair: no test can reject")
     if n_zero:
-        said.append(f"{n_zero} of {n} differences are zero and dropped")
+        remarks.append(f"{n_zero} of {n} differences are zero and dropped")
     if n_ties:
-        said.append(f"{n_ties} differences are tied and share midranks")
-    return "; ".join(said)
+        remarks.append(f"{n_ties} differences are tied and share midranks")
+    return "; ".join(remarks)

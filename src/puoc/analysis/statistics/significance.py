@@ -1,6 +1,6 @@
-"""Is a PU-OC method better than the OC method it extends? Paired tests by cell, adjusted over the table.
+"""Paired tests of each PU-OC method against the OC method that it extends, by cell, adjusted over the table.
 
-As the paper does it (paired Wilcoxon over repetitions), with what the paper leaves out: Holm's adjustment and the
+The tests are those of the paper (paired Wilcoxon over repetitions). In addition, there are Holm's adjustment and the
 smallest p that the number of seeds can reach.
 """
 
@@ -26,16 +26,16 @@ from puoc.analysis.tables.grid import CIRCUMSTANCES, Floats, Grid
 from puoc.analysis.tables.plans import UNTESTED, EntryPlan, TablePlan
 from puoc.analysis.tables.summary import AVERAGE
 
-#: What is repeated, and what that does not show.
+#: The unit of repetition, and what it does not show.
 UNIT = "seed"
-UNIT_NOTE = "seeds redraw rows of one dataset: they stand for that dataset, not for others"
+UNIT_NOTE = "seeds redraw rows of one dataset: the result holds for that dataset, not for others"
 
-#: Why seeds of own data can be no replication.
-SAME_ROWS = "every seed learns from the same rows, so seeds repeat no draw"
+#: Why seeds of user data may be no replication.
+SAME_ROWS = "every seed learns from the same rows, so seeds do not repeat the draw"
 
 _HOLES = ("failed", "skipped", "missing")
 
-_SHARED_SAID = 0.05  # a smaller share of common rows goes unsaid
+_MIN_SHARE = 0.05  # a smaller share of common rows is not mentioned
 
 SIGNIFICANCE = {
     "table": "text",
@@ -78,13 +78,13 @@ SIGNIFICANCE = {
 
 
 def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
-    """One row per twin pair and column of a table: cells, then the average.
+    """Return one row per twin pair and column of a table: cells, then the average.
 
-    Two families are adjusted apart: all cells of all pairs, and the averages of all pairs. A family is fixed by the
-    plan, so a planned test that could not be made counts as p = 1; only what is not applicable (skipped throughout)
-    stays out.
+    Two families are adjusted separately: all cells of all pairs, and the averages of all pairs. The plan determines a
+    family, so a planned test that could not be made counts as p = 1. Only tests that are not applicable (skipped for
+    all seeds) are excluded.
     """
-    grid = None if rows is None else Grid.of(plan, rows)
+    grid = None if rows is None else Grid.from_rows(plan, rows)
     columns = range(len(plan.cells) + 1)
     tests = [_test_row(plan, pair, column, grid) for pair in plan.twin_pairs() for column in columns]
     for is_average in (False, True):
@@ -93,15 +93,18 @@ def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def unit_note(plan: TablePlan) -> str:
-    """What a repetition is and is not; names the rows that two of them share, which makes the tests too sure."""
+    """Return what a repetition shows, with the shares of rows that two seeds have in common.
+
+    Common rows make the tests anti-conservative.
+    """
     if not plan.shared_rows or len(plan.seeds) < 2:
         return UNIT_NOTE
-    shares = ", ".join(f"{share:.0%} of {part}" for part, share in plan.shared_rows.items() if share >= _SHARED_SAID)
+    shares = ", ".join(f"{share:.0%} of {part}" for part, share in plan.shared_rows.items() if share >= _MIN_SHARE)
     return f"{UNIT_NOTE}; two seeds share {shares}, so they are not independent" if shares else UNIT_NOTE
 
 
 def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, grid: Grid | None) -> dict[str, Any]:
-    """One test: of a cell, or of the average, which comes after the last one."""
+    """Test one cell, or the average, whose index follows the last cell."""
     cell = index if index < len(plan.cells) else None
     row: dict[str, Any] = {
         "table": plan.table,
@@ -122,16 +125,16 @@ def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, gr
         return row | _untested(UNTESTED)
     if not plan.redraws:
         return row | _untested(SAME_ROWS)
-    at = [grid.place[entry.entry] for entry in pair]
-    sides = [grid.averages(entry) if cell is None else grid.auc[entry, cell] for entry in at]
+    entries = [grid.place[entry.entry] for entry in pair]
+    sides = [grid.averages(number) if cell is None else grid.auc[number, cell] for number in entries]
     both = ~np.isnan(sides[0]) & ~np.isnan(sides[1])
-    row["applicable"] = not any(_skipped_throughout(grid, entry, cell) for entry in at)
-    holes = _holes(pair, sides, [grid.outcomes(entry, cell) for entry in at], int(both.sum()))
+    row["applicable"] = not any(_skipped_throughout(grid, number, cell) for number in entries)
+    holes = _holes(pair, sides, [grid.outcomes(number, cell) for number in entries], int(both.sum()))
     if not both.any():
         return row | _untested(holes)
     row |= _tested(sides[0][both] - sides[1][both])
     row["note"] = "; ".join(part for part in (holes, row["note"]) if part)
-    return row | {"warning": _unlike(grid, at, cell, both)}
+    return row | {"warning": _unlike(grid, entries, cell, both)}
 
 
 def _tested(differences: Any) -> dict[str, Any]:
@@ -172,14 +175,14 @@ def _untested(why: str) -> dict[str, Any]:
 
 
 def _adjust(family: list[dict[str, Any]]) -> None:
-    """Fill the adjusted values of one family in place."""
+    """Add the adjusted values to the tests of one family, in place."""
     counted = [test for test in family if test.get("applicable", True)]
     for test in family:
         test["family_size"] = len(counted)
     if not counted:
         return
     adjusted = holm([test.get("p", 1.0) for test in counted])
-    floors = holm([test.get("min_p", 1.0) for test in counted])  # tests with fewer pairs stand behind those with more
+    floors = holm([test.get("min_p", 1.0) for test in counted])  # tests with fewer pairs come after those with more
     for test, p_adjusted, floor in zip(counted, adjusted, floors, strict=True):
         if "p" in test:
             test["p_adjusted"], test["min_p_adjusted"] = float(p_adjusted), float(floor)
@@ -187,39 +190,40 @@ def _adjust(family: list[dict[str, Any]]) -> None:
 
 def _skipped_throughout(grid: Grid, entry: int, cell: int | None) -> bool:
     statuses = grid.texts["status"][entry] if cell is None else grid.texts["status"][entry, cell]
-    told = statuses[statuses != None]  # noqa: E711, elementwise
-    return told.size > 0 and bool((told == "skipped").all())
+    recorded = statuses[statuses != None]  # noqa: E711, elementwise
+    return recorded.size > 0 and bool((recorded == "skipped").all())
 
 
 def _holes(pair: tuple[EntryPlan, EntryPlan], sides: list[Floats], counts: list[dict[str, Any]], n: int) -> str:
-    """In words: which pairs are absent and why."""
+    """Describe which pairs are absent, and why."""
     planned = len(sides[0])
     if n == planned:
         return ""
-    said = [f"{n} of {planned} planned pairs" if n else "no pair"]
+    parts = [f"{n} of {planned} planned pairs" if n else "no pair"]
     for entry, side, count in zip(pair, sides, counts, strict=True):
-        found = int((~np.isnan(side)).sum())
-        if found == planned:
+        known = int((~np.isnan(side)).sum())
+        if known == planned:
             continue
         why = [f"{count[f'n_{status}']} {status}" for status in _HOLES if count[f"n_{status}"]]
         why += [part for part in count["reasons"].split("; ") if part.endswith("ok without an AUC")]
-        said.append(f"{entry.entry} has {found}" + (f" ({', '.join(why)})" if why else ""))
-    return "; ".join(said)
+        parts.append(f"{entry.entry} has {known}" + (f" ({', '.join(why)})" if why else ""))
+    return "; ".join(parts)
 
 
-def _unlike(grid: Grid, at: list[int], cell: int | None, seeds: NDArray[np.bool_]) -> str:
-    """In words: in how many pairs the two sides were computed differently."""
+def _unlike(grid: Grid, entries: list[int], cell: int | None, seeds: NDArray[np.bool_]) -> str:
+    """Describe in how many pairs the two sides were computed differently."""
     where = slice(None) if cell is None else slice(cell, cell + 1)
-    scores = [grid.auc[entry, where] for entry in at]
+    scores = [grid.auc[entry, where] for entry in entries]
     both = ~np.isnan(scores[0]) & ~np.isnan(scores[1]) & seeds
-    said = []
+    differences = []
     for column, words in CIRCUMSTANCES:
-        left, right = (grid.texts[column][entry, where][both] for entry in at)
+        left, right = (grid.texts[column][entry, where][both] for entry in entries)
         differ = left != right
         if differ.any():
             kinds = sorted({f"{_name(a)} / {_name(b)}" for a, b in zip(left[differ], right[differ], strict=True)})
-            said.append(f"{words} differs in {int(differ.sum())} of {int(both.sum())} pairs ({', '.join(kinds)})")
-    return "; ".join(said)
+            n, n_pairs = int(differ.sum()), int(both.sum())
+            differences.append(f"{words} differs in {n} of {n_pairs} pairs ({', '.join(kinds)})")
+    return "; ".join(differences)
 
 
 def _name(value: Any) -> str:

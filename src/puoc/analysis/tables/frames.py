@@ -20,20 +20,20 @@ Columns = Mapping[str, str]
 
 
 def frame(rows: Sequence[Mapping[str, Any]], columns: Columns) -> pd.DataFrame:
-    """Rows as a frame with exactly these columns, typed even where there is no row; an absent value is null."""
+    """Return rows as a frame with exactly these columns, typed even if there is no row. An absent value is null."""
     schema = pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
     return pd.DataFrame(pa.Table.from_pylist([dict(row) for row in rows], schema=schema).to_pandas())
 
 
 def write_frame(table: pd.DataFrame, columns: Columns, path: Path) -> None:
-    """Write a frame as parquet. Equal rows give equal bytes: no pandas metadata, NaN as null."""
+    """Write a frame as parquet. Equal rows give equal bytes: no pandas metadata is stored, and NaN becomes null."""
     schema = pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
     content = pa.Table.from_pandas(table, schema=schema, preserve_index=False).replace_schema_metadata(None)
     replace_file(path, to_parquet(content, compression="zstd"))
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put content at path by rename, so that a reader or a kill never meets half a file."""
+    """Write content to a path by rename, so that the file is never incomplete, even if the process is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -46,15 +46,15 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def present(value: Any) -> bool:
-    """Whether a cell of a frame holds a value: neither None, NaN nor pandas' NA."""
+    """Check whether a cell of a frame has a value, which is neither None, NaN nor pandas' NA."""
     return not bool(pd.isna(value))
 
 
 def number(value: Any) -> float | None:
-    """A cell of a frame as a float, or None where it is empty."""
+    """Return a cell of a frame as a float, or None if it is empty."""
     return float(value) if present(value) else None
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame, each by column name."""
+    """Return the rows of a frame, each as a dictionary by column name."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]

@@ -1,4 +1,4 @@
-"""What was asked, as far as the comparison needs it: the plan files of tables and tuning entries."""
+"""The plans of tables and sweeps, read from the plan files, as far as the comparison needs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from puoc.store.checked_json import BY_PLAN, read_form
 
-#: Why a table of own data has no AUC and nothing that rests on one.
+#: Why a table of user data has no AUC and nothing that is computed from one.
 UNTESTED = "no labelled test rows"
 
 
@@ -36,14 +36,14 @@ class _Shares(BaseModel):
     U: float
 
 
-class _Own(BaseModel):
+class _UserData(BaseModel):
     tested: bool = True
     marks: list[str] = []
     notes: list[str] = []
 
 
 class _Table(BaseModel):
-    """What the comparison needs of a table's plan; what computing needs besides, ``puoc.plan.plan_files`` checks."""
+    """The part of a table's plan that the comparison needs; ``puoc.plan.plan_files`` checks the rest."""
 
     table: str
     scenario: str
@@ -55,20 +55,20 @@ class _Table(BaseModel):
     configs: str | None = None
     published: str | None = None
     shared_rows: _Shares | None = None
-    own: _Own | None = None
+    own: _UserData | None = None
 
 
-class _Tuned(BaseModel):
+class _SweepEntry(BaseModel):
     method: str
 
 
 class _Sweep(BaseModel):
-    """What the comparison needs of a sweep's plan."""
+    """The part of a sweep's plan that the comparison needs."""
 
     scenario: str
     dataset: str
     space: str
-    entries: dict[str, _Tuned]
+    entries: dict[str, _SweepEntry]
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ class EntryPlan:
     entry: str
     method: str
     kind: str  # oc, pu, pu_oc
-    twin: str | None  # of a PU-OC method: the OC method it extends
+    twin: str | None  # of a PU-OC method: the OC method that it extends
     labels: str  # pu, oracle
     configs: str  # published, selected
-    published_as: str | None = None  # the row of the paper that it stands beside; None: that of its method
+    published_as: str | None = None  # the row of the paper that it is compared with; None: the row of its method
     skip: str | None = None  # why it does not apply to the dataset
 
     @property
@@ -101,21 +101,21 @@ class TablePlan:
     cells: tuple[str, ...]
     entries: tuple[EntryPlan, ...]
     seeds: tuple[int, ...]
-    #: share of a seed's rows of P, U and the test that another seed has too, mean over cells; None: not planned
+    #: share of a seed's rows of P, U and the test set that another seed also has, mean over cells; None: not planned
     shared_rows: dict[str, float] | None = None
-    published: str | None = None  # the table of the paper that it stands beside
-    tested: bool = True  # False: own data without labelled test rows, of which there is no AUC
-    marks: tuple[str, ...] = ()  # of own data: what stands on every number, overlap that was allowed
-    notes: tuple[str, ...] = ()  # of own data: what was read and left out
+    published: str | None = None  # the table of the paper that it is compared with
+    tested: bool = True  # False: user data without labelled test rows, for which there is no AUC
+    marks: tuple[str, ...] = ()  # user data: overlap that was allowed, which is shown with every number
+    notes: tuple[str, ...] = ()  # user data: which rows were read and which were left out
 
     @property
     def redraws(self) -> bool:
-        """Whether seeds draw rows of P or of U: where both are all there are, a seed repeats the same sample."""
+        """Whether seeds draw rows of P or of U. If both always contain all rows, a seed repeats the same sample."""
         shares = self.shared_rows
         return not shares or min(shares["P"], shares["U"]) < 1
 
     def twin_pairs(self) -> list[tuple[EntryPlan, EntryPlan]]:
-        """Each PU-OC entry with each entry of the OC method it extends; oracles have no twin."""
+        """Return each PU-OC entry with each entry of the OC method that it extends; oracles have no twin."""
         honest = [entry for entry in self.entries if not entry.oracle]
         return [
             (hybrid, parent)
@@ -126,7 +126,7 @@ class TablePlan:
 
 
 def planned_tables(root: Path) -> list[TablePlan]:
-    """The tables named by ``work/plan/tables``, by name.
+    """Return the plans in ``work/plan/tables``, sorted by name.
 
     Raises
     ------
@@ -140,52 +140,52 @@ def planned_tables(root: Path) -> list[TablePlan]:
 
 
 def planned_tuning(root: Path) -> list[str]:
-    """Names of the tuning entries planned by ``work/plan/tune``; none where nothing is tuned."""
+    """Return the names of the sweeps planned in ``work/plan/tune``; empty if there is no sweep."""
     return sorted(path.stem for path in (root / "work" / "plan" / "tune").glob("*.json"))
 
 
 def planned_sweep(root: Path, name: str) -> dict[str, Any]:
-    """The plan of a sweep. Raises ValueError as ``planned_tables``."""
+    """Return the plan of a sweep. Raises ValueError as ``planned_tables``."""
     path = root / "work" / "plan" / "tune" / f"{name}.json"
-    found: dict[str, Any] = read_form(path, _Sweep, BY_PLAN)
-    if name not in found["entries"]:
+    plan: dict[str, Any] = read_form(path, _Sweep, BY_PLAN)
+    if name not in plan["entries"]:
         raise ValueError(f"{path}: entries: {name}: the key is missing; {BY_PLAN}")
-    return found
-
-
-def _table_plan(path: Path) -> TablePlan:
-    asked: dict[str, Any] = read_form(path, _Table, BY_PLAN)
-    own = asked.get("own") or {}
-    plan = TablePlan(
-        table=str(asked["table"]),
-        scenario=str(asked["scenario"]),
-        dataset=str(asked["dataset"]),
-        title=str(asked.get("title") or asked["table"]),
-        cells=tuple(str(cell["name"]) for cell in asked["cells"]),
-        entries=tuple(_entry_plan(name, entry, asked) for name, entry in asked["entries"].items()),
-        seeds=tuple(int(seed) for seed in asked["seeds"]),
-        published=asked.get("published"),
-        shared_rows=asked.get("shared_rows"),
-        tested=bool(own.get("tested", True)),
-        marks=tuple(own.get("marks", ())),
-        notes=tuple(own.get("notes", ())),
-    )
-    if plan.table != path.stem:
-        raise ValueError(f"{path}: the file plans table {plan.table!r}, {path.stem!r} expected from its name")
-    for what, names in (("cell", plan.cells), ("seed", plan.seeds)):
-        if len(set(names)) < len(names):
-            raise ValueError(f"{path}: a {what} is planned twice, each once expected: {list(names)}")
     return plan
 
 
-def _entry_plan(name: str, entry: dict[str, Any], asked: dict[str, Any]) -> EntryPlan:
+def _table_plan(path: Path) -> TablePlan:
+    content: dict[str, Any] = read_form(path, _Table, BY_PLAN)
+    user_data = content.get("own") or {}
+    plan = TablePlan(
+        table=str(content["table"]),
+        scenario=str(content["scenario"]),
+        dataset=str(content["dataset"]),
+        title=str(content.get("title") or content["table"]),
+        cells=tuple(str(cell["name"]) for cell in content["cells"]),
+        entries=tuple(_entry_plan(name, entry, content) for name, entry in content["entries"].items()),
+        seeds=tuple(int(seed) for seed in content["seeds"]),
+        published=content.get("published"),
+        shared_rows=content.get("shared_rows"),
+        tested=bool(user_data.get("tested", True)),
+        marks=tuple(user_data.get("marks", ())),
+        notes=tuple(user_data.get("notes", ())),
+    )
+    if plan.table != path.stem:
+        raise ValueError(f"{path}: the file plans table {plan.table!r}, {path.stem!r} expected from its name")
+    for noun, names in (("cell", plan.cells), ("seed", plan.seeds)):
+        if len(set(names)) < len(names):
+            raise ValueError(f"{path}: a {noun} is planned twice, expected once: {list(names)}")
+    return plan
+
+
+def _entry_plan(name: str, entry: dict[str, Any], table: dict[str, Any]) -> EntryPlan:
     return EntryPlan(
         entry=name,
         method=entry["method"],
         kind=entry["kind"],
         twin=entry.get("twin"),
         labels=entry.get("labels") or "pu",
-        configs=str(entry.get("configs") or asked.get("configs") or "published"),
+        configs=str(entry.get("configs") or table.get("configs") or "published"),
         published_as=entry.get("published_as"),
         skip=entry.get("skip"),
     )

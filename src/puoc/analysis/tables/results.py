@@ -12,7 +12,7 @@ from puoc.analysis.tables.plans import TablePlan
 from puoc.store.checked_parquet import FROM_LEDGER, read_frame
 from puoc.store.counting import counted
 
-#: Every answer a planned trial may have; ``missing`` says that a run stopped before it.
+#: All statuses that a planned trial may have; ``missing`` means that a run stopped before it.
 STATUSES = ("ok", "failed", "skipped", "missing")
 _KEY = ["entry", "cell", "seed"]
 _NEEDED = [*_KEY, "status", "reason", "attempts", "auc", "auc_train_pool", "fit_id", "trial_id"]
@@ -22,38 +22,38 @@ _AUCS = ("auc", "auc_train_pool")
 Trials = Mapping[str, frozenset[str]]  # ids by table, and by tune/ENTRY of a planned sweep
 
 
-def read_results(root: Path, plan: TablePlan, asked: Trials | None = None) -> pd.DataFrame | None:
-    """The recorded rows of one table, None where it was not run; see ``planned_rows``.
+def read_results(root: Path, plan: TablePlan, planned_trials: Trials | None = None) -> pd.DataFrame | None:
+    """Return the recorded rows of one table, or None if it was not run; see ``planned_rows``.
 
     Parameters
     ----------
-    asked : of each table the trials that the plan asks. Rows of others answer an earlier question, on another dataset
-        maybe, and are left out. Of a table that it lacks, and without it, all rows are taken.
+    planned_trials : ids of the planned trials, by table. Rows of other trials belong to an earlier plan, perhaps on
+        another dataset, and are left out. All rows are returned for a table that it lacks, or if it is None.
     """
     path = root / "results" / "tables" / f"{plan.table}.parquet"
     rows = planned_rows(read_frame(path, _NEEDED), plan, str(path)) if path.is_file() else None
-    return present_rows(rows, plan, asked)
+    return present_rows(rows, plan, planned_trials)
 
 
-def present_rows(rows: pd.DataFrame | None, plan: TablePlan, asked: Trials | None) -> pd.DataFrame | None:
-    """The rows that answer the present question; None where there are none."""
-    if rows is None or rows.empty:  # of other entries, cells or seeds only
+def present_rows(rows: pd.DataFrame | None, plan: TablePlan, planned_trials: Trials | None) -> pd.DataFrame | None:
+    """Return the rows of trials that the current plan contains; None if there are none."""
+    if rows is None or rows.empty:  # the file has only rows of other entries, cells or seeds
         return None
-    if asked is None or plan.table not in asked:
+    if planned_trials is None or plan.table not in planned_trials:
         return rows
-    present = rows[rows["trial_id"].isin(asked[plan.table])].reset_index(drop=True)
+    present = rows[rows["trial_id"].isin(planned_trials[plan.table])].reset_index(drop=True)
     return None if present.empty else present
 
 
 def present_sweep(
-    val: pd.DataFrame, test: pd.DataFrame, tune: str, asked: Trials | None
+    val: pd.DataFrame, test: pd.DataFrame, tune: str, planned_trials: Trials | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, str]:
-    """Validation and test rows that answer the present question of a planned sweep.
+    """Return the validation and test rows of trials that the current plan of a sweep contains, and a note.
 
-    With them what is to be said of rows that do not, and of trials that have no row; empty where the rows are those
-    that the plan asks, or ``asked`` has nothing of this sweep.
+    The note counts rows of an earlier plan and planned trials without a row. It is empty if the rows are those of the
+    plan, or if ``planned_trials`` does not contain this sweep.
     """
-    ids = (asked or {}).get(f"tune/{tune}")
+    ids = (planned_trials or {}).get(f"tune/{tune}")
     if ids is None:
         return val, test, ""
     present, tested = (rows[rows["trial_id"].isin(ids)].reset_index(drop=True) for rows in (val, test))
@@ -63,21 +63,21 @@ def present_sweep(
 
 
 def earlier_words(n: int) -> str:
-    """What is said of so many rows that the plan asks no more; nothing of none."""
+    """Return a note about n rows that the plan no longer contains; empty for none."""
     if not n:
         return ""
-    answers, are = ("answers", "is") if n == 1 else ("answer", "are")
-    told = f"{counted(n, 'row')} in results/ {answers} an earlier question and {are} not shown"
-    return f"{told}; dvc repro answers the present one"
+    belong, are = ("belongs", "is") if n == 1 else ("belong", "are")
+    note = f"{counted(n, 'row')} in results/ {belong} to an earlier plan and {are} not shown"
+    return f"{note}; dvc repro computes the current plan"
 
 
 def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFrame:
-    """The rows the plan asks for, one per (entry, cell, seed) at most, in the plan's order.
+    """Return the planned rows, at most one per (entry, cell, seed), in the order of the plan.
 
     Raises
     ------
-    ValueError : a column is missing or holds text for numbers, a status is unknown, an AUC lies outside [0, 1], or two
-        rows answer the same (entry, cell, seed).
+    ValueError : a column is missing or contains text instead of numbers, a status is unknown, an AUC is outside
+        [0, 1], or two rows have the same (entry, cell, seed).
     """
     _check(rows, source)
     rows = rows.assign(entry=rows["entry"].astype(str), cell=rows["cell"].astype(str))
@@ -86,13 +86,13 @@ def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFra
         "cell": list(plan.cells),
         "seed": list(plan.seeds),
     }
-    asked = pd.DataFrame({key: rows[key].isin(names) for key, names in order.items()}).all(axis=1)
-    kept = rows[asked].reset_index(drop=True)
+    is_planned = pd.DataFrame({key: rows[key].isin(names) for key, names in order.items()}).all(axis=1)
+    kept = rows[is_planned].reset_index(drop=True)
     twice = kept[kept.duplicated(_KEY, keep=False)]
     if len(twice):
         first = {key: twice.iloc[0][key] for key in _KEY}
         raise ValueError(f"{source}: {len(twice)} rows share a key, each key once expected; the first is {first}")
-    place = {key: kept[key].map({name: at for at, name in enumerate(names)}) for key, names in order.items()}
+    place = {key: kept[key].map({name: n for n, name in enumerate(names)}) for key, names in order.items()}
     return kept.loc[pd.DataFrame(place).sort_values(_KEY, kind="stable").index].reset_index(drop=True)
 
 
@@ -114,12 +114,15 @@ def _check(rows: pd.DataFrame, source: str) -> None:
 
 
 def scored(rows: pd.DataFrame, entry: str, column: str = "auc") -> pd.DataFrame:
-    """The rows of an entry that came out well and carry this AUC: the only ones a mean may be taken over."""
+    """Return the rows of an entry with status ok and this AUC. Means are taken over these rows only."""
     return rows[(rows["entry"] == entry) & (rows["status"] == "ok") & rows[column].notna()]
 
 
 def class_averages(rows: pd.DataFrame, plan: TablePlan, entry: str, column: str = "auc") -> pd.Series[float]:
-    """AUC averaged over the cells, by seed; only seeds that have every cell, so that all average the same cells."""
+    """Return the AUC averaged over the cells, by seed.
+
+    Only seeds that have every cell are included, so that all averages are over the same cells.
+    """
     grid = scored(rows, entry, column).pivot(index="seed", columns="cell", values=column)
     complete = grid.reindex(columns=list(plan.cells)).dropna(axis=0, how="any").astype(float)
     return complete.mean(axis=1)

@@ -1,4 +1,4 @@
-"""Means by entry and cell, each with its n and with what is missing from it."""
+"""Means by entry and cell, each with its n and with the trials that are missing from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from puoc.analysis.tables.frames import frame
 from puoc.analysis.tables.grid import Floats, Grid
 from puoc.analysis.tables.plans import EntryPlan, TablePlan
 
-#: Name of the column of class-averaged AUC; ``is_average`` tells it from a cell of that name.
+#: Name of the column of class-averaged AUC; ``is_average`` distinguishes it from a cell with that name.
 AVERAGE = "average"
 
 _STATISTICS = ("mean", "std", "min", "max")
@@ -32,7 +32,7 @@ SUMMARY = {
     "is_average": "bool",
     "n": "int",  # values behind the mean: rows of a cell, complete seeds of the average
     **dict.fromkeys(_STATISTICS, "float"),  # of auc; std with ddof 1
-    "rank": "float",  # 1 = best mean of the column; none for oracles and for means over fewer values than others have
+    "rank": "float",  # 1 = best mean of the column; null for oracles and for means over fewer values than others have
     "n_train_pool": "int",
     **{f"{name}_train_pool": "float" for name in _STATISTICS},
     "n_val_pu": "int",  # of auc_val_pu, in tables that withhold rows of P and U
@@ -49,22 +49,22 @@ SUMMARY = {
 
 
 def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
-    """One row per entry and column (cells, then the average); shape and order follow from the plan alone.
+    """Return one row per entry and column (cells, then the average). The plan alone determines shape and order.
 
     Parameters
     ----------
-    plan : what was asked.
-    rows : as ``planned_rows`` gives them; None where the table was not run.
+    plan : the plan of the table.
+    rows : as returned by ``planned_rows``; None if the table was not run.
     """
-    grid = None if rows is None else Grid.of(plan, rows)
+    grid = None if rows is None else Grid.from_rows(plan, rows)
     summary = []
-    for at, entry in enumerate(plan.entries):
+    for position, entry in enumerate(plan.entries):
         head = _head(plan, entry)
         for index, cell in enumerate(plan.cells):
             column = {"cell": cell, "cell_index": index, "is_average": False, "n_planned": len(plan.seeds)}
-            summary.append(_unrun(head | column) if grid is None else _cell_row(head | column, grid, at, index))
+            summary.append(_unrun(head | column) if grid is None else _cell_row(head | column, grid, position, index))
         column = {"cell": AVERAGE, "cell_index": len(plan.cells), "is_average": True, "n_planned": len(plan.seeds)}
-        summary.append(_unrun(head | column) if grid is None else _average_row(head | column, grid, at))
+        summary.append(_unrun(head | column) if grid is None else _average_row(head | column, grid, position))
     table = frame(summary, SUMMARY)
     table["rank"] = _ranks(table)
     return table
@@ -74,7 +74,7 @@ def _cell_row(row: dict[str, Any], grid: Grid, entry: int, cell: int) -> dict[st
     held_out = grid.auc[entry, cell]
     row |= _statistics(held_out) | _statistics(grid.auc_train_pool[entry, cell], "_train_pool")
     row |= _statistics(grid.auc_val_pu[entry, cell], "_val_pu") | grid.outcomes(entry, cell)
-    behind = grid.trials(entry, cell, ~np.isnan(grid.told[entry, cell]))
+    behind = grid.trials(entry, cell, ~np.isnan(grid.main_score[entry, cell]))
     return row | {"state": _state(row, grid.plan.tested), "trial_ids": json.dumps(behind)}
 
 
@@ -105,23 +105,23 @@ def _head(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
 
 
 def _unrun(row: dict[str, Any]) -> dict[str, Any]:
-    nothing = np.empty(0)
-    row |= _statistics(nothing) | _statistics(nothing, "_train_pool") | _statistics(nothing, "_val_pu")
+    no_values = np.empty(0)
+    row |= _statistics(no_values) | _statistics(no_values, "_train_pool") | _statistics(no_values, "_val_pu")
     cells = row["cell_index"] if row["is_average"] else 1
     counts = {"n_ok": 0, "n_failed": 0, "n_skipped": 0, "n_missing": row["n_planned"] * cells}
     return row | counts | {"reasons": "the table was not run", "state": "not run", "trial_ids": "[]"}
 
 
 def _statistics(values: Floats, suffix: str = "") -> dict[str, Any]:
-    """Over the values that are there."""
-    found = values[~np.isnan(values)]
-    n = len(found)
+    """Compute n, mean, standard deviation and range of the values that are not NaN."""
+    known = values[~np.isnan(values)]
+    n = len(known)
     return {
         f"n{suffix}": n,
-        f"mean{suffix}": float(found.mean()) if n else None,
-        f"std{suffix}": float(found.std(ddof=1)) if n > 1 else None,
-        f"min{suffix}": float(found.min()) if n else None,
-        f"max{suffix}": float(found.max()) if n else None,
+        f"mean{suffix}": float(known.mean()) if n else None,
+        f"std{suffix}": float(known.std(ddof=1)) if n > 1 else None,
+        f"min{suffix}": float(known.min()) if n else None,
+        f"max{suffix}": float(known.max()) if n else None,
     }
 
 
@@ -138,10 +138,13 @@ def _state(row: dict[str, Any], tested: bool) -> str:
 
 
 def _ranks(table: pd.DataFrame) -> pd.Series[float]:
-    """Rank within a column by mean, ties sharing the better one; only entries with as many values as the fullest."""
+    """Rank entries within a column by mean; ties share the better rank.
+
+    Only entries with as many values as the entry that has the most are ranked.
+    """
     honest = table[(table["labels"] != "oracle") & (table["n"] > 0)]
-    fullest = honest.groupby("cell_index")["n"].transform("max")
-    compared = honest[honest["n"] == fullest]
+    most_values = honest.groupby("cell_index")["n"].transform("max")
+    compared = honest[honest["n"] == most_values]
     ranks = (
         compared.assign(mean=compared["mean"].round(10))
         .groupby("cell_index")["mean"]

@@ -1,7 +1,7 @@
-"""Pictures of data in the plane, as the paper's figures synth1 and synth2: test rows, and the line a model draws.
+"""Figures of two-dimensional data, as the paper's figures synth1 and synth2: test rows and the boundary of a model.
 
-One panel an entry and cell, of the first seed that came out well. The line is where the model's score is 0, its own
-boundary; the AUC does not depend on it.
+There is one panel per entry and cell, for the first seed with status ok. The boundary is the line where the score of
+the model is 0; the AUC does not depend on it.
 """
 
 from __future__ import annotations
@@ -26,49 +26,49 @@ from puoc.scenarios import test_rows
 from puoc.store.ledger import Ledger
 
 _SIDE = 40  # grid points along an axis
-_SHOWN = 200  # rows of each class at most
+_MAX_ROWS = 200  # shown rows of each class
 _GAP = 0.04  # between panels, as a share of the width
 _COLOURS = {"positive": "#0072B2", "negative": "#D55E00"}
-_LOOK = {"type": "scatter", "mode": "markers"}
+_POINTS = {"type": "scatter", "mode": "markers"}
 
 
 def plane_figure(root: Path, plan: TablePlan, rows: pd.DataFrame) -> dict[str, Any] | None:
-    """``figure`` and ``caption``; None where rows are not points of a plane or nothing came out well."""
+    """Return ``figure`` and ``caption``; None if rows are not points of a plane or no trial has status ok."""
     data = DATASETS.get(plan.dataset)
     folder = root / "work" / "prepared" / plan.dataset
-    # own data of two columns may lie anywhere in the plane, and the panels show the unit square
+    # user data of two columns may be anywhere in the plane, but the panels show the unit square
     if data is None or own_data(plan.dataset) or tuple(data.shape) != (2,) or not folder.exists():
         return None
     chosen = [row for entry in plan.entries for cell in plan.cells for row in records(_first(rows, entry.entry, cell))]
     if not chosen:
         return None
     prepared, ledger = Prepared.open(folder), Ledger(root / "ledger")
-    panels = [_panel(at, row, prepared, ledger) for at, row in enumerate(chosen)]
+    panels = [_panel(index, row, prepared, ledger) for index, row in enumerate(chosen)]
     titles = [f"{row['entry']}, {row['cell']}<br>AUC {row['auc']:.2f}" for row in chosen]
     figure = {"data": [trace for panel in panels for trace in panel], "layout": _layout(titles)}
     seeds = sorted({int(row["seed"]) for row in chosen})
     caption = (
-        f"Test rows of seed {', '.join(map(str, seeds))}, {_SHOWN} of a class at most, and the line where each model's "
-        "score is 0. AUC of that seed, over all its test rows."
+        f"Test rows of seed {', '.join(map(str, seeds))}, {_MAX_ROWS} of a class at most, and the line where the score "
+        "of each model is 0. AUC of that seed, over all its test rows."
     )
     return {"figure": figure, "caption": caption}
 
 
 def _first(rows: pd.DataFrame, entry: str, cell: str) -> pd.DataFrame:
-    found = scored(rows, entry)
-    return found[found["cell"] == cell].sort_values("seed").head(1)
+    ok_rows = scored(rows, entry)
+    return ok_rows[ok_rows["cell"] == cell].sort_values("seed").head(1)
 
 
-def _panel(at: int, row: dict[str, Any], prepared: Prepared, ledger: Ledger) -> list[dict[str, Any]]:
-    axes = {"xaxis": f"x{_suffix(at)}", "yaxis": f"y{_suffix(at)}"}
+def _panel(index: int, row: dict[str, Any], prepared: Prepared, ledger: Ledger) -> list[dict[str, Any]]:
+    axes = {"xaxis": f"x{_suffix(index)}", "yaxis": f"y{_suffix(index)}"}
     test = TestSet(pos=tuple(json.loads(row["pos"])), neg=tuple(json.loads(row["neg_test"])))
     numbers, y = test_rows(prepared, test, int(row["seed"]))
     traces = [_line(row, ledger) | axes] if _model(row, ledger) else []
     for name, side in (("negative", False), ("positive", True)):
-        X = prepared.take(numbers[y == side][:_SHOWN])
+        X = prepared.take(numbers[y == side][:_MAX_ROWS])
         marker = {"color": _COLOURS[name], "size": 4, "opacity": 0.6}
         points = {"x": _rounded(X[:, 0]), "y": _rounded(X[:, 1]), "name": name, "marker": marker}
-        traces.append(_LOOK | points | axes | {"showlegend": at == 0, "legendgroup": name})
+        traces.append(_POINTS | points | axes | {"showlegend": index == 0, "legendgroup": name})
     return traces
 
 
@@ -78,9 +78,9 @@ def _model(row: dict[str, Any], ledger: Ledger) -> Path | None:
 
 
 def _line(row: dict[str, Any], ledger: Ledger) -> dict[str, Any]:
-    """Where the score is 0, over the unit square."""
+    """Return the contour where the score is 0, over the unit square."""
     path = _model(row, ledger)
-    assert path is not None, "asked for fits with a model alone"
+    assert path is not None, "called only for fits with a model"
     model = modelfile.load(path)
     side = np.linspace(0, 1, _SIDE)
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2).astype(np.float32)
@@ -104,9 +104,9 @@ def _rounded(values: Any) -> list[float]:
     return [round(float(value), 4) for value in values]
 
 
-def _suffix(at: int) -> str:
-    """What plotly adds to the name of an axis; the first has its plain name."""
-    return "" if at == 0 else str(at + 1)
+def _suffix(index: int) -> str:
+    """Return the suffix of an axis name in plotly; the first axis has none."""
+    return "" if index == 0 else str(index + 1)
 
 
 def _layout(titles: list[str]) -> dict[str, Any]:
@@ -121,13 +121,13 @@ def _layout(titles: list[str]) -> dict[str, Any]:
         "plot_bgcolor": "#ffffff",
         "annotations": [],
     }
-    for at, title in enumerate(titles):
-        left = at * (width + _GAP)
+    for index, title in enumerate(titles):
+        left = index * (width + _GAP)
         frame = {"range": [0, 1], "showgrid": False, "zeroline": False, "mirror": True, "showline": True}
         frame |= {"linecolor": "#9ca3af", "tickvals": [0, 0.5, 1]}
         domain = [round(left, 4), round(left + width, 4)]
-        layout[f"xaxis{_suffix(at)}"] = frame | {"domain": domain, "anchor": f"y{_suffix(at)}"}
-        layout[f"yaxis{_suffix(at)}"] = frame | {"anchor": f"x{_suffix(at)}", "showticklabels": at == 0}
+        layout[f"xaxis{_suffix(index)}"] = frame | {"domain": domain, "anchor": f"y{_suffix(index)}"}
+        layout[f"yaxis{_suffix(index)}"] = frame | {"anchor": f"x{_suffix(index)}", "showticklabels": index == 0}
         place = {"x": round(left + width / 2, 4), "y": 1.02, "xref": "paper", "yref": "paper"}
         anchors = {"xanchor": "center", "yanchor": "bottom", "showarrow": False}
         layout["annotations"].append(place | anchors | {"text": title})

@@ -1,4 +1,4 @@
-"""One figure a table, as a plain description that plotly draws: points with error bars, or lines over a sweep."""
+"""One plotly figure per table: points with error bars, or lines over a varied quantity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLOURS = (
     "#C44E52",
 )
 _ORACLE = "#6b7280"
-# the first is the usual one; the others tell entries of one colour and kind apart
+# the first is the default; the others distinguish entries of one colour and kind
 _SHAPES = ("circle", "square", "triangle-up", "triangle-down", "pentagon", "hexagon")
 _SYMBOLS = {
     "oc": tuple(f"{shape}-open" for shape in _SHAPES),
@@ -31,17 +31,17 @@ _SYMBOLS = {
     "pu": ("diamond", "diamond-tall", "diamond-wide", "diamond-x", "diamond-cross"),
     "oracle": ("x", "cross", "star", "hourglass", "bowtie"),
 }
-_SPREAD = 0.7  # width of the band in which the entries of a cell stand beside each other
+_SPREAD = 0.7  # width of the band over which the entries of a cell are spread
 _SWEEPS = {
     "alpha_sweep": ("alpha", "share of positives in U, alpha", "linear"),
     "size_sweep": ("n_unl", "unlabelled rows, |U|", "log"),
 }
-#: The page's own font.
+#: Font of the page.
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
 
 def table_figure(plan: TablePlan, rows: pd.DataFrame, summary: pd.DataFrame) -> dict[str, Any] | None:
-    """``figure`` (data and layout for plotly) and ``caption``; None where nothing was scored."""
+    """Return ``figure`` (data and layout for plotly) and ``caption``; None if nothing was scored."""
     if not (summary["n"] > 0).any():
         return None
     if plan.scenario in _SWEEPS:
@@ -50,11 +50,11 @@ def table_figure(plan: TablePlan, rows: pd.DataFrame, summary: pd.DataFrame) -> 
 
 
 def _cells(plan: TablePlan, summary: pd.DataFrame) -> dict[str, Any]:
-    found = summary[(summary["n"] > 0) & ~summary["is_average"]]
+    cell_means = summary[(summary["n"] > 0) & ~summary["is_average"]]
     data, styles = [], _styles(plan)
-    for at, entry in enumerate(plan.entries):
-        of_entry = found[found["entry"] == entry.entry]
-        offset = _SPREAD * ((at + 0.5) / len(plan.entries) - 0.5)
+    for position, entry in enumerate(plan.entries):
+        of_entry = cell_means[cell_means["entry"] == entry.entry]
+        offset = _SPREAD * ((position + 0.5) / len(plan.entries) - 0.5)
         points = {
             "x": [round(index + offset, 4) for index in of_entry["cell_index"].tolist()],
             "y": of_entry["mean"].tolist(),
@@ -84,7 +84,7 @@ def _sweep(plan: TablePlan, rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _positions(rows: pd.DataFrame, name: str) -> dict[str, float]:
-    """Place of each cell on the sweep's axis. OC rows carry no U, so the cell's other rows tell it."""
+    """Return the position of each cell on the axis, from the rows that have U (rows of OC methods do not)."""
     values = rows["alpha"] if name == "alpha" else rows["n_pos_unl"] + rows["n_neg_unl"]
     means = values.groupby(rows["cell"]).mean().dropna()
     return {str(cell): round(float(value), 6) for cell, value in means.items()}
@@ -97,7 +97,7 @@ def _key(plan: TablePlan) -> str:
 
 
 def _styles(plan: TablePlan) -> dict[str, dict[str, Any]]:
-    """Look of every entry. A colour is shared by twins, told apart by fill; no two entries share colour and symbol."""
+    """Return the style of each entry. Twins share a colour and differ in fill; no two share colour and symbol."""
     families = list(dict.fromkeys(_family(entry) for entry in plan.entries if not entry.oracle))
     taken: set[tuple[str, str]] = set()
     styles = {}
@@ -121,7 +121,7 @@ def _style(entry: EntryPlan, colour: str, symbol: str) -> dict[str, Any]:
 
 
 def _family(entry: EntryPlan) -> tuple[str, str]:
-    """What shares a colour: an OC method and what extends it; a PU entry stands alone."""
+    """Return the key of a colour: an OC method and the methods that extend it share one; a PU entry has its own."""
     if entry.kind == "pu":
         return "pu", entry.entry
     return "oc", (entry.twin if entry.kind == "pu_oc" else None) or entry.method

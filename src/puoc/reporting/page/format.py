@@ -1,4 +1,4 @@
-"""Numbers and words as the page prints them. An empty value is a dash, never ``nan``."""
+"""Format numbers for the page. An empty value is shown as a dash, never as ``nan``."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: Any, digits: int = 2) -> str:
-    """A plain number with fixed digits."""
+    """Format a number with a fixed number of digits."""
     return f"{float(value):.{digits}f}".replace("-", _MINUS) if present(value) else DASH
 
 
 def spread(mean: Any, deviation: Any, digits: int = 2) -> str:
-    """A mean with its deviation or error, or the mean alone where there is none."""
+    """Format a mean with its deviation or error, or the mean alone if there is none."""
     return number(mean, digits) + (f" ± {number(deviation, digits)}" if present(deviation) else "")
 
 
 def signed(value: Any, digits: int = 3) -> str:
-    """A difference: always with its sign."""
+    """Format a difference, always with its sign."""
     return f"{float(value):+.{digits}f}".replace("-", _MINUS) if present(value) else DASH
 
 
 def p_value(value: Any) -> str:
-    """A p-value with two digits that count: 0.0020 rather than 0.00."""
+    """Format a p-value with significant digits: 0.0020 rather than 0.00."""
     if not present(value):
         return DASH
     p = float(value)

@@ -1,4 +1,4 @@
-"""The paper's numbers beside ours, and its claims, as shown."""
+"""The section of the page on the paper: published numbers compared with ours, and claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from puoc.reporting.page.format import number, signed, spread
 
 _UNDERLINES = ("confirmed", "reversed", "not confirmed", "cannot tell", "void", "not run")
 _LEVELS = {"raw": "underline_raw", "Holm": "underline_holm"}
-#: Verdicts by which a cell is coloured; the word stands there too.
+#: CSS class of each verdict; the cell also shows the word.
 _CLASSES = {"reproduced": "same", "differs": "other", "not decided": "open", "void": "void"}
 
 
@@ -23,8 +23,8 @@ class PaperCell:
     """One published number, and ours."""
 
     printed: str
-    marks: str  # as the paper marks it: best, holm
-    ours: str  # empty where nothing was run
+    marks: str  # CSS classes for the paper's bold and underlined numbers: best, holm
+    ours: str  # empty if nothing was run
     verdict: str
     look: str
     title: str
@@ -32,7 +32,7 @@ class PaperCell:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table of the paper beside one of ours."""
+    """One table of the paper compared with one of ours."""
 
     anchor: str
     title: str
@@ -40,11 +40,11 @@ class PaperTable:
     columns: list[str]
     rows: list[tuple[str, list[PaperCell | None]]]
     run: bool
-    notes: list[tuple[str, str]]  # rows and columns, what a reader must know of them
+    notes: list[tuple[str, str]]  # rows and columns, remarks on them
 
 
 def paper_view(verdicts: pd.DataFrame, claims: pd.DataFrame) -> dict[str, Any]:
-    """All that the page tells of the paper: counts, tables, underlines, claims."""
+    """Return the content of the section on the paper: counts, tables, underlines, claims."""
     groups = _groups(verdicts)
     answered = verdicts[verdicts["n"] > 0]
     tables = [_table(f"p{at}", name, ours, rows) for at, (name, ours, rows) in enumerate(groups)]
@@ -65,14 +65,14 @@ def paper_view(verdicts: pd.DataFrame, claims: pd.DataFrame) -> dict[str, Any]:
 
 
 def _groups(verdicts: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
-    """Rows by table of the paper and ours; numbers beside none of ours go with each, so that a grid is whole."""
-    found: list[tuple[str, str, pd.DataFrame]] = []
+    """Group rows by table of the paper and table of ours; unmatched numbers are in each group, to complete the grid."""
+    groups: list[tuple[str, str, pd.DataFrame]] = []
     for name, rows in verdicts.groupby("published", sort=False):
         unmatched = rows["table"].isna()
         ours = list(dict.fromkeys(rows["table"].dropna()))
-        found += [(str(name), str(table), rows[(rows["table"] == table) | unmatched]) for table in ours]
-        found += [] if ours else [(str(name), "", rows)]
-    return found
+        groups += [(str(name), str(table), rows[(rows["table"] == table) | unmatched]) for table in ours]
+        groups += [] if ours else [(str(name), "", rows)]
+    return groups
 
 
 def _table(anchor: str, name: str, ours: str, rows: pd.DataFrame) -> PaperTable:
@@ -119,26 +119,30 @@ def _cell(row: dict[str, Any] | None) -> PaperCell | None:
 
 
 def _title(row: dict[str, Any]) -> str:
-    said = [f"n = {row['n']}, difference {signed(row['difference'])}"]
+    parts = [f"n = {row['n']}, difference {signed(row['difference'])}"]
     if present(row["low"]):
-        said[0] += f", interval {signed(row['low'])} to {signed(row['high'])}"
+        parts[0] += f", interval {signed(row['low'])} to {signed(row['high'])}"
     if present(row["other_mean"]):
         where = "held out" if row["scored_on"] == "training pool" else "training pool"
-        said.append(f"{where}: {number(row['other_mean'], 3)}, {row['other_verdict']}")
-    said += [f"underlined by the paper: {row['underline_raw']}, after Holm {row['underline_holm']}"] * row["underlined"]
-    said += [f"not as published: {row['differs_in']}"] if row["differs_in"] else []
-    return "; ".join([*said, *([row["note"]] if row["note"] else [])])
+        parts.append(f"{where}: {number(row['other_mean'], 3)}, {row['other_verdict']}")
+    parts += [f"underlined by the paper: {row['underline_raw']}, after Holm {row['underline_holm']}"] * row[
+        "underlined"
+    ]
+    parts += [f"not as published: {row['differs_in']}"] if row["differs_in"] else []
+    return "; ".join([*parts, *([row["note"]] if row["note"] else [])])
 
 
 def _notes(rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Equal notes of cells told once, with where they hold."""
-    told: dict[str, list[str]] = {}
+    """Return each distinct note once, with the cells to which it applies."""
+    cells_by_note: dict[str, list[str]] = {}
     cells = rows[rows["table"].notna() & (rows["column"] != AVERAGE_COLUMN)]
     for row in records(cells):
         differs = f"not as published: {row['differs_in']}" if row["differs_in"] else ""
         for text in filter(None, (row["note"], differs)):
-            told.setdefault(text, []).append(f"{row['row']} {row['column']}")
-    return [("all cells" if len(where) == len(cells) else ", ".join(where), text) for text, where in told.items()]
+            cells_by_note.setdefault(text, []).append(f"{row['row']} {row['column']}")
+    return [
+        ("all cells" if len(where) == len(cells) else ", ".join(where), text) for text, where in cells_by_note.items()
+    ]
 
 
 def _counts(table: PaperTable, rows: pd.DataFrame) -> dict[str, Any]:
@@ -160,7 +164,7 @@ def _underlines(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _claim_sentence(verdicts: pd.Series[str]) -> str:
-    """``12 hold, 3 fail``."""
+    """Return the counts of verdicts in words, such as ``12 hold, 3 fail``."""
     words = {"holds": "hold", "fails": "fail"} | {word: word for word in ("not decided", "not printed", "not run")}
-    counts = {said: int((verdicts == word).sum()) for word, said in words.items()}
-    return ", ".join(f"{n} {said}" for said, n in counts.items() if n)
+    counts = {plural: int((verdicts == word).sum()) for word, plural in words.items()}
+    return ", ".join(f"{n} {plural}" for plural, n in counts.items() if n)

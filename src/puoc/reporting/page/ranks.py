@@ -1,4 +1,4 @@
-"""How the entries of a table rank over its cells, and what its seeds can show: as rows, words and a diagram."""
+"""Ranks of a table's entries over its cells, and the power of its seeds: rows, sentence and diagram."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from puoc.analysis.statistics.seed_power import EFFECTS, WANTED
+from puoc.analysis.statistics.seed_power import EFFECTS, WANTED_POWER
 from puoc.analysis.tables.frames import present, records
 from puoc.reporting.page.figures import FONT
 from puoc.reporting.page.format import number, p_value
@@ -17,27 +17,27 @@ _INK, _BAR = "#1f2933", "#D55E00"
 
 
 def rank_view(ranks: pd.DataFrame) -> dict[str, Any] | None:
-    """Rows by average rank, a sentence and the diagram of critical differences; None where nothing was ranked."""
+    """Return rows by average rank, a sentence and the critical-difference diagram; None if nothing was ranked."""
     ranked = ranks[ranks["average_rank"].notna()].sort_values(["average_rank", "entry"], kind="stable")
     if ranked.empty:
         return None
     rows = records(ranked)
     first = rows[0]
-    told = f"Friedman's test with {counted(first['n_seeds'], 'seed')} as blocks, the ranks of each averaged over "
-    told += f"{counted(first['n_cells'], 'cell')}: p {p_value(first['p'])} (by permutations within seeds). "
-    told += (
+    sentence = f"Friedman's test with {counted(first['n_seeds'], 'seed')} as blocks, the ranks of each averaged over "
+    sentence += f"{counted(first['n_cells'], 'cell')}: p {p_value(first['p'])} (by permutations within seeds). "
+    sentence += (
         f"Average ranks further apart than {number(first['critical_difference'])} differ "
         "(by the same permutations, level .05 over all pairs if entries were alike in everything)."
         if first["p"] < _LEVEL
         else "So no ranks are told apart."
     )
     if first["note"]:
-        told += f" {first['note'][:1].upper()}{first['note'][1:]}."
-    return {"rows": rows, "sentence": told, "figure": _diagram(rows)}
+        sentence += f" {first['note'][:1].upper()}{first['note'][1:]}."
+    return {"rows": rows, "sentence": sentence, "figure": _diagram(rows)}
 
 
 def power_views(evidence: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of the power table: what the planned seeds can reach, and the seeds that a power takes."""
+    """Return the rows of the power table: the power of the planned seeds, and the seeds needed for a power."""
     views = []
     for row in records(evidence):
         seeds = [row[f"seeds_{effect:g}"] for effect in EFFECTS]
@@ -52,12 +52,12 @@ def power_views(evidence: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def power_heads() -> dict[str, Any]:
-    """Effects and the wanted power, for the table's heads."""
-    return {"effects": [f"{effect:g}" for effect in EFFECTS], "wanted": f"{WANTED:g}"}
+    """Return the effects and the wanted power, for the column heads of the table."""
+    return {"effects": [f"{effect:g}" for effect in EFFECTS], "wanted": f"{WANTED_POWER:g}"}
 
 
 def _diagram(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Entries at their average ranks, best on top; a bar joins entries that the critical difference does not part."""
+    """Draw entries at their average ranks, best on top; a bar joins entries within the critical difference."""
     names = [row["entry"] for row in rows]
     data: list[dict[str, Any]] = []
     letters = sorted({letter for row in rows for letter in row["groups"]})

@@ -1,4 +1,4 @@
-"""The twin tests as shown, and in words what a table's seeds can show at all."""
+"""The twin tests of a table for the page, and sentences on what its seeds can show."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ALPHA = 0.05
 
 
 def test_views(tests: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of the significance table, with the verdict in words; the average of a single cell is that cell again.
+    """Return the rows of the significance table, with verdicts. The average of a single cell is not repeated.
 
-    A pair that could not be tested anywhere, for one reason, is told once.
+    A pair that could not be tested in any cell, for one reason, gets a single row.
     """
     single = len(tests) > 0 and tests["cell_index"].max() == 1
     shown = tests[~tests["is_average"]] if single else tests
@@ -32,7 +32,7 @@ def test_views(tests: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def evidence_sentences(tests: pd.DataFrame, *, run: bool, tested: bool = True) -> list[str]:
-    """What the tests of a table show, or that its seeds cannot show anything.
+    """Return sentences on what the tests of a table show, or why they cannot show anything.
 
     Parameters
     ----------
@@ -44,29 +44,29 @@ def evidence_sentences(tests: pd.DataFrame, *, run: bool, tested: bool = True) -
         return [f"There are {UNTESTED}, so there is no AUC and nothing is tested."]
     if tests.empty:
         return ["This table has no twin pair (a PU-OC method and the OC method it extends), so nothing is tested."]
-    said = [_family_sentence(tests[~tests["is_average"]], "cells")]
+    sentences = [_family_sentence(tests[~tests["is_average"]], "cells")]
     if tests["cell_index"].max() > 1:
-        said.append(_family_sentence(tests[tests["is_average"]], "averages"))
-    return said
+        sentences.append(_family_sentence(tests[tests["is_average"]], "averages"))
+    return sentences
 
 
-def _family_sentence(family: pd.DataFrame, what: str) -> str:
+def _family_sentence(family: pd.DataFrame, plural: str) -> str:
     tested = family[family["p"].notna()]
     if tested.empty:
-        return f"No pair of {what} could be tested: {family['note'].iloc[0]}."
+        return f"No pair of {plural} could be tested: {family['note'].iloc[0]}."
     n, size = int(tested["n"].max()), int(tested["family_size"].max())
     floor = float(tested["min_p_adjusted"].min())
     seeds = counted(n, "seed")
     if floor >= ALPHA:
-        where = "in this table" if what == "cells" else "between averages"
+        where = "in this table" if plural == "cells" else "between averages"
         return (
             f"With {seeds} no difference {where} can be significant after Holm "
-            f"({counted(size, 'twin test')} of {what}, smallest attainable adjusted p {p_value(floor)})."
+            f"({counted(size, 'twin test')} of {plural}, smallest attainable adjusted p {p_value(floor)})."
         )
     found = int((tested["p_adjusted"] < ALPHA).sum())
     return (
-        f"Of {counted(size, 'twin test')} of {what}, {found} {'is' if found == 1 else 'are'} significant after Holm at "
-        f"{ALPHA} ({seeds}; smallest attainable adjusted p {p_value(floor)})."
+        f"Of {counted(size, 'twin test')} of {plural}, {found} {'is' if found == 1 else 'are'} significant after Holm "
+        f"at {ALPHA} ({seeds}; smallest attainable adjusted p {p_value(floor)})."
     )
 
 

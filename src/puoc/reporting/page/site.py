@@ -1,4 +1,4 @@
-"""Reads what the plan names and ``results/compare``, renders the page. Equal results give equal bytes."""
+"""Render the page from the planned tables and ``results/compare``. Equal results give equal bytes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ENVIRONMENT = ["device", "torch_version", "numerics"]
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the page: what was asked, what was recorded, what follows from it."""
+    """One table of the page: its plan, its recorded rows and what was computed from them."""
 
     plan: TablePlan
     rows: pd.DataFrame | None
@@ -45,17 +45,17 @@ class Table:
     evidence: pd.DataFrame
 
 
-def build_site(root: Path, asked: Trials | None = None) -> Path:
-    """Write ``reports/index.html`` and ``reports/plotly.min.js``; returns the page's path.
+def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
+    """Write ``reports/index.html`` and ``reports/plotly.min.js``; return the path of the page.
 
     Parameters
     ----------
-    asked : see ``read_results``.
+    planned_trials : see ``read_results``.
 
     Raises
     ------
     FileNotFoundError : there is no plan, or ``results/compare`` was not written yet.
-    ValueError : a results file is not what the plan asked for.
+    ValueError : a results file does not match the plan.
     """
     compared = {name: _read_compared(root, name) for name in COMPARED}
     plans = planned_tables(root)
@@ -63,7 +63,7 @@ def build_site(root: Path, asked: Trials | None = None) -> Path:
     tables = [
         Table(
             plan,
-            present_rows(recorded[plan.table], plan, asked),
+            present_rows(recorded[plan.table], plan, planned_trials),
             *(
                 compared[name][compared[name]["table"] == plan.table]
                 for name in ("summary", "significance", "ranks", "protocol", "evidence")
@@ -110,7 +110,7 @@ def _environment() -> Environment:
 
 
 def _write_plotly(path: Path) -> None:
-    """Put plotly's own script beside the page, once."""
+    """Write plotly's script next to the page, unless it is there already."""
     from plotly.offline import get_plotlyjs
 
     script = get_plotlyjs().encode()
@@ -180,7 +180,7 @@ def _section(anchor: str, table: Table, choice: pd.DataFrame, plane: dict[str, A
 
 
 def _script_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot end the script element that contains it."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -195,10 +195,10 @@ def _status_counts(plan: TablePlan, rows: pd.DataFrame | None) -> dict[str, int]
 
 
 def _failure_views(failures: pd.DataFrame) -> list[dict[str, Any]]:
-    """Failures grouped by entry, status and reason; what merely was not run is counted in the overview."""
-    told = failures[failures["status"] != "missing"].assign(reason=failures["reason"].fillna("no reason recorded"))
+    """Group failures by entry, status and reason. Trials that were not run are only counted in the overview."""
+    listed = failures[failures["status"] != "missing"].assign(reason=failures["reason"].fillna("no reason recorded"))
     views = []
-    for (origin, entry, status, reason), group in told.groupby(["origin", "entry", "status", "reason"], sort=True):
+    for (origin, entry, status, reason), group in listed.groupby(["origin", "entry", "status", "reason"], sort=True):
         cells = ", ".join(sorted({str(cell) for cell in group["cell"]}))
         attempts = group["attempts"].max()
         views.append(
@@ -224,7 +224,7 @@ def _environments(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _dataset(name: str) -> dict[str, str]:
-    """A dataset's licence and citation, as its file declares them; empty for data that is not registered."""
+    """Return a dataset's licence and citation, as declared in its file; empty for data that is not registered."""
     from puoc.datasets import DATASETS
 
     known = DATASETS.get(name)
@@ -232,8 +232,8 @@ def _dataset(name: str) -> dict[str, str]:
 
 
 def _digest(rows: pd.DataFrame) -> str:
-    """Names the results the page was made of, so that two pages can be told apart without a clock."""
+    """Compute a digest of the results on the page, which distinguishes pages without a time stamp."""
     columns = ["table", "entry", "cell", "seed", "status", "auc"]
     columns += ["auc_val_pu"] if "auc_val_pu" in rows and rows["auc"].isna().any() else []
-    told = [] if rows.empty else rows[columns].to_csv(index=False)
-    return blake2b(str(told).encode(), digest_size=6).hexdigest()
+    content = [] if rows.empty else rows[columns].to_csv(index=False)
+    return blake2b(str(content).encode(), digest_size=6).hexdigest()

@@ -1,4 +1,4 @@
-"""Where the numbers of a table come from: draws, configurations, both AUCs, trials."""
+"""Sources of the numbers of a table: draws, configurations, both AUCs, trials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIZES = (
     ("n_pos_lab", "labelled positives"),
     ("n_pos_unl", "unlabelled positives"),
     ("n_neg_unl", "unlabelled negatives"),
-    ("n_unl", "unlabelled rows, of classes that nobody knows"),
+    ("n_unl", "unlabelled rows of unknown classes"),
 )
 _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alpha")
 _SHOWN = 4  # more values than this are shown as a range
@@ -22,16 +22,16 @@ _GAINS = ("gain", "gain_low", "gain_high")
 
 
 def draw_sentence(rows: pd.DataFrame) -> str:
-    """What a trial of the table is trained on: the sizes and the share of positives in U."""
-    said = [f"{words}: {values}" for name, words in _SIZES if (values := _values(rows, name))]
+    """Return a sentence on the training data of a trial: the sizes and the share of positives in U."""
+    parts = [f"{words}: {values}" for name, words in _SIZES if (values := _values(rows, name))]
     if alphas := _values(rows, "alpha"):
-        said.append(f"share of positives in U (alpha): {alphas}")
-    text = "; ".join(said)
+        parts.append(f"share of positives in U (alpha): {alphas}")
+    text = "; ".join(parts)
     return text[:1].upper() + text[1:]
 
 
 def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """One row per entry: its method, twin and every configuration it was run with."""
+    """Return one row per entry: its method, its twin and every configuration it was run with."""
     views = []
     for entry in plan.entries:
         of_entry = rows[rows["entry"] == entry.entry]
@@ -41,9 +41,9 @@ def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def config_badge(rows: pd.DataFrame | None, entry: str) -> str:
-    """``selected`` where the choice replaced the published configuration, else ``published``; empty where unknown.
+    """Return ``selected`` if the choice replaced the published configuration, else ``published``; empty if unknown.
 
-    A table may ask for selected configurations and still run the published one: not tuned, or not beaten.
+    A table that uses selected configurations runs the published one if there was no sweep or none was better.
     """
     if rows is None or "config_source" not in rows:
         return ""
@@ -54,7 +54,7 @@ def config_badge(rows: pd.DataFrame | None, entry: str) -> str:
 
 
 def protocol_views(summary: pd.DataFrame, protocol: pd.DataFrame) -> list[dict[str, Any]]:
-    """Both AUCs of the same models, averaged over cells, and what the second gains; nothing without a training pool."""
+    """Return both AUCs of the same models, averaged over cells, and their difference; empty without a training pool."""
     average = summary[summary["is_average"]]
     if not (average["n_train_pool"] > 0).any():
         return []
@@ -63,19 +63,19 @@ def protocol_views(summary: pd.DataFrame, protocol: pd.DataFrame) -> list[dict[s
 
 
 def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Every recorded trial, grouped by entry and cell; the cells of the results table point here.
+    """Group the recorded trials by entry and cell; the cells of the results table link to these groups.
 
-    An average points to a heading of its own, which those of all cells follow.
+    An average links to a separate heading, which is followed by the groups of all cells.
     """
     groups: list[dict[str, Any]] = []
-    for at, entry in enumerate(plan.entries):
+    for index, entry in enumerate(plan.entries):
         if len(plan.cells) > 1 and (rows["entry"] == entry.entry).any():
-            every = f"average: of the trials of all {len(plan.cells)} columns, which follow"
-            groups.append({"id": f"{anchor}-e{at}", "entry": entry.entry, "cell": every, "trials": []})
+            heading = f"average: of the trials of all {len(plan.cells)} columns, which follow"
+            groups.append({"id": f"{anchor}-e{index}", "entry": entry.entry, "cell": heading, "trials": []})
         for column, cell in enumerate(plan.cells):
             trials = rows[(rows["entry"] == entry.entry) & (rows["cell"] == cell)]
             if len(trials):
-                name = {"id": f"{anchor}-e{at}-c{column}", "entry": entry.entry, "cell": cell}
+                name = {"id": f"{anchor}-e{index}-c{column}", "entry": entry.entry, "cell": cell}
                 groups.append(name | {"trials": [_trial(row) for row in records(trials)]})
     return groups
 
@@ -87,13 +87,13 @@ def _trial(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _values(rows: pd.DataFrame, name: str) -> str:
-    found = sorted(rows[name].dropna().unique()) if name in rows else []
-    shown = [f"{value:g}" for value in found]
+    values = sorted(rows[name].dropna().unique()) if name in rows else []
+    shown = [f"{value:g}" for value in values]
     return f"{shown[0]} to {shown[-1]}" if len(shown) > _SHOWN else ", ".join(shown)
 
 
 def _texts(rows: pd.DataFrame, name: str) -> str:
     if name not in rows:
         return ""
-    found = sorted({f"{value:g}" if isinstance(value, float) else str(value) for value in rows[name].dropna()})
-    return f"{found[0]} to {found[-1]}" if name == "prior_alpha" and len(found) > _SHOWN else "; ".join(found)
+    texts = sorted({f"{value:g}" if isinstance(value, float) else str(value) for value in rows[name].dropna()})
+    return f"{texts[0]} to {texts[-1]}" if name == "prior_alpha" and len(texts) > _SHOWN else "; ".join(texts)

@@ -1,7 +1,4 @@
-"""Results that are not what the plan asks: scored by other code, which are shown, or asked earlier, which are not.
-
-Also those that were adopted from records of earlier code.
-"""
+"""Notes on rows scored by other code, on rows of an earlier plan, and on rows adopted from earlier code."""
 
 from __future__ import annotations
 
@@ -15,29 +12,29 @@ from puoc.store.counting import counted
 
 
 def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple[str, str]]:
-    """A note under a table whose rows were scored before the scoring code changed; none for others."""
-    asked = read_json(root / "work" / "plan" / "tables" / f"{table}.json").get("scoring_digest")
-    if rows is None or asked is None or "scoring_digest" not in rows:
+    """Return a note on rows that were scored before the scoring code changed; empty if there are none."""
+    planned_digest = read_json(root / "work" / "plan" / "tables" / f"{table}.json").get("scoring_digest")
+    if rows is None or planned_digest is None or "scoring_digest" not in rows:
         return []
-    stale = int(((rows["status"] == "ok") & (rows["scoring_digest"] != asked)).sum())
+    stale = int(((rows["status"] == "ok") & (rows["scoring_digest"] != planned_digest)).sum())
     if not stale:
         return []
     return [("scoring", f"{stale} trials were scored by other code than the present; dvc repro scores them again")]
 
 
 def adopted_notes(rows: pd.DataFrame | None) -> list[tuple[str, str]]:
-    """Return a note under a table with rows whose records were adopted from earlier code; none for others."""
+    """Return a note on rows whose records were adopted from earlier code; none for others."""
     if rows is None or "adopted_from" not in rows:
         return []
     adopted = int(rows["adopted_from"].notna().sum())
     if not adopted:
         return []
     trials = counted(adopted, "trial was", "trials were")
-    said = f"{trials} computed by earlier code; a sample computed by the present code was equal to the last bit"
-    return [("adopted", f"{said} (puoc ledger adopt; ledger/adopted has the comparison)")]
+    text = f"{trials} computed by earlier code; a sample computed by the present code was equal to the last bit"
+    return [("adopted", f"{text} (puoc ledger adopt; ledger/adopted has the comparison)")]
 
 
 def earlier_note(recorded: pd.DataFrame | None, present: pd.DataFrame | None) -> str:
-    """A note under a table with rows that the plan asks no more; none for others."""
+    """Return a note on rows that the plan no longer contains; empty if there are none."""
     earlier = sum(len(rows) * sign for rows, sign in ((recorded, 1), (present, -1)) if rows is not None)
     return earlier_words(earlier)

@@ -1,4 +1,4 @@
-"""The results table: one view per cell, with what a reader has to know to trust the number."""
+"""The results table for the page: one view per cell, with the remarks that the number needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from puoc.reporting.page.format import DASH, number, spread
 from puoc.reporting.page.significance import ALPHA
 from puoc.reporting.page.sources import config_badge
 
-_CHANCE = 0.5  # the AUC of scores that say nothing
+_CHANCE = 0.5  # the AUC of uninformative scores
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
 
@@ -26,8 +26,8 @@ class CellView:
     text: str
     note: str  # shown small below: holes
     title: str  # on hover
-    href: str  # to its trials; empty where there are none
-    best: bool  # printed as the best ranked mean of the column is
+    href: str  # link to its trials; empty if there are none
+    best: bool  # equal, as printed, to the best mean of the column
     mark: str  # "", "raw" or "holm": significantly better than its twin
 
 
@@ -38,19 +38,19 @@ class RowView:
     name: str
     kind: str
     oracle: bool
-    configs: str  # selected, published; empty where nothing was recorded
+    configs: str  # selected, published; empty if nothing was recorded
     cells: list[CellView]
 
 
 def column_heads(plan: TablePlan) -> list[str]:
-    """Names of the columns; one cell is its own average, so it gets no average column."""
+    """Return the names of the columns. A table with one cell has no average column."""
     return [*plan.cells, *([AVERAGE] if len(plan.cells) > 1 else [])]
 
 
 def row_views(
     anchor: str, plan: TablePlan, rows: pd.DataFrame | None, summary: pd.DataFrame, tests: pd.DataFrame
 ) -> list[RowView]:
-    """All rows of a table in the plan's order."""
+    """Return all rows of a table in the order of the plan."""
     marks = _marks(tests)
     columns = range(len(column_heads(plan)))
     by_key = {(row["entry"], row["cell_index"]): row for row in records(summary)}
@@ -63,43 +63,45 @@ def row_views(
             configs=config_badge(rows, entry.entry),
             cells=[
                 _cell_view(
-                    by_key[entry.entry, column], _target(anchor, at, entry, column, plan), marks, best.get(column)
+                    by_key[entry.entry, column], _target(anchor, index, entry, column, plan), marks, best.get(column)
                 )
                 for column in columns
             ],
         )
-        for at, entry in enumerate(plan.entries)
+        for index, entry in enumerate(plan.entries)
     ]
 
 
 def empty_notes(summary: pd.DataFrame) -> list[tuple[str, str]]:
-    """Why cells are empty or have holes: (entry and cells, reasons), equal reasons of an entry told once."""
-    told = summary[~summary["is_average"] & summary["reasons"].fillna("").ne("") & summary["state"].ne("ok")]
+    """Return why cells are empty or incomplete: (entry and cells, reasons); equal reasons of an entry are merged."""
+    incomplete = summary[~summary["is_average"] & summary["reasons"].fillna("").ne("") & summary["state"].ne("ok")]
     notes = []
-    for (entry, reasons), group in told.groupby(["entry", "reasons"], sort=False):
+    for (entry, reasons), group in incomplete.groupby(["entry", "reasons"], sort=False):
         notes.append((f"{entry}: {', '.join(group['cell'])}", str(reasons)))
     return notes
 
 
 def chance_notes(summary: pd.DataFrame) -> list[str]:
-    """Entries that rank worse than chance: the 95 % interval of the mean AUC over seeds (Student's) lies below .5."""
+    """Return the entries that rank worse than chance: the 95 % t interval of the mean AUC over seeds is below .5."""
     cells = summary[~summary["is_average"] & (summary["n"] > 1)]
     cells = cells.assign(error=cells["std"] / cells["n"] ** 0.5, reach=[student(int(n)) for n in cells["n"]])
     notes = []
     for entry, group in cells[cells["mean"] + cells["reach"] * cells["error"] < _CHANCE].groupby("entry", sort=False):
-        found = [(row["cell"], f"({spread(row['mean'], row['error'])}, n = {row['n']})") for row in records(group)]
-        if len(found) == 1:
-            notes.append(f"{entry} at {found[0][0]} ranks worse than chance {found[0][1]}")
+        cells_with_means = [
+            (row["cell"], f"({spread(row['mean'], row['error'])}, n = {row['n']})") for row in records(group)
+        ]
+        if len(cells_with_means) == 1:
+            notes.append(f"{entry} at {cells_with_means[0][0]} ranks worse than chance {cells_with_means[0][1]}")
         else:
-            where = ", ".join(f"{cell} {values}" for cell, values in found)
+            where = ", ".join(f"{cell} {values}" for cell, values in cells_with_means)
             notes.append(f"{entry} ranks worse than chance at {where}")
     return notes
 
 
 def constant_notes(rows: pd.DataFrame | None) -> list[str]:
-    """Trials whose scores are probably all the same: an AUC of exactly one half by both protocols.
+    """Return the trials whose scores are probably all equal: an AUC of exactly one half by both protocols.
 
-    The scores themselves are not among the results; ties in all of them give this AUC, and little else does twice.
+    The results do not contain the scores. If all scores are tied, both AUCs are .5; other causes are improbable.
     """
     if rows is None:
         return []
@@ -109,15 +111,15 @@ def constant_notes(rows: pd.DataFrame | None) -> list[str]:
         seeds = ", ".join(str(seed) for seed in sorted(group["seed"]))
         notes.append(
             f"{entry} at {cell}, seed {seeds}: an AUC of exactly .5 on held-out rows and on the training pool; it "
-            "probably scores all rows alike, as after a training that came to nothing"
+            "probably gives all rows equal scores because the training failed"
         )
     return notes
 
 
-def _target(anchor: str, at: int, entry: EntryPlan, column: int, plan: TablePlan) -> str:
+def _target(anchor: str, index: int, entry: EntryPlan, column: int, plan: TablePlan) -> str:
     if column < len(plan.cells):
-        return f"#{anchor}-e{at}-c{column}"
-    return f"#{anchor}-e{at}" if len(plan.cells) > 1 else f"#{anchor}-e{at}-c0"  # the average
+        return f"#{anchor}-e{index}-c{column}"
+    return f"#{anchor}-e{index}" if len(plan.cells) > 1 else f"#{anchor}-e{index}-c0"  # the average
 
 
 def _cell_view(row: dict[str, Any], target: str, marks: dict[tuple[str, int], str], best: str | None) -> CellView:
@@ -134,12 +136,16 @@ def _cell_view(row: dict[str, Any], target: str, marks: dict[tuple[str, int], st
 
 
 def _words(row: dict[str, Any], reasons: str) -> tuple[str, str, str]:
-    """Text, note and title of a cell."""
+    """Return text, note and title of a cell."""
     if row["n"]:
         text = spread(row["mean"], row["std"])
         title = f"n = {row['n']}, min {number(row['min'], 3)}, max {number(row['max'], 3)}"
-        whole = row["n"] == row["n_planned"]
-        return text, "" if whole else f"n = {row['n']} of {row['n_planned']}", "; ".join(filter(None, (title, reasons)))
+        complete = row["n"] == row["n_planned"]
+        return (
+            text,
+            "" if complete else f"n = {row['n']} of {row['n_planned']}",
+            "; ".join(filter(None, (title, reasons))),
+        )
     if row["is_average"] and row["state"] == "partial":
         return DASH, "no full seed", reasons
     if row["state"] == "untested":
@@ -153,7 +159,7 @@ def _words(row: dict[str, Any], reasons: str) -> tuple[str, str, str]:
 
 
 def _marks(tests: pd.DataFrame) -> dict[tuple[str, int], str]:
-    """Which entry of a twin pair is the better one, by column: after Holm, or by its raw p alone."""
+    """Return which entry of each twin pair is significantly better, by column: after Holm, or by its raw p only."""
     marks: dict[tuple[str, int], str] = {}
     for test in records(tests):
         if not present(test["p"]) or not test["p"] < ALPHA:

@@ -1,4 +1,4 @@
-"""The address of the store: what MLflow is told, and the file that it means."""
+"""The address of the MLflow store, and the file of a SQLite store."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from urllib.parse import unquote
 
 
 class TrackingError(ValueError):
-    """The store cannot be used or does not agree with the results; says what to do about it."""
+    """Raised if the store cannot be used or does not match the results; the message contains a remedy."""
 
 
 def tracking_uri(root: Path | str) -> str:
-    """URI of the store: MLFLOW_TRACKING_URI where it is set, else the file ``mlruns/mlflow.db`` below the root.
+    """Return the URI of the store: MLFLOW_TRACKING_URI if it is set, else ``mlruns/mlflow.db`` below the root.
 
     Raises
     ------
-    TrackingError : the root's path has a character that means something else in an address: MLflow would lay its files
-        elsewhere.
+    TrackingError : the path of the root has a character with another meaning in a URI, so that MLflow would write its
+        files to another place.
     """
     if given := os.environ.get("MLFLOW_TRACKING_URI"):
         return given
@@ -28,7 +28,7 @@ def tracking_uri(root: Path | str) -> str:
 
 
 def sqlite_file(uri: str) -> Path | None:
-    """The file of a SQLite store, None of any other."""
+    """Return the file of a SQLite store; None for any other store."""
     if not uri.startswith("sqlite:///"):
         return None
     return Path(unquote(uri.removeprefix("sqlite:///").split("?")[0])).resolve()

@@ -1,4 +1,4 @@
-"""A store in a database server: asked once before MLflow asks it for minutes, and made by one process at a time."""
+"""A store in a database server: connected once before MLflow retries for minutes, created by one process at a time."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SECRET = re.compile(r"pass|pwd|secret|token|odbc_connect", re.IGNORECASE)
 
 
 def is_database(uri: str) -> bool:
-    """Whether the URI names a database server, of those that MLflow knows."""
+    """Check whether the URI names a database server that MLflow supports."""
     return re.match(r"(postgresql|mysql|mssql)(\+\w+)?://", uri) is not None
 
 
 def without_password(uri: str) -> str:
-    """The URI as it may be shown: without a password, be it of the server or of a key, and whatever stands in it."""
+    """Return the URI for display, without passwords of the server or in keys of the query."""
     hidden = re.sub(r"(://[^:]*):.*@", r"\1:***@", uri, flags=re.DOTALL)  # to the last @: one may be part of it
     address, mark, query = hidden.partition("?")
     return address + mark + "&".join(map(_without_secret, query.split("&")))
@@ -35,7 +35,7 @@ def _without_secret(pair: str) -> str:
 
 
 def _parsed(uri: str) -> URL:
-    """The URI's parts. One that is cut at an @ of the password is refused: errors would show the rest as the host."""
+    """Parse the URI. Raises ArgumentError if an @ in the password splits it: errors would show the rest as the host."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -51,7 +51,7 @@ def _parsed(uri: str) -> URL:
 
 @contextmanager
 def reached(uri: str) -> Iterator[None]:
-    """Ask the database whether it answers; a PostgreSQL is opened by no other process of puoc during the block.
+    """Check that the database answers. During the block, no other process of puoc opens a PostgreSQL database.
 
     MLflow makes its tables when it opens an empty database, and several that do so at once break one another.
 

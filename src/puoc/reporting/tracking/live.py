@@ -1,4 +1,4 @@
-"""Tracking while a run computes: a view of it, which may fail and end nothing."""
+"""Tracking while a run computes. A failure of tracking does not end the run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from puoc.reporting.tracking import Tracker
 
-_EVERY = 5.0  # seconds between two writes
+_WRITE_INTERVAL = 5.0  # seconds
 
 
 class LiveTracking:
-    """Hands rows to MLflow every few seconds and at the end.
+    """Writes rows to MLflow every few seconds and at the end.
 
-    Inside a DVC stage that ends before the first write, nothing is written and mlflow is not even loaded: the stage
-    report tracks whatever is new. Without mlflow the results are the same, untracked. Once the store fails, nothing
-    more is handed to it; ``failure`` says why, and ``puoc track`` writes the rest.
+    If a DVC stage ends before the first write, nothing is written and mlflow is not loaded; the stage report tracks the
+    new rows. Without mlflow the results are the same, but not tracked. After the store fails, nothing more is written
+    to it: ``failure`` has the reason, and ``puoc track`` writes the rest.
     """
 
     def __init__(self, root: Path):
@@ -41,11 +41,11 @@ class LiveTracking:
         self._write(last=True)
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Take rows of fits that have just got their record."""
+        """Add rows of fits whose record was just written."""
         if self._off:
             return
         self._rows += rows
-        if time.monotonic() - self._last > _EVERY:
+        if time.monotonic() - self._last > _WRITE_INTERVAL:
             self._write()
             self._last = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""What a run gets beyond its row: from the ledger's record of the fit, and from the pipeline around it."""
+"""Content of a run beyond its row: from the ledger's record of the fit, and from the pipeline."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from puoc.store.ledger import Entry, Ledger
 
 
 def curve(entry: Entry | None) -> dict[str, tuple[float, ...]]:
-    """The objective by epoch, or before and after an exact solution; metrics by name."""
+    """Return the objective by epoch, or before and after an exact solution, as metrics by name."""
     return {f"curve/{name}": values for name, values in entry.result.curve.items()} if entry is not None else {}
 
 
 def recorded(entry: Entry | None) -> dict[str, str]:
-    """Tags that only the fit's record has."""
+    """Return the tags that only the record of the fit contains."""
     if entry is None:
         return {"ledger": "absent"}
     result = entry.result
@@ -28,9 +28,9 @@ def recorded(entry: Entry | None) -> dict[str, str]:
 
 
 def write_files(folder: Path, trial_id: str, scoring: str | None, entry: Entry | None, ledger: Ledger) -> bool:
-    """The artifacts of a trial: the fit's record and the scores behind its AUC by the code ``scoring``.
+    """Write the artifacts of a trial: the record of the fit, and the scores behind its AUC by the code ``scoring``.
 
-    False where there is neither.
+    Return False if there is neither.
     """
     if entry is None:
         return False
@@ -43,7 +43,7 @@ def write_files(folder: Path, trial_id: str, scoring: str | None, entry: Entry |
 
 
 def pipeline(root: Path) -> dict[str, str]:
-    """Tags that tie a run to the pipeline as it stood when the run was written."""
+    """Return tags that identify the state of the pipeline when the run was written."""
     lock = root / "dvc.lock"
     known = {"mlflow.source.name": "puoc"}
     return known | (

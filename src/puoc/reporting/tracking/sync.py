@@ -1,4 +1,4 @@
-"""Tracking while results come in, and bringing the store into line with all of them afterwards."""
+"""Track results while they are computed, and synchronise the store with all results afterwards."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ WAIT_TRACK = 600.0
 class Tracker:
     """Tracks rows as they come in.
 
-    Tracking never holds up or ends a run of fits: while another process writes, rows are put aside, and what the store
-    refuses is told when the tracker is closed. Whatever was not written, ``track`` writes: rows and ledger have it all.
+    Tracking never delays or ends a run of fits. While another process writes, rows are kept for later. An error of the
+    store is raised when the tracker is closed. ``track`` writes the missing runs from the rows and the ledger.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ class Tracker:
 
 
 def track(root: Path | str) -> dict[str, int]:
-    """Bring the store into line with the rows of all planned tables and sweeps; number of trials by experiment.
+    """Synchronise the store with the rows of all planned tables and sweeps; return the trials by experiment.
 
-    Runs of a table that is planned no more are deleted in MLflow's sense, and come back with the table. In a store that
-    is not the project's own they stay: another branch, machine or project may plan a table of this name.
+    Runs of a table that is no longer planned are deleted in MLflow's sense, and restored with the table. In a store
+    that other projects may use they are kept: another branch, machine or project may plan a table of this name.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """The paper's numbers, settings and claims, as it prints them (Bagirov, Ivanov and Shpilman).
 
-One csv a result table, one row a number; ``table`` is the label in the paper's source. Two figures print AUCs in their
-captions (``synth1``, ``synth2``). ``protocol.csv`` says which data and how many rows a table was made with,
-``settings.csv`` holds the appendix' hyperparameters by our names, ``claims.csv`` what the text says (``claim_parts``).
+There is one csv file per result table, with one row per number; ``table`` is the label in the paper's source. Two
+figures print AUCs in their captions (``synth1``, ``synth2``). ``protocol.csv`` lists the data and the numbers of rows
+of each table, ``settings.csv`` the hyperparameters of the appendix by our names, and ``claims.csv`` the claims of the
+text (see ``claim_parts``).
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ RESULT_TABLES = (
 )
 #: Figures whose captions print AUCs.
 CAPTIONS = ("synth1", "synth2")
-#: What the text speaks about without a number that could be read: curves over alpha and over |U|; the property that a
-#: PU-OC method is its OC twin where U has no negatives.
+#: Subjects of the text without a readable number: curves over alpha and over |U|, and the property that a PU-OC method
+#: equals its OC twin if U has no negatives.
 UNPRINTED = ("unl_alpha", "unl_size", "collapse")
 
 #: Column of class averages.
 AVERAGE_COLUMN = "avg"
-#: PU-OC methods and what they extend, as far as a printed table has both.
+#: PU-OC methods and the OC methods that they extend, if a printed table has both.
 TWINS = {"pu_svm": "oc_svm", "pu_csi": "csi", "pu_drocc": "drocc", "pu_cnn": "oc_cnn", "pu_lstm": "oc_lstm"}
-#: A number of the paper is a mean over so many repetitions.
+#: Number of repetitions over which the paper averages.
 REPETITIONS = 10
 
-_LEAST_DIGITS = 2  # where a row of two digits prints 0.5, it stands for 0.50
+_MIN_DIGITS = 2  # in a row of two digits, 0.5 means 0.50
 
 
 def numbers(*names: str) -> pd.DataFrame:
-    """Every printed number of these tables (all result tables where none is named), in the paper's order.
+    """Return every printed number of these tables (by default all result tables), in the paper's order.
 
     Columns: ``published`` (our name), ``table`` (the paper's label), ``row`` (as printed), ``method`` (our id),
-    ``column`` (named as our cells are), ``printed`` (text), ``value``, ``rounding`` (half a unit of the last digit),
+    ``column`` (named like our cells), ``printed`` (text), ``value``, ``rounding`` (half a unit of the last digit),
     ``underlined``, ``bold``.
 
     Raises
@@ -48,35 +49,39 @@ def numbers(*names: str) -> pd.DataFrame:
 
 
 def columns(name: str) -> list[str]:
-    """Columns of a printed table, in order; see ``numbers``."""
+    """Return the columns of a printed table, in order; see ``numbers``."""
     return list(_numbers(name)["column"].unique())
 
 
 def methods(name: str) -> list[str]:
-    """Our ids of a printed table's rows, in order; see ``numbers``."""
+    """Return our ids of the methods in a printed table's rows, in order; see ``numbers``."""
     return list(_numbers(name)["method"].unique())
 
 
 def protocol(published: str, column: str) -> dict[str, str]:
-    """What a printed column was made with, as texts.
+    """Return the setup of a printed column, as texts.
 
-    ``datasets`` (our names, separated by |; empty: data that cannot be had), ``n_pos_lab``, ``n_pos_unl``,
-    ``n_neg_unl`` (empty: not said), ``scored_on``: training pool where a released script scores it so, else held out.
+    The keys are ``datasets`` (our names, separated by |; empty if the data are not available), ``n_pos_lab``,
+    ``n_pos_unl``, ``n_neg_unl`` (empty if not stated), and ``scored_on``: training pool if a released script scores
+    it, otherwise held out.
     """
     known = _protocols()
     return known.get((published, column)) or known[published, "*"]
 
 
 def settings(method: str) -> dict[str, dict[str, str]]:
-    """The appendix' hyperparameters as printed, by setting (a positive class, ``vehicles``, ``abnormal``, or ``*``)."""
+    """Return the printed hyperparameters of the appendix, by setting.
+
+    A setting is a positive class, ``vehicles``, ``abnormal``, or ``*``.
+    """
     return _settings().get(method, {})
 
 
 def scored_on(published: str, method: str, column: str) -> str:
-    """Which AUC of ours a printed number is compared with: ``training pool`` or ``held out``.
+    """Return which of our AUCs a printed number is compared with: ``training pool`` or ``held out``.
 
-    Seven released scripts score the training rows; the one for DRPU, PAN and VPU scores test rows, as the text says all
-    do. For Abnormal1001, sequences and Twitter no script is released, so the text is followed.
+    Seven released scripts score the training rows. The script for DRPU, PAN and VPU scores test rows, as the text
+    states for all methods. No script is released for Abnormal1001, sequences and Twitter, so the text is followed.
     """
     return "held out" if method in ("drpu", "pan", "vpu") else protocol(published, column)["scored_on"]
 
@@ -85,9 +90,9 @@ def scored_on(published: str, method: str, column: str) -> str:
 def _numbers(name: str) -> pd.DataFrame:
     known = (*RESULT_TABLES, *CAPTIONS)
     if name not in known:
-        raise ValueError(f"the paper has no table {name!r}; one of {', '.join(known)} expected")
+        raise ValueError(f"the paper has no table {name!r}; expected one of {', '.join(known)}")
     table = read(name)
-    digits = table["printed"].str.partition(".")[2].str.len().clip(lower=_LEAST_DIGITS)
+    digits = table["printed"].str.partition(".")[2].str.len().clip(lower=_MIN_DIGITS)
     return table.assign(
         published=name,
         value=table["printed"].astype(float),
@@ -105,14 +110,14 @@ def _protocols() -> dict[tuple[str, str], dict[str, str]]:
 
 @cache
 def _settings() -> dict[str, dict[str, dict[str, str]]]:
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    settings_by_method: dict[str, dict[str, dict[str, str]]] = {}
     for method, setting, parameter, printed in read("settings").itertuples(index=False):
-        found.setdefault(method, {}).setdefault(setting, {})[parameter] = printed
-    return found
+        settings_by_method.setdefault(method, {}).setdefault(setting, {})[parameter] = printed
+    return settings_by_method
 
 
 @cache
 def read(name: str) -> pd.DataFrame:
-    """A packaged csv; every column is text, an empty cell is the empty text."""
+    """Read a packaged csv file. Every column is text; an empty cell is the empty text."""
     with (files(__package__) / f"{name}.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file, dtype=str, keep_default_na=False)
