@@ -11,19 +11,24 @@ from hashlib import blake2b
 from typing import Any, Literal, Self
 
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+#: Array of any numeric type; a docstring gives its shape.
 Array = NDArray[Any]
+#: Hyperparameters by name, as plain JSON types.
+Params = dict[str, JsonValue]
+#: A JSON object.
+JsonObject = dict[str, JsonValue]
 Classes = tuple[int, ...]
 Status = Literal["ok", "failed", "skipped"]
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """One text for equal content: sorted keys, no blanks, shortest floats, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def content_id(value: Any) -> str:
+def content_id(value: object) -> str:
     """24 hexadecimal digits that name the content of a JSON value."""
     return blake2b(canonical_json(value).encode(), digest_size=12).hexdigest()
 
@@ -33,7 +38,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical(self) -> JsonObject:
         """The record as plain JSON types, without absent fields."""
         return self.model_dump(mode="json", exclude_none=True)
 
@@ -84,7 +89,7 @@ class Encoding(Record):
     """A representation: learned from the sample by a fit of its own, or frozen, the same for every sample."""
 
     name: str
-    params: dict[str, Any]
+    params: Params
     #: what it is learned from; ``all_positives``, every training row of the positive classes, no user could have;
     #: ``training_rows`` are P and U. Absent for a frozen one
     ae_data: Literal["labelled_positives", "all_positives", "training_rows"] | None = None
@@ -100,7 +105,7 @@ class Prior(Record):
 
     kind: str
     value: float | None = Field(None, gt=0, lt=1)
-    params: dict[str, Any] | None = None  # these three where it is estimated
+    params: Params | None = None  # these three where it is estimated
     encoder: str | Encoding | None = None
     code_digest: str | None = None
 
@@ -119,7 +124,7 @@ class Fit(Record):
     """
 
     method: str
-    params: dict[str, Any]  # validated by the method's class, so 1 and 1.0 do not differ where a float is meant
+    params: Params  # validated by the method's class, so 1 and 1.0 do not differ where a float is meant
     sample: Sample
     seed: int
     prior: Prior | None = None  # absent for OC methods
@@ -140,12 +145,12 @@ class Fit(Record):
     @property
     def lane_key(self) -> str:
         """Fits with equal keys have equal shapes and hyperparameters and can be trained as lanes of one batch."""
-        asked = self.canonical()
-        del asked["seed"]
-        asked["sample"] = {
-            key: asked["sample"].get(key) for key in ("dataset", "n_pos_lab", "n_pos_unl", "n_neg_unl", "holdout")
+        shared, sample = self.canonical(), self.sample.canonical()
+        del shared["seed"]
+        shared["sample"] = {
+            key: sample.get(key) for key in ("dataset", "n_pos_lab", "n_pos_unl", "n_neg_unl", "holdout")
         }
-        return content_id(asked)
+        return content_id(shared)
 
     def encoder_fit(self) -> Fit | None:
         """The fit of the encoder; None where nothing is fitted."""
@@ -221,10 +226,10 @@ class FitResult(Record):
     device: str | None = None
     model: str | None = None  # file beside the record
     versions: dict[str, str] = {}
-    git: dict[str, Any] = {}
+    git: JsonObject = {}
     session: str | None = None  # the dvc repro, or else the process, that made the attempt
     #: of a result that was computed for a fit with other digests: from which fit, and what was compared
-    adopted: dict[str, Any] | None = None
+    adopted: JsonObject | None = None
 
 
 class TrialResult(Record):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import JsonValue
+
 from puoc.records import Fit, FitResult, canonical_json
 from puoc.run.executors.batches import Batch
 from puoc.run.stages import Part, names, selected_trials
@@ -125,12 +127,12 @@ def sample_of(pairs: list[Pair], every: bool) -> list[Pair]:
 def _variant(pair: Pair) -> str:
     """Return what decides on the way through the code: settings without their numbers, zero apart, and the map."""
     fit = pair.new.canonical()
-    sample = fit.pop("sample")
-    del fit["seed"]
-    return canonical_json([_without_numbers(fit), sorted(sample), bool(pair.new.sample.holdout), pair.old.lane_map])
+    del fit["seed"], fit["sample"]
+    parts = sorted(pair.new.sample.canonical())
+    return canonical_json([_without_numbers(fit), parts, bool(pair.new.sample.holdout), pair.old.lane_map])
 
 
-def _without_numbers(value: Any) -> Any:
+def _without_numbers(value: JsonValue) -> JsonValue:
     if isinstance(value, dict):
         return {key: _without_numbers(part) for key, part in value.items()}
     if isinstance(value, list):

@@ -139,7 +139,9 @@ def _in_words(encoder: str | Encoding | None) -> str | None:
     if not isinstance(encoder, Encoding):
         return encoder
     if encoder.ae_data is None:
-        values = ("+".join(value) if isinstance(value, list) else str(value) for value in encoder.params.values())
+        values = (
+            "+".join(map(str, value)) if isinstance(value, list) else str(value) for value in encoder.params.values()
+        )
         return " ".join([encoder.name, *values])
     return encoder.name if encoder.ae_data == "labelled_positives" else f"{encoder.name} of {encoder.ae_data}"
 
