@@ -58,7 +58,8 @@ def test_no_row_depends_on_its_companions_and_a_file_gives_the_same_bits(shape: 
     assert np.array_equal(np.concatenate([encoder.encode(X[i : i + 1]) for i in range(300)]), whole)
     assert np.array_equal(encoder.encode(X[::-1])[::-1], whole)
     assert encoder.encode(X[:0]).shape == (0, min(20, columns))
-    meta = {"encoder": None, "shape": shape, "dtype": "float32", "scale": 1.0}
+    params = {"dimension": encoder.dimension, "cut": encoder.cut}
+    meta = modelfile.Meta(method=encoder.name, params=params, shape=shape, dtype="float32", scale=1.0)
     model = modelfile.load(modelfile.dump(encoder, meta))
     assert isinstance(model.estimator, Components)
     assert np.array_equal(model.estimator.encode(X), whole)

@@ -150,8 +150,8 @@ def test_the_command_that_is_recommended_fits_what_the_assessment_fitted(family:
     content = Path("model").read_bytes()
     assert not is_pickle(content)
     meta = modelfile.read_meta(content)
-    assert meta["encoder"] == {"name": "components", "params": {"dimension": 20, "cut": 6.0}}
-    assert meta["params"] == normalise(method, params)
+    assert meta.encoder == modelfile.FittedEncoder(name="components", params={"dimension": 20, "cut": 6.0})
+    assert meta.params == normalise(method, params)
     for chunk in ("7", "499"):
         assert np.array_equal(scores("--chunk", chunk), scores())
 
@@ -198,7 +198,7 @@ def test_an_assessment_names_the_command_in_every_form_and_it_runs(files: Path) 
     assert f"<code>{escape(found['command'])}</code>" in Path("assess.html").read_text()
     run(found["command"])
     meta = modelfile.read_meta(Path("model"))
-    assert (meta["method"], meta["params"]) == (found["method"], normalise(found["method"], found["params"]))
+    assert (meta.method, meta.params) == (found["method"], normalise(found["method"], found["params"]))
     assert f"to fit it: {found['command']}" in puoc(*words)[1]
 
 

@@ -53,7 +53,7 @@ def test_allowed_overlap_stands_on_the_model_its_auc_and_its_scores(here) -> Non
     assert code == 0, said
     mark = "overlap allowed: 3 of 23 test rows are in training"
     assert mark in next(line for line in said.splitlines() if "AUC on the test rows" in line)
-    assert modelfile.read_meta(Path("m"))["marks"] == (mark,)
+    assert modelfile.read_meta(Path("m")).marks == (mark,)
     puoc("score", "--model", "m", "p.csv", "--out", "s.csv")
     assert set(pd.read_csv("s.csv")["marks"]) == {mark}
 
@@ -216,7 +216,7 @@ def test_a_picture_whose_name_is_no_utf8_is_named_before_a_score_is_written(here
     assert puoc(*OC, *words)[0] == 0
     picture = Path("p/003.png").rename(os.fsdecode(b"p/a\xff.png"))
     for more in (("--out", "s.csv"), ("--out", "s.parquet"), ()):
-        message = refused(puoc("score", "--model", "m", "p", *more), "the picture a\\xff.png is no UTF-8; rename it")
+        message = refused(puoc("score", "--model", "m", "p", *more), "the picture a\\xff.png is not UTF-8; rename it")
         assert message.startswith("p: ")
     assert not Path("s.csv").exists()
     picture.rename("p/aÿ.png")

@@ -72,7 +72,7 @@ def test_command_python_and_mlflow_give_the_same_scores(method: str, more: tuple
     # the method by its own hand
     one_class = method == "oc_svm"
     pair = read_pair(Path("p.csv"), Path("u.csv"), from_positives=one_class)
-    alone = make(method, model.meta["params"])
+    alone = make(method, model.meta.params)
     alone.fit(pair.X_p, None if one_class else pair.X_u, alpha=0.4 if method == "pu_svm" else None, seed=7)
     assert np.allclose(alone.decision_function(pair.read(Path("v.csv")).X), found["score"], rtol=1e-5, atol=1e-6)
 
@@ -103,7 +103,7 @@ def test_what_was_used_is_said_and_stands_in_the_model(files) -> None:
     estimated = re.search(r"class prior ([.\d]+): estimated by tice from these rows; no --prior was given", said)
     assert estimated
     assert "no threshold: the model gives scores" in said
-    about = modelfile.read_meta(Path("model"))["about"]
+    about = modelfile.read_meta(Path("model")).about
     assert about["prior"] == "tice"
     assert about["alpha"] == pytest.approx(float(estimated[1]), rel=1e-3)
     assert (about["positives"], about["unlabelled"], about["seed"]) == (60, 90, 0)
@@ -111,7 +111,7 @@ def test_what_was_used_is_said_and_stands_in_the_model(files) -> None:
     assert "lam=0.5" in said
     assert "lam by --params" in said
     assert "class prior 0.25: as given" in said
-    assert modelfile.read_meta(Path("other"))["params"]["lam"] == 0.5
+    assert modelfile.read_meta(Path("other")).params["lam"] == 0.5
 
 
 def test_entries_of_a_profile_serve_as_settings(files) -> None:
@@ -124,8 +124,8 @@ def test_entries_of_a_profile_serve_as_settings(files) -> None:
     )
     said = fit("narrow", "--settings", "mine.yaml")
     assert "oc_svm: kernel=rbf, nu=0.1, gamma=2.0  (mine.yaml: our data)" in said
-    assert modelfile.read_meta(Path("model"))["contains_training_rows"]
-    assert "the model holds training rows" in said
+    assert modelfile.read_meta(Path("model")).contains_training_rows
+    assert "the model contains training rows" in said
     assert "class prior 0.25: as given" in fit("with_prior", "--settings", "mine.yaml", out="other")
     words = ("--settings", "mine.yaml", "--positives", "p.csv", "--check")
     refused(puoc("fit", "--method", "told", *words), "told is told the true classes")
@@ -136,19 +136,19 @@ def test_a_threshold_by_alpha_calls_that_share_of_u_positive(files) -> None:
     assert "by the share alpha = 0.3 of 90 unlabelled rows" in said
     found = scores("u.csv")
     assert found["positive_by_alpha_0.3"].sum() == 27
-    value = modelfile.read_meta(Path("model"))["threshold"]["value"]
+    value = modelfile.read_meta(Path("model")).threshold.value
     assert ((found["score"] >= value) == found["positive_by_alpha_0.3"]).all()
 
 
 def test_a_threshold_by_false_alarms_rests_on_positives_that_nothing_was_fitted_to(files) -> None:
     said = fit("oc_svm", "--false-alarms", "0.1", "--withhold", "0.5", "--seed", "3")
     assert "by a false-alarm rate of 0.1 on 30 withheld positives" in said
-    threshold = modelfile.read_meta(Path("model"))["threshold"]
-    assert threshold["by"] == "false_alarm_rate"
+    threshold = modelfile.read_meta(Path("model")).threshold
+    assert threshold.by == "false_alarm_rate"
     pair = read_pair(Path("p.csv"), Path("u.csv"), from_positives=True, withhold=0.5, seed=3)
     assert pair.held is not None
     held = np.sort(modelfile.score(modelfile.load(Path("model")), pair.held.X))
-    assert held[2] == threshold["value"]  # the 3rd of 30: 3 <= .1 * 31
+    assert held[2] == threshold.value  # the 3rd of 30: 3 <= .1 * 31
     assert "positive_by_false_alarm_rate_0.1" in scores("v.csv").columns
     refused(
         puoc("fit", "--method", "oc_svm", "--positives", "p.csv", "--out", "m", "--false-alarms", "0.01"),
@@ -167,12 +167,12 @@ def test_the_false_alarm_rate_is_kept_on_new_positives(tmp_path: Path, monkeypat
         from puoc.userdata import fit as fitting
         from puoc.userdata.settings import settings
 
-        made = fitting.fit(pair, settings("oc_svm"), wanted=fitting.Wanted(false_alarms=0.1))
+        made = fitting.fit(pair, settings("oc_svm"), rule=fitting.ThresholdRule(false_alarms=0.1))
         model = modelfile.load(made.content)
         preparing = modelfile.preparing(model.meta)
         assert preparing is not None
         found = modelfile.score(model, preparing.from_frame(new).X)
-        missed.append((found < model.meta["threshold"]["value"]).mean())
+        missed.append((found < model.meta.threshold.value).mean())
     # exact for the mean over draws: 4 / 41; the spread of a mean of 12 is about .013
     assert np.mean(missed) == pytest.approx(4 / 41, abs=0.045)
 
@@ -396,7 +396,7 @@ def test_scoring_says_what_it_met_and_scores_every_row(files) -> None:
 
 def test_what_is_no_model_of_ones_own_data_is_refused(files) -> None:
     refused(puoc("score", "--model", "none", "u.csv"), "none: there is no such file")
-    refused(puoc("score", "--model", "p.csv", "u.csv"), "p.csv: no model file of ours")
+    refused(puoc("score", "--model", "p.csv", "u.csv"), "p.csv: not a model file of puoc")
     from tracked_project import model
 
     Path("of_dataset").write_bytes(model("oc_svm"))

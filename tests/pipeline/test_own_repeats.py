@@ -44,13 +44,13 @@ def test_the_false_alarm_rate_is_kept_where_positives_were_copied(here: Path) ->
         pair = read_pair(Path("p.csv"), from_positives=True, withhold=0.2, seed=seed, repeats="together")
         assert pair.held is not None
         assert (len(pair.positives), len(pair.held)) == (4 * 48, 12)
-        wanted = fitting.Wanted(false_alarms=0.1)
-        made = fitting.fit(pair, settings("oc_svm", given=FLEXIBLE), wanted=wanted)
+        rule = fitting.ThresholdRule(false_alarms=0.1)
+        made = fitting.fit(pair, settings("oc_svm", given=FLEXIBLE), rule=rule)
         model = modelfile.load(made.content)
         preparing = modelfile.preparing(model.meta)
         assert preparing is not None
         found = modelfile.score(model, preparing.from_frame(new).X)
-        missed.append((found < model.meta["threshold"]["value"]).mean())
+        missed.append((found < model.meta.threshold.value).mean())
     # exact for the mean over draws: 1 / 13; it was above .9 when copies of withheld rows were learned from
     assert np.mean(missed) == pytest.approx(1 / 13, abs=0.06)
 

@@ -69,7 +69,7 @@ def root(tmp_path: Path, prepared_data: Data, monkeypatch: pytest.MonkeyPatch) -
 
 def change(root: Path, monkeypatch: pytest.MonkeyPatch, planned: Planned = PLANNED) -> None:
     """Scoring that has its sides the wrong way round, and the plan that knows of it."""
-    monkeypatch.setattr("puoc.run.executors.job.auc", lambda positive, negative, what: auc(negative, positive, what))
+    monkeypatch.setattr("puoc.run.executors.trial.auc", lambda positive, negative, what: auc(negative, positive, what))
     monkeypatch.setattr("puoc.plan.make_plan.scoring_digest", lambda: OTHER)
     planned.plan(root)
 
@@ -225,7 +225,7 @@ def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path
     sound = dues()
     change(root, monkeypatch)
     works = pytest.MonkeyPatch()
-    works.setattr("puoc.run.executors.job.auc", fails)
+    works.setattr("puoc.run.executors.trial.auc", fails)
     assert answer(root, "tables", "first")["failed"] == 4
     status = runner.invoke(app, ["status"])
     assert status.exit_code == 3
@@ -244,7 +244,7 @@ def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path
     assert dues() == again  # and nothing runs for nothing
     monkeypatch.setattr("puoc.plan.make_plan.scoring_digest", lambda: OTHER[::-1])
     PLANNED.plan(root)
-    monkeypatch.setattr("puoc.run.executors.job.auc", fails)
+    monkeypatch.setattr("puoc.run.executors.trial.auc", fails)
     answer(root, "tables", "first")
     assert dues() != again  # by other code it is due anew
 

@@ -15,6 +15,7 @@ import pytest
 from tracked_project import KINDS, SHAPE, fitted, model, stored_rows
 
 from puoc.methods.persistence import model_file as modelfile
+from puoc.methods.training import fitting
 from puoc.reporting.tracking.models import requirements
 from puoc.serving import MODEL_FILE, _load_pyfunc
 
@@ -45,7 +46,7 @@ def test_chunks_change_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     X = stored_rows(20, seed=3)
     loaded = modelfile.load(model("pu_svm"))
     whole = modelfile.score(loaded, X)
-    monkeypatch.setattr(modelfile, "CHUNK", 7)
+    monkeypatch.setattr(fitting, "CHUNK", 7)
     assert np.allclose(modelfile.score(loaded, X), whole, rtol=1e-6)
     assert modelfile.score(loaded, X[:0]).shape == (0,)
 
@@ -85,26 +86,27 @@ def test_a_newer_or_foreign_file_is_refused_by_name(tmp_path: Path) -> None:
     for foreign in (b"", b"no model", struct.pack("<Q", len(header)) + header):
         path = tmp_path / "foreign.safetensors"
         path.write_bytes(foreign)
-        with pytest.raises(ValueError, match=r"foreign.safetensors: no model file of ours"):
+        with pytest.raises(ValueError, match=r"foreign.safetensors: not a model file of puoc"):
             modelfile.load(path)
     with pytest.raises(ValueError, match="arrays are damaged"):
         modelfile.load(content[:-8])
 
 
 def test_a_header_field_that_is_missing_or_unknown_is_named() -> None:
-    whole = {"encoder": None, "shape": SHAPE, "dtype": "uint8", "scale": 16.0}
-    with pytest.raises(ValueError, match="'scale': Field required"):
-        modelfile.dump(fitted("oc_svm"), {key: value for key, value in whole.items() if key != "scale"})
-    with pytest.raises(ValueError, match="'scael'"):
-        modelfile.dump(fitted("oc_svm"), {**whole, "scael": 16.0})
+    content = model("oc_svm")
+    for key, other, expected in (("scale", "scael", "'scale': Field required"), ("versions", "version5", "'version5'")):
+        changed = content.replace(f'\\"{key}\\"'.encode(), f'\\"{other}\\"'.encode())
+        assert changed != content
+        with pytest.raises(ValueError, match=expected):
+            modelfile.load(changed)
 
 
 def test_the_header_says_what_the_model_is(tmp_path: Path) -> None:
     path = tmp_path / "m.safetensors"
     path.write_bytes(model("oc_svm", contains_training_rows=True))
     meta = modelfile.read_meta(path)
-    assert (meta["method"], meta["contains_training_rows"], meta["shape"]) == ("oc_svm", True, SHAPE)
-    assert meta["params"]["nu"] == 0.5
+    assert (meta.method, meta.contains_training_rows, meta.shape) == ("oc_svm", True, SHAPE)
+    assert meta.params["nu"] == 0.5
     assert modelfile.load(path).meta == meta
 
 

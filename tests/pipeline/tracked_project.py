@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from puoc.methods import make
+from puoc.methods import make, normalise
 from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.training.estimator import Estimator
 from puoc.records import Fit, FitResult, Prior, Sample, TestSet, Trial, TrialResult
@@ -35,13 +35,15 @@ def fitted(method: str, shape: tuple[int, ...] = SHAPE) -> Estimator:
 
 def model(method: str, shape: tuple[int, ...] = SHAPE, **more: Any) -> bytes:
     meta = {
+        "method": method,
+        "params": normalise(method, PARAMS[method]),
         "encoder": "flatten",
         "shape": shape,
         "dtype": "uint8",
         "scale": 16.0,
         "versions": {"numpy": np.__version__},
     }
-    return modelfile.dump(fitted(method, shape), {**meta, **more})
+    return modelfile.dump(fitted(method, shape), modelfile.Meta(**{**meta, **more}))
 
 
 @dataclass

@@ -134,7 +134,7 @@ def test_differences_that_agree_to_ten_digits_are_equal() -> None:
     [
         ([0.1, float("nan")], "1 of 2 values are not finite"),
         ([], "at least one value"),
-        (["0.1", "0.2"], "numbers expected"),
+        (["0.1", "0.2"], "expected numbers"),
         ([[0.1], [0.2]], "along one axis"),
     ],
 )

@@ -167,12 +167,12 @@ def fit(
         say(f"{method_settings.method}: {values}  ({method_settings.source})")
         from puoc.userdata import fit as fitting
 
-        wanted = fitting.Wanted(by_alpha, false_alarms)
-        fitting.check(pair, method_settings, wanted)
+        rule = fitting.ThresholdRule(by_alpha, false_alarms)
+        fitting.check(pair, method_settings, rule)
         if check:
             say("nothing was fitted: --check")
             return
-        model = fitting.fit(pair, method_settings, seed=seed, wanted=wanted, marks=audited.marks)
+        model = fitting.fit(pair, method_settings, seed=seed, rule=rule, marks=audited.marks)
     for note in model.notes:
         say(note)
     if model.test_auc is not None:

@@ -1,4 +1,4 @@
-"""Scoring a user's file with a model file: block by block, so that the file may be larger than the memory."""
+"""Score a user's file with a model file, block by block, so that the file may be larger than the memory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,17 @@ from puoc.datasets.readers import How
 from puoc.datasets.readers.images import PicturePreparing, list_pictures
 from puoc.datasets.readers.preprocess import Block
 from puoc.methods.persistence import model_file as modelfile
+from puoc.methods.persistence.model_file import Threshold
+from puoc.methods.training.fitting import CHUNK
 from puoc.records import Array
 
-_FORMS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # what stands between columns
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # by suffix of the output file
+
+Columns = Mapping[str, Array | Sequence[str]]
 
 
 class Scored(NamedTuple):
-    """What is to be said of a file of scores."""
+    """Counts and notes of a file that was scored."""
 
     rows: int
     positive: int | None  # rows that reach the threshold
@@ -33,7 +37,7 @@ class Scored(NamedTuple):
 
 
 def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once: int | None = None) -> Scored:
-    """Write ``row, score`` and, where the model has a threshold, a column named after what it rests on.
+    """Write ``row, score`` and, if the model has a threshold, a column named after what the threshold is based on.
 
     Scores do not depend on ``at_once``: rows are regrouped into the blocks of ``model_file.score``.
 
@@ -47,84 +51,84 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     ------
     ValueError : another suffix, no model file, a model of no own data, or a file that does not fit it.
     """
-    _check_form(out)
-    for given in (model_path, path):
-        if not given.exists():
-            raise ValueError(f"{given}: there is no such file or folder")
+    _check_suffix(out)
+    for source in (model_path, path):
+        if not source.exists():
+            raise ValueError(f"{source}: there is no such file or folder")
     if model_path.is_dir():
         raise ValueError(f"{model_path}: a folder; expected a model file that puoc fit made")
     model = modelfile.load(model_path)
     preparing = modelfile.preparing(model.meta)
     if preparing is None:
         raise ValueError(f"{model_path}: it knows no way from a file to its rows; expected one that puoc fit made")
-    met: Counter[str] = Counter()
-    told: list[str] = []
+    counts: Counter[str] = Counter()
+    notes: list[str] = []
     names = _names(path) if isinstance(preparing, PicturePreparing) else None
     blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
-    threshold, marks = model.meta["threshold"], "; ".join(model.meta["marks"])
+    threshold, marks = model.meta.threshold, "; ".join(model.meta.marks)
     rows = positive = 0
-    prepared = aligned(_counted(blocks, met, told), modelfile.CHUNK)
-    first = list(islice(prepared, 1))  # a file that does not fit is refused before anything is written
+    prepared = aligned(_counted(blocks, counts, notes), CHUNK)
+    first = list(islice(prepared, 1))  # a file that does not fit is rejected before anything is written
     with _writer(out, _schema(names is not None, threshold, marks)) as write:
         for X in chain(first, prepared):
             scores = modelfile.score(model, X)
-            columns: dict[str, Any] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
+            columns: dict[str, Array | Sequence[str]] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
             if names is not None:
                 columns["file"] = names[rows : rows + len(X)]
             columns["score"] = scores
             if threshold is not None:
-                reached = scores >= threshold["value"]
+                reached = scores >= threshold.value
                 columns[column_of(threshold)] = reached
                 positive += int(reached.sum())
             if marks:
                 columns["marks"] = [marks] * len(X)
             write(columns)
             rows += len(X)
-    notes = [*told, *(f"{n} {what}" for what, n in met.items())]
+    notes += [f"{n} {problem}" for problem, n in counts.items()]
     return Scored(rows, positive if threshold is not None else None, notes)
 
 
 def _names(folder: Path) -> list[str]:
-    """Pictures below a folder by their names in it. Raises ValueError for one that no file of scores can hold."""
+    """Return the names of the pictures below a folder. Raises ValueError for a name that is not UTF-8."""
     names = [str(picture.relative_to(folder)) for picture in list_pictures(folder).paths]
     for name in names:
         try:
             name.encode()
         except UnicodeEncodeError:
             shown = os.fsencode(name).decode(errors="backslashreplace")
-            raise ValueError(f"{folder}: the name of the picture {shown} is no UTF-8; rename it") from None
+            raise ValueError(f"{folder}: the name of the picture {shown} is not UTF-8; rename it") from None
     return names
 
 
-def column_of(threshold: dict[str, Any]) -> str:
-    """Names the answers: by what the threshold was set."""
-    return f"positive_by_{threshold['by']}_{threshold['asked']:g}"
+def column_of(threshold: Threshold) -> str:
+    """Return the name of the column of decisions, after what the threshold is based on."""
+    return f"positive_by_{threshold.by}_{threshold.asked:g}"
 
 
 def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:
-    """The same rows in blocks of multiples of ``size``, but for the last one."""
-    kept: list[Array] = []
+    """Regroup rows into blocks whose sizes are multiples of ``size``, except the last one."""
+    pending: list[Array] = []
     n = 0
     for block in blocks:
-        kept.append(block)
+        pending.append(block)
         n += len(block)
         if n >= size:
-            whole = np.concatenate(kept)
+            whole = np.concatenate(pending)
             end = n - n % size
             yield whole[:end]
-            kept, n = [whole[end:]], n - end
+            pending, n = [whole[end:]], n - end
     if n:
-        yield np.concatenate(kept)
+        yield np.concatenate(pending)
 
 
-def _counted(blocks: Iterable[Block], met: Counter[str], told: list[str]) -> Iterator[Array]:
+def _counted(blocks: Iterable[Block], counts: Counter[str], notes: list[str]) -> Iterator[Array]:
     for block in blocks:
-        met.update(block.said())
-        told.extend(block.notes)
+        counts.update(block.said())
+        notes.extend(block.notes)
         yield block.X
 
 
-def _schema(files: bool, threshold: dict[str, Any] | None, marks: str) -> pa.Schema:
+def _schema(files: bool, threshold: Threshold | None, marks: str) -> pa.Schema:
     fields = [("row", pa.int64()), *([("file", pa.string())] if files else []), ("score", pa.float64())]
     if threshold is not None:
         fields.append((column_of(threshold), pa.bool_()))
@@ -133,8 +137,8 @@ def _schema(files: bool, threshold: dict[str, Any] | None, marks: str) -> pa.Sch
     return pa.schema(fields)
 
 
-def _check_form(out: Path | None) -> None:
-    if out is not None and out.suffix.lower() not in _FORMS:
+def _check_suffix(out: Path | None) -> None:
+    if out is not None and out.suffix.lower() not in _DELIMITERS:
         got = out.suffix or "no suffix"
         raise ValueError(
             f"--out: got {got} ({out}); expected .csv, .tsv or .parquet, which says how scores are written"
@@ -142,24 +146,24 @@ def _check_form(out: Path | None) -> None:
 
 
 @contextmanager
-def _writer(out: Path | None, schema: pa.Schema) -> Iterator[Any]:
-    """Something to call with columns. A file appears under its name when it is whole."""
+def _writer(out: Path | None, schema: pa.Schema) -> Iterator[Callable[[Columns], None]]:
+    """Yield a function that writes columns. The file gets its name when it is complete."""
     from pyarrow import csv, parquet
 
     if out is None:
         with csv.CSVWriter(pa.PythonFile(sys.stdout.buffer, "w"), schema) as writer:
-            yield lambda columns: writer.write(pa.table(columns, schema))
+            yield lambda columns: writer.write(pa.table(dict(columns), schema))
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = out.parent / f".{out.name}.{uuid.uuid4().hex[:8]}"
-    between = _FORMS[out.suffix.lower()]
+    delimiter = _DELIMITERS[out.suffix.lower()]
     try:
         with (
             parquet.ParquetWriter(temporary, schema)
-            if between is None
-            else csv.CSVWriter(temporary, schema, write_options=csv.WriteOptions(delimiter=between))
+            if delimiter is None
+            else csv.CSVWriter(temporary, schema, write_options=csv.WriteOptions(delimiter=delimiter))
         ) as writer:
-            yield lambda columns: writer.write(pa.table(columns, schema))
+            yield lambda columns: writer.write(pa.table(dict(columns), schema))
         temporary.replace(out)
     finally:
         temporary.unlink(missing_ok=True)
