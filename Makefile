@@ -20,7 +20,7 @@ export DVC_NO_ANALYTICS := 1
 export RAY_USAGE_STATS_ENABLED := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help install more-extras repro test test-all lint fix ui clean
+.PHONY: help install more-extras repro test test-all lint fix evidence ui clean
 
 help:  ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -60,6 +60,10 @@ lint: install  ## Style, types, layers
 fix: install  ## Mend style where ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+PROFILE ?= quick
+evidence: install  ## Compute PROFILE (quick by default) with the present code, for docs/evidence and the docs' tables
+	$(BIN)/python bench/evidence.py $(PROFILE)
 
 ui: install  ## Serve the MLflow UI on 127.0.0.1
 	$(BIN)/puoc ui
