@@ -3,9 +3,9 @@
     python bench/evidence.py quick
     python bench/evidence.py cifar10_small --project build/evidence/cifar10_small
 
-``make evidence PROFILE=quick`` does the same. The profile runs by ``dvc repro`` in a project of its own, with a ledger of
-its own, so that no row comes from records of earlier code. Run it again after an interruption: the ledger keeps each fit.
-The columns are those of the file that is replaced.
+``make evidence PROFILE=quick`` does the same. The profile runs by ``dvc repro`` in its own project with its own ledger,
+so that no row comes from records of earlier code. After an interruption run it again: the ledger keeps each fit. The
+file keeps the columns that it has.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ def make_project(folder: Path, profile: str) -> None:
         if not (folder / name).exists():
             (folder / name).symlink_to(ROOT / name)
     (folder / "own").mkdir(exist_ok=True)
-    params = ROOT / "params.yaml" if profile == "quick" else ROOT / "profiles" / f"{profile}.yaml"
-    shutil.copy2(params, folder / "params.yaml")
+    shutil.copy2(ROOT / "profiles" / f"{profile}.yaml", folder / "params.yaml")
     if not (folder / ".dvc").exists():
         subprocess.run([sys.executable, "-m", "dvc", "init", "--no-scm", "--quiet"], cwd=folder, check=True)
 
@@ -72,7 +71,7 @@ def write(rows: pd.DataFrame, path: Path) -> None:
 def main() -> None:
     """Compute the profile, write its rows and the tables of the docs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("profile", help="quick for params.yaml, or a file of profiles/ without its suffix")
+    parser.add_argument("profile", help="name of a file of profiles/, without its suffix")
     parser.add_argument("--project", type=Path, help="where to compute; default build/evidence/PROFILE")
     options = parser.parse_args()
     folder = (options.project or ROOT / "build" / "evidence" / options.profile).resolve()
