@@ -120,7 +120,6 @@ def main() -> None:
     rows = [row for law in LAWS for n in SEEDS for row in simulate(law, n, options.tables, options.seed)]
     table = pd.DataFrame(rows)
     table.to_parquet(options.out, index=False)
-    print(table.to_string())
 
 
 if __name__ == "__main__":
