@@ -19,11 +19,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from puoc.analysis.reliability.robustness_map import ALPHAS, SIZES
+from puoc.analysis.statistics.auc import auc
 from puoc.datasets import DATASETS
 from puoc.datasets.declare.texts import to_rows
 from puoc.datasets.prepare.verify import hexdigest
 from puoc.methods.encoders import make
-from puoc.run.auc import auc
 from puoc.scenarios.drawing.draws import stream
 from puoc.scenarios.drawing.simulate import Incoming, Kind, Pool, Population, Truth, situation
 from puoc.userdata.assess.cross_scores import CrossFitScores, crossed

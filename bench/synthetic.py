@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from puoc.analysis.statistics.auc import auc
 from puoc.datasets import DATASETS
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.methods import make
 from puoc.records import Sample, TestSet
-from puoc.run.auc import auc
 from puoc.scenarios import draw, test_rows
 
 KERNELS: dict[str, dict[str, Any]] = {"synth1": {"kernel": "linear"}, "synth2": {"kernel": "rbf", "gamma": 4.0}}

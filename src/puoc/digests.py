@@ -36,10 +36,10 @@ _NEUTRAL = frozenset(
         "datasets.user.leakage",
     )
 )
-_SCORING = frozenset(("run.auc",))
+_SCORING = frozenset(("analysis.statistics.auc",))
 
 _DRAW_ROOTS = ("puoc.scenarios.drawing.draws", "puoc.datasets.prepare.arrays")
-_SCORING_ROOTS = ("puoc.run.auc",)
+_SCORING_ROOTS = ("puoc.analysis.statistics.auc",)
 
 #: What a fit reaches beside its method: an encoder that fits nothing, and the way to the class prior.
 PLAIN_ENCODER = "puoc.methods.encoders:plain"

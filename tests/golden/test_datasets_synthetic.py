@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from puoc.analysis.statistics.auc import auc
 from puoc.datasets import DATASETS
 from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.datasets.synthetic import Cloud
 from puoc.methods import make
 from puoc.records import Sample, TestSet
-from puoc.run.auc import auc
 from puoc.scenarios import draw
 from puoc.scenarios import test_rows as rows_of_test
 

@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
+from puoc.analysis.statistics.auc import auc
 from puoc.methods.priors import make
 from puoc.methods.priors.bbe import BBE
 from puoc.methods.priors.dedpul import DedpulPrior, density, density_ratio, fixed_point, posteriors, running_median
 from puoc.methods.training.estimator import Compute, PUSample
-from puoc.run.auc import auc
 
 LINEAR: dict[str, Any] = {
     "classifier": "linear",

@@ -17,7 +17,7 @@ from puoc.analysis.reliability.alpha import PURE, combined_p, counted_order, dkw
 from puoc.analysis.reliability.gain import gain, placements
 from puoc.analysis.reliability.paper_tests import high_alpha, random_networks, shift, split_p_crit, two_sample_p
 from puoc.analysis.reliability.shift import incoming
-from puoc.run.auc import auc
+from puoc.analysis.statistics.auc import auc
 
 Array = NDArray[Any]
 

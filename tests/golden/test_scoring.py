@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import roc_auc_score
 
-from puoc.run.auc import auc
+from puoc.analysis.statistics.auc import auc
 
 scores = arrays(np.float32, st.integers(1, 40), elements=st.floats(-4, 4, width=16))  # coarse, so that many are tied
 

@@ -15,7 +15,7 @@ from puoc.datasets.prepare.arrays import Prepared
 from puoc.methods import encoders
 from puoc.methods.persistence import model_file as modelfile
 from puoc.records import Fit
-from puoc.run import frozen_features as features
+from puoc.run.executors import frozen_features as features
 from puoc.run.result_rows import Row, read_rows
 from puoc.run.runner import Progress
 from puoc.run.stages import allow_retry, answer, pending, questions, standing

@@ -13,6 +13,7 @@ import pytest
 from own_files import refused
 from own_tables import PLAIN, TESTED, ask, computes, does, people, pictures, rows, tables, texts
 
+from puoc.analysis.statistics.auc import auc
 from puoc.analysis.tables.plans import planned_tables
 from puoc.datasets import DATASETS
 from puoc.datasets.prepare.arrays import Prepared
@@ -20,7 +21,6 @@ from puoc.plan.bind import bind
 from puoc.records import FitResult
 from puoc.reporting.tracking import wanted_runs as asked
 from puoc.reporting.tracking.wanted_runs import Wanted
-from puoc.run.auc import auc
 from puoc.run.stages import questions
 from puoc.run.sweep.request import HOLDOUT, Asking
 from puoc.run.sweep.request import ask as asked_sweep

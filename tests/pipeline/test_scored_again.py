@@ -10,11 +10,11 @@ from planned import Data, Planned
 from project import REPOSITORY
 from typer.testing import CliRunner
 
+from puoc.analysis.statistics.auc import auc
 from puoc.cli.app import app
 from puoc.plan.bind import bind
 from puoc.records import FitResult
 from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials
-from puoc.run.auc import auc
 from puoc.run.result_rows import Row, read_rows
 from puoc.run.stages import answer, questions, result_path, standing
 from puoc.run.sweep.evaluate import value

@@ -16,7 +16,7 @@ from puoc.datasets.declare.texts import to_rows
 from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.methods.encoders.frozen import Frozen
 from puoc.methods.persistence import model_file as modelfile
-from puoc.run import frozen_features as features
+from puoc.run.executors import frozen_features as features
 from puoc.run.result_rows import Row, read_rows
 from puoc.run.stages import answer, questions
 from puoc.scenarios import test_rows as rows_of_test

@@ -72,7 +72,7 @@ FILES = {
     "datasets/digits.py": "from puoc.datasets.declare.dataset import Dataset\n\nclass Digits(Dataset):\n    n = 1\n",
     "datasets/mnist.py": "from puoc.datasets.declare.dataset import Dataset\n\nclass MNIST(Dataset):\n    n = 1\n",
     "datasets/declare/texts.py": "rows = 1\n",
-    "run/auc.py": "def auc(a, b):\n    return a > b\n",
+    "analysis/statistics/auc.py": "def auc(a, b):\n    return a > b\n",
 }
 
 
@@ -208,7 +208,7 @@ def test_what_is_computed_differently_recomputes_its_method_alone(tree, old, new
         ("datasets/prepare/verify.py", "1", "4", set()),
         ("datasets/declare/texts.py", "1", "4", {"encoded"}),
         ("scenarios/one_vs_all.py", "SHUFFLE", "SHUFFLE as S", set()),  # what a scenario asks is in the questions
-        ("run/auc.py", "a > b", "a < b", {"scoring"}),
+        ("analysis/statistics/auc.py", "a > b", "a < b", {"scoring"}),
     ],
 )
 def test_a_change_reaches_whoever_imports_it_however_far_and_nobody_else(tree, name, old, new, changed):
@@ -276,7 +276,7 @@ def test_a_module_without_source_is_an_error(tree):
     (tree / "puoc" / "run" / "auc.py").unlink()
     with pytest.raises(subprocess.CalledProcessError) as raised:
         taken(tree)
-    assert "no source of module puoc.run.auc was found" in raised.value.stderr
+    assert "no source of module puoc.analysis.statistics.auc was found" in raised.value.stderr
 
 
 def test_every_method_and_dataset_of_puoc_has_digests():

@@ -14,10 +14,10 @@ import pytest
 from project import REPOSITORY
 
 from puoc.analysis.selection.surface import sweeps
+from puoc.analysis.statistics.auc import auc
 from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
-from puoc.run.auc import auc
 from puoc.run.result_rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, read_rows, write_rows
 from puoc.run.select import choose, select
 from puoc.run.stages import answer

@@ -18,7 +18,7 @@ from puoc.plan.make_plan import CONFIGS, PLAN
 from puoc.plan.plan_files import read_configs
 from puoc.records import Encoding, Fit, TestSet
 from puoc.registry import ENCODERS, PRIORS
-from puoc.run.frozen_features import key
+from puoc.run.executors.frozen_features import key
 from puoc.store.counting import counted
 from puoc.store.ledger import Ledger
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from puoc import methods
+from puoc.analysis.statistics.auc import auc
 from puoc.datasets.readers import Pair
 from puoc.datasets.readers.pu_data import Rows
 from puoc.methods import encoders
@@ -19,7 +20,6 @@ from puoc.methods.training.estimator import Encoder, Estimator, PUSample
 from puoc.methods.training.fitting import estimate_prior, train, train_encoder
 from puoc.records import Array
 from puoc.registry import METHODS, PRIORS
-from puoc.run.auc import auc
 from puoc.scenarios.drawing.draws import count_of
 from puoc.store.provenance import versions
 from puoc.userdata import preflight

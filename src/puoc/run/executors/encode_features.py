@@ -9,7 +9,7 @@ from filelock import FileLock
 
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.records import Encoding, Fit
-from puoc.run import frozen_features as features
+from puoc.run.executors import frozen_features as features
 from puoc.run.executors.local import LocalExecutor, WorkerDied
 
 

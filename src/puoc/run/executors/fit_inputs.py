@@ -16,7 +16,7 @@ from puoc.methods.priors import class_prior
 from puoc.methods.training.estimator import Compute, Encoder, PUSample
 from puoc.methods.training.fitting import train_encoder
 from puoc.records import Array, Fit, FitResult
-from puoc.run.frozen_features import read
+from puoc.run.executors.frozen_features import read
 from puoc.store.ledger import Ledger
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from puoc import scenarios
+from puoc.analysis.statistics.auc import auc
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.user.dataset import PLANNED, Declared
 from puoc.methods.persistence import model_file as modelfile
@@ -20,7 +21,6 @@ from puoc.methods.training.estimator import Compute, Encoder, Estimator
 from puoc.methods.training.fitting import estimate_prior, score_in_chunks, train
 from puoc.records import Array, Fit, FitResult, Sample, TestSet, Trial, TrialResult
 from puoc.registry import PRIORS
-from puoc.run.auc import auc
 from puoc.run.executors.fit_inputs import FitInputs, Folders, RowEncoder, resolve_inputs, sample_of
 from puoc.store.ledger import Ledger, Scored
 from puoc.store.provenance import versions
