@@ -1,15 +1,15 @@
-"""How fits are put together into jobs: as lanes of one batch where their lane keys agree."""
+"""Group fits into jobs: fits with equal lane keys become lanes of one batch."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from math import ceil
 from typing import Any, Literal, NamedTuple
 
 from puoc.datasets import DATASETS
 from puoc.methods.training.estimator import Compute
-from puoc.records import Fit
+from puoc.records import Fit, TestSet
 from puoc.run.executors.job import Job
 
 
@@ -21,7 +21,7 @@ class Batch(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """Fits that one job computes, and how."""
+    """Fits of one job, and how to compute them."""
 
     fits: list[Fit]
     compute: Compute
@@ -29,14 +29,14 @@ class Lanes(NamedTuple):
 
 def lanes_of(
     fits: Mapping[str, Fit],
-    tests: Mapping[str, Collection[Any]],
+    tests: Mapping[str, Collection[TestSet]],
     settings: Mapping[str, Any],
     n_workers: int,
     batches: Mapping[str, Batch],
 ) -> Iterator[Lanes]:
     """Yield the fits of each job: batches that are fixed as they are, others by the section ``compute``."""
     how = Compute(device=settings["device"], lane_map=settings["lane_map"])
-    groups: dict[tuple[Any, ...], list[Fit]] = defaultdict(list)
+    groups: dict[Batch | tuple[str, int, str], list[Fit]] = defaultdict(list)
     for fit in fits.values():
         groups[batches.get(fit.id) or (fit.lane_key, len(tests[fit.id]), how.lane_map)].append(fit)
     for key, members in groups.items():
@@ -45,17 +45,17 @@ def lanes_of(
             continue
         size = min(settings["max_lanes"], ceil(len(members) / n_workers))
         if how.lane_map == "loop" or (how.lane_map == "auto" and how.device == "cpu" and _takes_images(members[0])):
-            size = 1  # under loop a batch would gain nothing, and a killed one would lose more
+            size = 1  # a batch gains nothing under loop, and a killed one loses more
         for start in range(0, len(members), size):
             yield Lanes(members[start : start + size], how)
 
 
 def split(job: Job) -> list[Job]:
     """Return a job for each fit of a job."""
-    lanes: Sequence[Any] = list(zip(job.fits, job.tests, job.attempts, strict=True))
-    return [job._replace(fits=(fit,), tests=(tests,), attempts=(made,)) for fit, tests, made in lanes]
+    lanes = zip(job.fits, job.tests, job.attempts, strict=True)
+    return [job._replace(fits=(fit,), tests=(tests,), attempts=(attempts,)) for fit, tests, attempts in lanes]
 
 
 def _takes_images(fit: Fit) -> bool:
-    """Whether its networks are convolutional, for which ``auto`` means loop on a CPU."""
+    """Check whether the networks of a fit are convolutional; ``auto`` means loop for them on a CPU."""
     return fit.encoder is None and DATASETS[fit.sample.dataset].inputs == "image"

@@ -1,8 +1,7 @@
-"""Features of a frozen encoder for every row of a dataset: computed once, in parts, kept as one array.
+"""Features of a frozen encoder for every row of a dataset: computed once, in parts, and kept as one array.
 
-``<folder>/<key>.npy`` is (n, *shape) float32, and ``<folder>/<key>.json`` says what it is of, with the encoder's
-counts; parts of both lie in ``<folder>/<key>/`` until all are there, so a computation that was killed loses the parts
-that were under way.
+``<folder>/<key>.npy`` is (n, *shape) float32. ``<folder>/<key>.json`` describes it, with the encoder's counts. Parts of
+both are in ``<folder>/<key>/`` until all are there, so a computation that is killed loses only unfinished parts.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ import shutil
 from collections import Counter
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puoc.datasets.prepare.arrays import Prepared
-from puoc.records import Encoding, content_id
+from puoc.records import Array, Encoding, content_id
 from puoc.store.atomic import read_json, write_bytes, write_json
 
 _ROWS = 1000  # of a part
@@ -34,19 +33,18 @@ class Part(NamedTuple):
 
 
 def key(digest: str, encoding: Encoding) -> str:
-    """Names the features of a dataset's content."""
+    """Return the name of the features of a dataset's content."""
     return content_id([digest, encoding.canonical()])
 
 
 def read(folder: Path, digest: str, encoding: Encoding) -> NDArray[np.float32] | None:
-    """The features (n, *shape), mapped from the disk; None where they are not complete."""
+    """Return the features (n, *shape), mapped from the disk; None if they are not complete."""
     path = folder / f"{key(digest, encoding)}.npy"
-    found: NDArray[np.float32] | None = np.load(path, mmap_mode="r", allow_pickle=False) if path.exists() else None
-    return found
+    return np.load(path, mmap_mode="r", allow_pickle=False) if path.exists() else None
 
 
 def missing(folder: Path, prepared: Path, data: Prepared, encoding: Encoding) -> list[Part]:
-    """Parts that are still to be computed; none where the features are complete."""
+    """Return the parts that are not computed yet; none if the features are complete."""
     if read(folder, data.digest, encoding) is not None:
         return []
     parts = [Part(folder, prepared, data.digest, encoding, start) for start in range(0, len(data.y), _ROWS)]
@@ -58,7 +56,7 @@ def compute(part: Part) -> None:
 
     Raises
     ------
-    OSError, ValueError : the encoder or the folder is not in order.
+    OSError, ValueError : the encoder has no weights, or the folder cannot be written.
     """
     from puoc.methods.encoders import make
     from puoc.methods.encoders.frozen import Frozen
@@ -67,11 +65,11 @@ def compute(part: Part) -> None:
     rows = data.take(np.arange(part.start, min(part.start + _ROWS, len(data.y))))
     encoder = make(part.encoding.name, part.encoding.params)
     write_json(_path(part).with_suffix(".json"), encoder.counts(rows) if isinstance(encoder, Frozen) else {})
-    write_bytes(_path(part), _bytes(encoder.encode(rows)))  # last: its presence says that the part is done
+    write_bytes(_path(part), _bytes(encoder.encode(rows)))  # last: a part with this file is done
 
 
 def assemble(folder: Path, data: Prepared, encoding: Encoding) -> None:
-    """Make one array of the parts."""
+    """Join the parts to one array."""
     name = key(data.digest, encoding)
     starts = range(0, len(data.y), _ROWS)
     counts = Counter[str]()
@@ -88,7 +86,7 @@ def _path(part: Part) -> Path:
     return part.folder / key(part.digest, part.encoding) / f"{part.start}.npy"
 
 
-def _bytes(array: NDArray[Any]) -> bytes:
+def _bytes(array: Array) -> bytes:
     buffer = BytesIO()
     np.save(buffer, array.astype(np.float32, copy=False), allow_pickle=False)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Jobs in the calling process, one after the other: what a Ray trial does, which is a worker itself."""
+"""Run jobs in the calling process, one after the other, as a Ray trial does, which is a worker itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 class InlineExecutor:
-    """Runs jobs here; the interface of ``LocalExecutor``."""
+    """Run jobs in this process, with the interface of ``LocalExecutor``."""
 
     def __init__(self, call: Callable[[J], R]):
         self._call = call
@@ -28,7 +28,7 @@ class InlineExecutor:
 
         Raises
         ------
-        OSError, ValueError : what a call raised.
+        OSError, ValueError : a call raised it.
         """
         for job in jobs:
             yield job, self._call(job)  # type: ignore[arg-type, misc]

@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class WorkerDied(NamedTuple):
-    """A worker ended before its job was done: killed, out of memory, a crash in native code."""
+    """A worker ended before its job was done: it was killed, had no memory, or crashed in native code."""
 
     exit_code: int | None
 
@@ -36,7 +36,7 @@ class WorkerDied(NamedTuple):
 
 
 class WorkerError(NamedTuple):
-    """What a call raised: no fault of its job, which has its own boundary, but of what all jobs need."""
+    """Error of a call that concerns all jobs, such as a full disk; errors of one job are part of its outcome."""
 
     error: Exception
 
@@ -45,11 +45,11 @@ class _Worker:
     def __init__(self, call: Callable[[J], R]):
         # fork, not spawn: the parent has loaded torch once for all of them
         context = multiprocessing.get_context("fork")
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, self.connection, call, os.getpid()), daemon=True)
+        self.connection, child = context.Pipe()
+        self.process = context.Process(target=_serve, args=(child, self.connection, call, os.getpid()), daemon=True)
         with signals_held():
             self.process.start()
-        theirs.close()
+        child.close()
         self.job: object = None
 
     def end(self) -> None:
@@ -59,7 +59,7 @@ class _Worker:
 
 
 class LocalExecutor:
-    """Runs jobs in ``n_workers`` processes. Use as a context manager: leaving it ends every worker at once."""
+    """Run jobs in ``n_workers`` processes. Use it as a context manager: its end ends every worker at once."""
 
     def __init__(self, n_workers: int, call: Callable[[J], R]):
         self.call = call
@@ -75,11 +75,11 @@ class LocalExecutor:
         self.workers.clear()
 
     def run(self, jobs: Sequence[J], tick: Callable[[], None] = lambda: None) -> Iterator[tuple[J, R | WorkerDied]]:
-        """Yield each job with its outcome, as they come. ``tick`` is called at least every half second.
+        """Yield each job with its outcome, in the order in which they end. ``tick`` is called every half second.
 
         Raises
         ------
-        OSError, ValueError : what a call raised, for example where the ledger's disk is full; other jobs are given up.
+        OSError, ValueError : a call raised it, for example because the ledger's disk is full; other jobs are dropped.
         """
         queue = list(reversed(jobs))
         while queue or any(worker.job is not None for worker in self.workers):

@@ -1,4 +1,4 @@
-"""How processes end: on a signal, and children with their parent, so that nothing is left that computes or claims."""
+"""End processes on a signal, and children with their parent, so that no process is left that computes or claims."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _interrupted = threading.Event()
 
 
 def interrupt_on_signals() -> None:
-    """Make SIGTERM what Ctrl-C is, a KeyboardInterrupt, and remember that one came."""
+    """Turn SIGTERM, like Ctrl-C, into a KeyboardInterrupt, and remember that one came."""
     for number in _SIGNALS:
         signal.signal(number, _interrupt)
 
 
 def raise_if_interrupted() -> None:
-    """Raise the KeyboardInterrupt again: Python drops one that falls into a callback, of a fork or of the collector."""
+    """Raise KeyboardInterrupt again, since Python drops one in a callback of a fork or of garbage collection."""
     if _interrupted.is_set():
         raise KeyboardInterrupt
 
@@ -43,7 +43,7 @@ def _interrupt(*_: object) -> None:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let signals wait until the end of a block that forks; a child says ``leave_signals_to_parent``."""
+    """Delay signals until the end of a block that forks; a child calls ``leave_signals_to_parent``."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
@@ -52,7 +52,7 @@ def signals_held() -> Iterator[None]:
 
 
 def leave_signals_to_parent() -> None:
-    """In a worker: Ctrl-C reaches the parent too, which ends its workers; SIGTERM ends this one."""
+    """Ignore Ctrl-C in a worker, since the parent gets it too and ends its workers; SIGTERM ends this worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
@@ -67,17 +67,21 @@ def die_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> Non
 
 
 def session() -> str:
-    """Names the ``dvc repro`` that this process is a stage of, or this process: a failed fit is tried once in each."""
+    """Return a name for the ``dvc repro`` around this process, or for this process.
+
+    A failed fit is tried once in each session.
+    """
     owner = psutil.Process()
     if "DVC_STAGE" in os.environ:
         owner = _dvc() or owner
-    return f"{os.uname().nodename} {owner.pid} {state_of(owner.pid)[1]:.0f}"  # a clock that is set names no other one
+    # the start time by ``state_of`` does not change if somebody sets the clock
+    return f"{os.uname().nodename} {owner.pid} {state_of(owner.pid)[1]:.0f}"
 
 
 def die_with_dvc() -> None:
-    """Inside a DVC stage: end when ``dvc`` ends, even when it was killed and a shell stands between.
+    """End a DVC stage when ``dvc`` ends, even if ``dvc`` was killed and a shell is between the two.
 
-    Where it has ended already, this process was handed to init or another reaper, which lives in its own session.
+    If ``dvc`` has ended already, the parent of this process is init or another reaper, which has its own session.
     """
     if "DVC_STAGE" not in os.environ or not hasattr(os, "pidfd_open"):
         return
