@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = ROOT / "docs" / "evidence"
@@ -46,13 +47,14 @@ def make_project(folder: Path, profile: str) -> None:
 
 
 def collect(folder: Path) -> pd.DataFrame:
-    """Return the rows of all tables of a finished project.
+    """Return the rows of all tables of a finished project, in the order of its params.yaml.
 
     Raises
     ------
     ValueError : a trial has no record or has failed.
     """
-    tables = [pd.read_parquet(path) for path in sorted((folder / "results" / "tables").glob("*.parquet"))]
+    names = yaml.safe_load((folder / "params.yaml").read_text())["tables"]
+    tables = [pd.read_parquet(folder / "results" / "tables" / f"{name}.parquet") for name in names]
     rows = pd.concat(tables, ignore_index=True)
     bad = rows[rows["status"].isin(["missing", "failed"])]
     if len(bad):
