@@ -140,7 +140,7 @@ def requirements(versions: dict[str, str]) -> list[str]:
 
 def delete_models(client: MlflowClient, experiment: str, run: str, keep: Container[str] = ()) -> None:
     """Delete the models of a run that was cut short, but for those whose addresses other runs lead to."""
-    found: Any = client.search_logged_models([experiment], filter_string=f"source_run_id = '{run}'", max_results=50)
+    found = client.search_logged_models([experiment], filter_string=f"source_run_id = '{run}'", max_results=50)
     for model in found:
         if f"models:/{model.model_id}" not in keep:
             client.delete_logged_model(model.model_id)
