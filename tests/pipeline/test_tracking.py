@@ -421,7 +421,7 @@ def test_a_trial_of_many_cells_is_one_run_that_knows_them_all(project: Project, 
         track(tmp_path)
         (run,) = runs(tmp_path).values()
         assert all(len(text) < 8000 for text in run.data.tags.values())
-        assert {place.cell for place in unpack_places(run.data.tags).values()} == {one["cell"] for one in every[:n]}
+        assert {place.cell for place in unpack_places(run.data.tags).values()} == {row.cell for row in every[:n]}
         assert len(runs(tmp_path, "cell")) == n
 
 

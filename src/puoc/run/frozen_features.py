@@ -11,13 +11,13 @@ import shutil
 from collections import Counter
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puoc.datasets.prepare.arrays import Prepared
-from puoc.records import Encoding, content_id
+from puoc.records import Array, Encoding, content_id
 from puoc.store.atomic import read_json, write_bytes, write_json
 
 _ROWS = 1000  # of a part
@@ -88,7 +88,7 @@ def _path(part: Part) -> Path:
     return part.folder / key(part.digest, part.encoding) / f"{part.start}.npy"
 
 
-def _bytes(array: NDArray[Any]) -> bytes:
+def _bytes(array: Array) -> bytes:
     buffer = BytesIO()
     np.save(buffer, array.astype(np.float32, copy=False), allow_pickle=False)
     return buffer.getvalue()
