@@ -19,7 +19,7 @@ from puoc.store.atomic import write_json
 from puoc.store.checked_json import read_form
 from puoc.store.checked_parquet import BY_SWEEP, read_rows
 from puoc.store.ledger import Ledger
-from puoc.store.result_rows import OutcomeRow, ResultRow, write_sweep, write_table
+from puoc.store.result_rows import OutcomeRow, ResultRow, read_results, write_sweep, write_table
 
 Part = Literal["tables", "tune"]
 _SAID = TypeAdapter(dict[str, int | str])
@@ -258,7 +258,7 @@ def standing(root: Path) -> Standing:
     ledger, found = Ledger(root / "ledger"), Standing()
     for name, (path, _) in unplanned(root).items():
         found.unplanned.append(name)
-        rows = read_rows(path, ResultRow, BY_SWEEP)
+        rows = read_results(path, BY_SWEEP)
         failed = [replace(row, table=name) for row in rows if row.status == "failed"]
         found.failed_unplanned.extend(row for row in failed if not ledger.is_final(row.fit_id))
     parts: tuple[Part, ...] = ("tables", "tune")
@@ -270,7 +270,7 @@ def standing(root: Path) -> Standing:
             found.not_run.append(name)
             continue
         found.not_run += [f"{name} ({', '.join(unselected)})"] if unselected else []
-        results = {_place(r, of): r for r in read_rows(path, ResultRow)}
+        results = {_place(r, of): r for r in read_results(path)}
         for one in collect(plan, asked, ledger):
             written = results.get(_place(one, of))
             result = written or one

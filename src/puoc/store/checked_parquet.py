@@ -65,12 +65,13 @@ def write_rows(path: Path, rows: Sequence[R], row_type: type[R], leave_out: Coll
     write_bytes(path, to_parquet(table))
 
 
-def read_rows(path: Path, row_type: type[R], again: str = FROM_LEDGER) -> list[R]:
+def read_rows(path: Path, row_type: type[R], again: str = FROM_LEDGER, first: Iterable[str] = ()) -> list[R]:
     """Rows of a file of results. Columns that the type does not have are left out.
 
     Parameters
     ----------
     again : how it is written again, for the message.
+    first : columns that are checked before the others; a message that names these does not name the rest.
 
     Raises
     ------
@@ -88,6 +89,7 @@ def read_rows(path: Path, row_type: type[R], again: str = FROM_LEDGER) -> list[R
             table = file.read()
         names, values = list[str](table.schema.names), table.to_pylist()
     needed = [field.name for field in fields(row_type) if field.default is MISSING]
+    _check_columns(path, first, names, again)
     _check_columns(path, needed, names, again)
     adapter = TypeAdapter(row_type)
     try:

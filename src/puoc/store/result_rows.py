@@ -7,11 +7,11 @@ empty.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Self
 
-from puoc.store.checked_parquet import write_rows
+from puoc.store.checked_parquet import FROM_LEDGER, read_rows, write_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +129,11 @@ class ValidationRow(OutcomeRow):
 
 #: Columns that validation rows of a sweep lack.
 TEST_COLUMNS = ("auc", "auc_train_pool")
+
+
+def read_results(path: Path, again: str = FROM_LEDGER) -> list[ResultRow]:
+    """Read the rows of a table, or the validation rows of a sweep. Parameters and errors as ``read_rows``."""
+    return read_rows(path, ResultRow, again, first=[field.name for field in fields(OutcomeRow)])
 
 
 def write_table(folder: Path, name: str, rows: Sequence[ResultRow]) -> None:

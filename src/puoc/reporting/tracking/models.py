@@ -11,16 +11,18 @@ import shutil
 import tempfile
 from collections.abc import Container
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from puoc import __version__
 from puoc.methods.persistence import model_file as modelfile
-from puoc.records import content_id
+from puoc.methods.persistence.model_file import Meta
+from puoc.records import Array, content_id
 from puoc.serving import MODEL_FILE
 
 if TYPE_CHECKING:
+    import pandas as pd
     from mlflow import MlflowClient
     from mlflow.models import ModelSignature
 
@@ -53,50 +55,50 @@ class ModelLog:
         """
         from mlflow.entities import LoggedModelOutput
 
-        meta = modelfile.read_meta(path)
-        about = {"method": meta["method"], "contains_training_rows": str(meta["contains_training_rows"]).lower()}
-        params = {key: str(value)[:250] for key, value in meta["params"].items()}
+        meta = _read_meta(path)
+        about = {"method": meta.method, "contains_training_rows": str(meta.contains_training_rows).lower()}
+        params = {key: str(value)[:250] for key, value in meta.params.items()}
         made = self.client.create_logged_model(experiment, NAME, run, {**tags, **about}, params)
         self.client.log_model_artifacts(made.model_id, str(self._fill(meta, path, made.model_id, run)))
         self.client.finalize_logged_model(made.model_id, "READY")
         self.client.log_outputs(run, [LoggedModelOutput(made.model_id, 0)])
         return str(made.model_id)
 
-    def _fill(self, meta: dict[str, Any], path: Path, model_id: str, run: str) -> Path:
+    def _fill(self, meta: Meta, path: Path, model_id: str, run: str) -> Path:
         """The template's folder with this model in it. One folder serves all: it is copied by the client."""
         folder, text = self._template(meta, path)
         shutil.copyfile(path, folder / "data" / _DATA / MODEL_FILE)
-        (folder / "data" / _DATA / "model.json").write_text(json.dumps(meta, indent=1))
+        (folder / "data" / _DATA / "model.json").write_text(json.dumps(meta.model_dump(), indent=1))
         (folder / "MLmodel").write_text(text.replace(_MODEL_ID, model_id).replace(_RUN_ID, run))
         return folder
 
-    def _template(self, meta: dict[str, Any], path: Path) -> tuple[Path, str]:
-        kind = content_id([meta[key] for key in ("method", "shape", "dtype", "scale", "versions", "prepared")])
+    def _template(self, meta: Meta, path: Path) -> tuple[Path, str]:
+        kind = content_id([meta.method, meta.shape, meta.dtype, meta.scale, meta.versions, meta.prepared])
         if kind not in self._templates:
-            self._templates[kind] = self._save(meta, path, Path(self._folder.name) / kind)
+            self._templates[kind] = self._save(path, Path(self._folder.name) / kind)
         return self._templates[kind]
 
-    def _save(self, meta: dict[str, Any], path: Path, folder: Path) -> tuple[Path, str]:
+    def _save(self, path: Path, folder: Path) -> tuple[Path, str]:
         """Write a model folder, and give the text of its MLmodel file with marks for what differs by model."""
         from mlflow.models import Model
 
-        save_folder(meta, path, folder)
+        save_folder(path, folder)
         model = Model.load(str(folder))
         model.model_id, model.model_uuid, model.run_id = _MODEL_ID, _MODEL_ID, _RUN_ID
         model.model_size_bytes = None  # it differs by model
         return folder, model.to_yaml()
 
 
-def save_folder(meta: dict[str, Any], path: Path, folder: Path) -> None:
+def save_folder(path: Path, folder: Path) -> None:
     """Write a model file as a folder that ``mlflow.pyfunc.load_model`` loads.
 
     Parameters
     ----------
-    meta : the file's header.
     folder : must not exist, or be empty.
     """
     from mlflow.pyfunc import save_model
 
+    meta = _read_meta(path)
     with tempfile.TemporaryDirectory(prefix="puoc-model-") as made:
         fitted = Path(made) / _DATA
         fitted.mkdir()
@@ -106,20 +108,24 @@ def save_folder(meta: dict[str, Any], path: Path, folder: Path) -> None:
             str(folder),
             loader_module="puoc.serving",
             data_path=str(fitted),
-            pip_requirements=requirements(meta["versions"]),
+            pip_requirements=requirements(meta.versions),
             signature=signature,
             input_example=example,  # made up: no row of anybody's data
         )
 
 
-def _signature(meta: dict[str, Any]) -> tuple[ModelSignature, Any]:
+def _read_meta(path: Path) -> Meta:
+    return Meta.model_validate(modelfile.read_meta(path))
+
+
+def _signature(meta: Meta) -> tuple[ModelSignature, pd.DataFrame | Array]:
     """What MLflow enforces, and rows that pass."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema, TensorSpec
     from mlflow.types.schema import AnyType
 
     outputs = Schema([TensorSpec(np.dtype(np.float64), (-1,))])
-    frame = modelfile.example(meta)
+    frame = modelfile.example(meta.model_dump())
     if frame is not None:
         # any type: MLflow converts no whole numbers to fractions, and a missing value makes one of the other
         columns: list[ColSpec | TensorSpec] = [
@@ -127,9 +133,9 @@ def _signature(meta: dict[str, Any]) -> tuple[ModelSignature, Any]:
             for name in frame.columns
         ]
         return ModelSignature(inputs=Schema(columns), outputs=outputs), frame
-    dtype, shape = np.dtype(meta["dtype"]), tuple(meta["shape"])
+    dtype, shape = np.dtype(meta.dtype), meta.shape
     inputs = Schema([TensorSpec(dtype, (-1, *shape))])
-    return ModelSignature(inputs=inputs, outputs=outputs), np.full((1, *shape), meta["scale"] / 2, dtype=dtype)
+    return ModelSignature(inputs=inputs, outputs=outputs), np.full((1, *shape), meta.scale / 2, dtype=dtype)
 
 
 def requirements(versions: dict[str, str]) -> list[str]:

@@ -20,7 +20,7 @@ from puoc.digests import scoring_digest
 from puoc.records import JsonObject, content_id
 from puoc.reporting.tracking.address import TrackingError
 from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_rows
-from puoc.store.result_rows import ResultRow, TestRow
+from puoc.store.result_rows import ResultRow, TestRow, read_results
 
 Key = tuple[str, str]  # experiment; id of the trial or of the cell
 
@@ -121,7 +121,7 @@ def read_asked(root: Path) -> tuple[list[ResultRow], frozenset[str]]:
     for path in sorted((root / "work" / "plan" / "tables").glob("*.json")):
         results = root / "results" / "tables" / f"{path.stem}.parquet"
         if results.is_file():
-            rows += read_rows(results, ResultRow)
+            rows += read_results(results)
             sources.add(f"tables/{path.stem}")
     # also of a section tune that is gone, and of `puoc sweep` with a space or search of its own: no plan has a hyphen
     for folder in (root / "results" / "tune", root / "results" / "sweeps"):
@@ -134,7 +134,7 @@ def read_asked(root: Path) -> tuple[list[ResultRow], frozenset[str]]:
 def _tuned(folder: Path, name: str) -> list[ResultRow]:
     """Validation rows of a sweep with their test AUCs."""
     again = BY_SWEEP if folder.name == "sweeps" else FROM_LEDGER
-    found = read_rows(folder / "val" / f"{name}.parquet", ResultRow, again)
+    found = read_results(folder / "val" / f"{name}.parquet", again)
     path = folder / "test" / f"{name}.parquet"
     tested = {row.trial_id: row for row in read_rows(path, TestRow, again)} if path.is_file() else {}
     return [
