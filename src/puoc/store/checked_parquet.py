@@ -95,9 +95,9 @@ def read_rows(path: Path, row_type: type[R], again: str = FROM_LEDGER, first: It
     try:
         return [adapter.validate_python(row) for row in values]
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = f"{path}: column {first['loc'][0]}"
-        raise ValueError(f"{where}: got {first['input']!r} ({first['msg']}); {again}") from error
+        fault = error.errors(include_url=False)[0]
+        where = f"{path}: column {fault['loc'][0]}"
+        raise ValueError(f"{where}: got {fault['input']!r} ({fault['msg']}); {again}") from error
 
 
 def read_frame(path: Path, columns: Iterable[str] = (), again: str = FROM_LEDGER) -> pd.DataFrame:
