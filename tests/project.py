@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+import pyarrow.parquet as pq
 
-from puoc.run.result_rows import read_rows
+from puoc.store.checked_parquet import read_rows
+from puoc.store.result_rows import ResultRow
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _NOT_NEEDED = ("tests", "docs", "dvc.lock", "params.yaml")
@@ -122,9 +124,9 @@ class Project:
             f"{folder}/{name}": file for folder in folders for name, file in _files(self.root / folder, "*").items()
         }
 
-    def rows(self, name: str, part: str = "tables") -> list[dict[str, Any]]:
+    def rows(self, name: str, part: str = "tables") -> list[ResultRow]:
         """Rows of a results file."""
-        return read_rows(self.root / "results" / part / f"{name}.parquet")
+        return read_rows(self.root / "results" / part / f"{name}.parquet", ResultRow)
 
     def answers(self) -> dict[tuple[str, ...], Any]:
         """What every asked trial came to: its status and AUCs, by file, entry, configuration, cell, seed, fit."""
@@ -133,7 +135,7 @@ class Project:
             part = path.relative_to(self.root / "results")
             if part.parts[0] == "compare":
                 continue
-            for row in read_rows(path):
+            for row in pq.read_table(path).to_pylist():
                 key = tuple(str(row.get(name)) for name in ("entry", "config_id", "cell", "seed", "trial_id"))
                 values = tuple(row.get(name) for name in ("status", "auc", "auc_train_pool", "auc_val_pu"))
                 assert (str(part), *key) not in found

@@ -53,7 +53,7 @@ def test_two_runs_of_one_table_share_the_work(finished_copy: New) -> None:
     new = set(project.records()) - known
     assert len(new) == 8 + 4 + 4  # all of nnpu, and two more seeds of the other two methods
     assert sum(computed(text)[0] for text in said) == len(new), said
-    assert {row["status"] for row in project.rows("one_vs_all")} == {"ok"}
+    assert {row.status for row in project.rows("one_vs_all")} == {"ok"}
     assert not claims(project)
 
 
@@ -79,7 +79,7 @@ def test_a_run_waits_for_what_another_computes_says_for_whom_and_takes_over_when
     rest = second.stdout.read()
     assert second.wait() == 0
     assert computed(rest)[0] >= 2
-    assert {row["status"] for row in project.rows("one_vs_all")} == {"ok"}
+    assert {row.status for row in project.rows("one_vs_all")} == {"ok"}
     assert not claims(project)
 
 
@@ -94,7 +94,7 @@ def test_four_first_writers_at_once_leave_a_working_store(finished_copy: New) ->
     assert [writer.returncode for writer in writers] == [0, 0, 0, 0], said
     tracked = project.puoc("track")
     assert tracked.code == 0, tracked.output
-    asked = [row["trial_id"] for row in project.rows("one_vs_all") + project.rows("pu_svm", "tune/val")]
+    asked = [row.trial_id for row in project.rows("one_vs_all") + project.rows("pu_svm", "tune/val")]
     with closing(sqlite3.connect(project.root / "mlruns" / "mlflow.db")) as store:
         query = (
             "select value, status from tags join runs using (run_uuid) "

@@ -147,7 +147,7 @@ def test_an_interrupted_run_ends_within_seconds_with_130_and_goes_on_later(finis
     assert again.code == 0, again.output
     now = final_records(project)
     assert {name: now.get(name) for name in before} == before
-    assert {row["status"] for row in project.rows("one_vs_all")} == {"ok"}
+    assert {row.status for row in project.rows("one_vs_all")} == {"ok"}
 
 
 @pytest.mark.slow

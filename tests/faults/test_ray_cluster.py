@@ -12,8 +12,6 @@ import pytest
 from project import Project
 from sweeping import call, records, two_nodes
 
-from puoc.run.result_rows import read_rows
-
 New = Callable[..., Project]
 
 #: Takes one CPU of the cluster until its standard input ends.
@@ -69,7 +67,7 @@ def test_what_the_cluster_cannot_place_is_refused_or_waits_while_the_rest_is_don
     with holding(project, cluster, 1):
         done = call(project, "puoc", "run", "one_vs_all")
     assert done.code == 0, done.output
-    assert {row["status"] for row in read_rows(project.root / "results" / "tables" / "one_vs_all.parquet")} == {"ok"}
+    assert {row.status for row in project.rows("one_vs_all")} == {"ok"}
 
 
 @pytest.mark.slow

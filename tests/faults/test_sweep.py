@@ -134,7 +134,7 @@ def test_a_wider_grid_reuses_what_is_there_a_narrower_hides_it_and_dvc_computes_
     repro = call(project, "dvc", "repro", "tune@nnpu")
     assert repro.code == 0, repro.output
     assert "nnpu: 0 fits computed, 0 failed" in repro.output
-    assert len({row["config_id"] for row in project.rows("nnpu", "tune/val")}) == 3
+    assert len({row.config_id for row in project.rows("nnpu", "tune/val")}) == 3
     assert len(records(project)) == 12
 
 

@@ -19,10 +19,11 @@ from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.readers import How, read_pair
 from puoc.methods import normalise
 from puoc.methods.persistence import model_file as modelfile
-from puoc.run.result_rows import read_rows
 from puoc.run.stages import answer, questions
 from puoc.scenarios import test_rows as rows_of_test
+from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
 from puoc.store.yaml_file import InvalidInput
 from puoc.userdata.assess import reference_methods as families
 from puoc.userdata.assess.fit_command import command
@@ -67,8 +68,8 @@ def root(tmp_path: Path, prepared_data: Data) -> Path:
 
 def test_in_a_table_one_fit_to_p_and_u_serves_all_that_ask(root: Path) -> None:
     answer(root, "tables", "first")
-    rows = read_rows(root / "results" / "tables" / "first.parquet")
-    assert {row["status"] for row in rows} == {"ok"}
+    rows = read_rows(root / "results" / "tables" / "first.parquet", ResultRow)
+    assert {row.status for row in rows} == {"ok"}
     ledger = Ledger(root / "ledger")
     by_method: dict[str, list[Any]] = {}
     for fit_id in ledger.ids():
@@ -85,10 +86,8 @@ def test_in_a_table_one_fit_to_p_and_u_serves_all_that_ask(root: Path) -> None:
     for fit in by_method["components"]:
         assert (fit.sample.n_pos_lab, fit.sample.n_pos_unl, fit.sample.n_neg_unl, fit.labels) == (20, 20, 20, "pu")
     assert {fit.sample.neg is None for fit in by_method["oc_svm"] if fit.encoder is None} == {True}
-    assert {row["encoder_fit_id"] for row in rows if row["entry"] != "oc_raw"} == {
-        fit.id for fit in by_method["components"]
-    }
-    assert {row["encoder"] for row in rows} == {None, "components of training_rows"}
+    assert {row.encoder_fit_id for row in rows if row.entry != "oc_raw"} == {fit.id for fit in by_method["components"]}
+    assert {row.encoder for row in rows} == {None, "components of training_rows"}
 
     _, asked = questions(root, "tables", "first")
     data = Prepared.open(root / "work" / "prepared" / "digits")

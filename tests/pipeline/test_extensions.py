@@ -213,8 +213,8 @@ def passes(project: Project, *words: str) -> str:
 
 def check_row(project: Project, kind: str) -> None:
     (row,) = project.rows("small")
-    assert (row["entry"], row["cell"], row["status"]) == ("extended", "pos=0", "ok")
-    assert 0.5 < row["auc"] <= 1, kind
+    assert (row.entry, row.cell, row.status) == ("extended", "pos=0", "ok")
+    assert 0.5 < row.auc <= 1, kind
 
 
 @pytest.mark.slow

@@ -12,9 +12,10 @@ import pytest
 from planned import Data, Planned
 from test_runner import PARAMS
 
-from puoc.run.result_rows import read_rows
 from puoc.run.stages import answer
+from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
 
 ASKED = PARAMS.replace("seeds: 2", "seeds: 4").replace("[oc_svm, nnpu]", "[nnpu]").replace("epochs: 1", "epochs: 2")
 LIMIT = 50_000  # bytes that a file may have: a record does, a network's model does not
@@ -41,8 +42,8 @@ def test_a_full_disk_uses_up_no_attempt_and_the_next_run_goes_on(how: str, tmp_p
     suffixes = {path.suffix for path in (root / "ledger").rglob("*") if path.is_file()}
     assert [suffix for suffix in suffixes if not re.fullmatch(r"\.(npy|claim|[0-9a-f]{8})", suffix)] == []
     assert answer(root, "tables", "shift")["ok"] == 4
-    rows = read_rows(root / "results" / "tables" / "shift.parquet")
-    assert [(row["status"], row["attempts"]) for row in rows] == [("ok", 1)] * 4
+    rows = read_rows(root / "results" / "tables" / "shift.parquet", ResultRow)
+    assert [(row.status, row.attempts) for row in rows] == [("ok", 1)] * 4
     assert all(ledger.model_path(entry.result).stat().st_size > LIMIT for entry in map(ledger.get, ledger.ids()))
 
 

@@ -25,14 +25,15 @@ from puoc.plan.params import read_params
 from puoc.run.stages import answer
 from puoc.plan.make_plan import make_plan
 from puoc.datasets.prepare.arrays import prepare
-from puoc.run.result_rows import read_rows
+from puoc.store.checked_parquet import read_rows
+from puoc.store.result_rows import ResultRow
 
 root = Path.cwd()
 make_plan(read_params(root / "params.yaml")).write(root)
 prepare("digits", root / "data", root / "work" / "prepared")
 counts = answer(root, "tables", "small")
-rows = read_rows(root / "results" / "tables" / "small.parquet")
-answer_of = {"counts": counts, "statuses": sorted({r["status"] for r in rows}), "rows": len(rows)}
+rows = read_rows(root / "results" / "tables" / "small.parquet", ResultRow)
+answer_of = {"counts": counts, "statuses": sorted({r.status for r in rows}), "rows": len(rows)}
 Path("answer.json").write_text(json.dumps(answer_of))
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from puoc.methods.nnpu import NNPU
 from puoc.reporting.page.stale_rows import adopted_notes
 from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials, wanted_trial
 from puoc.run.adopt import adopt
-from puoc.run.result_rows import Row, read_rows
 from puoc.run.stages import answer, standing
 from puoc.store import ledger_archive as archive
+from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}
@@ -68,7 +70,7 @@ def earlier(digest: Callable[..., str]) -> Callable[..., str]:
     return lambda *roots: blake2b(f"earlier {digest(*roots)}".encode(), digest_size=8).hexdigest()
 
 
-def computed_by_earlier_code(root: Path, *changes: tuple[str, str]) -> list[Row]:
+def computed_by_earlier_code(root: Path, *changes: tuple[str, str]) -> list[ResultRow]:
     """Compute the table under other digests, then plan it under the present ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("puoc.plan.make_plan.code_digest", earlier(code_digest))
@@ -80,12 +82,14 @@ def computed_by_earlier_code(root: Path, *changes: tuple[str, str]) -> list[Row]
     return before
 
 
-def rows(root: Path) -> list[Row]:
-    return read_rows(root / "results" / "tables" / "first.parquet")
+def rows(root: Path) -> list[ResultRow]:
+    return read_rows(root / "results" / "tables" / "first.parquet", ResultRow)
 
 
-def without_ids(found: list[Row]) -> list[Row]:
-    return [{k: v for k, v in row.items() if not k.endswith(("_id", "_digest", "adopted_from"))} for row in found]
+def without_ids(found: list[ResultRow]) -> list[dict[str, object]]:
+    return [
+        {k: v for k, v in asdict(row).items() if not k.endswith(("_id", "_digest", "adopted_from"))} for row in found
+    ]
 
 
 def files(root: Path) -> dict[str, tuple[int, int]]:
@@ -121,25 +125,25 @@ def test_after_adoption_a_run_computes_nothing_and_gives_equal_rows(root: Path, 
     assert answer(root, "tables", "first").total() == 0
     after = rows(root)
     assert without_ids(after) == without_ids(before)
-    assert [row["fit_id"] for row in after] != [row["fit_id"] for row in before]
+    assert [row.fit_id for row in after] != [row.fit_id for row in before]
     ledger = Ledger(root / "ledger")
     for old, new in zip(before, after, strict=True):
-        entry = ledger.get(new["fit_id"])
+        entry = ledger.get(new.fit_id)
         assert entry is not None
         mark = entry.result.adopted
         assert mark is not None
-        assert mark["from"] == old["fit_id"]
+        assert mark["from"] == old.fit_id
         assert mark["n_compared"] >= 2
         log = json.loads((root / "ledger" / mark["log"]).read_text())
         assert set(mark["compared"]) <= {fit for group in log["groups"] for fit in group["compared"]}
-        assert new["adopted_from"] == old["fit_id"]
+        assert new.adopted_from == old.fit_id
     assert archive.verify(ledger) == []
     assert standing(root).adopted == 9
     assert "9 rows of the plan adopted" in CliRunner().invoke(app, ["status"]).output
     [(_, note)] = adopted_notes(pd.DataFrame(after))
     assert note.startswith("9 trials were computed by earlier code")
     runs = [wanted_trial(trial, None) for trial in trials(answered(read_asked(root)[0])).values()]
-    assert {run.tags["adopted_from"] for run in runs} == {row["fit_id"] for row in before}
+    assert {run.tags["adopted_from"] for run in runs} == {row.fit_id for row in before}
     code, output = puoc()
     assert (code, "0 fits adopted" in output) == (0, True)
 
@@ -157,7 +161,7 @@ def test_a_changed_constant_is_refused_and_shown_while_other_methods_are_adopted
     assert "largest absolute difference" in output
     assert "12 fits adopted" in output
     assert answer(root, "tables", "first") == {"ok": 3, "failed": 0, "known": 0}
-    assert {bool(Ledger(root / "ledger").get(r["fit_id"]).result.adopted) for r in rows(root)} == {True, False}  # type: ignore[union-attr]
+    assert {bool(Ledger(root / "ledger").get(r.fit_id).result.adopted) for r in rows(root)} == {True, False}  # type: ignore[union-attr]
 
 
 def test_what_needs_a_refused_encoder_is_not_adopted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,14 +78,14 @@ def test_one_dvc_repro_on_a_fresh_copy_leaves_results_report_runs_and_records(fi
     assert first.stages == ["plan", "fetch", "prepare", "pending", *once]
     rows = project.rows("one_vs_all")
     asked = {(m, f"pos={c}", s) for m in ("oc_svm", "pu_svm", "nnpu") for c in (0, 1) for s in (0, 1)}
-    assert {(r["entry"], r["cell"], r["seed"]) for r in rows} == asked
+    assert {(r.entry, r.cell, r.seed) for r in rows} == asked
     assert len(rows) == len(asked)
-    assert {r["status"] for r in rows} == {"ok"}
-    assert all(0 < r["auc"] <= 1 for r in rows)
+    assert {r.status for r in rows} == {"ok"}
+    assert all(0 < r.auc <= 1 for r in rows)
     tuned = project.rows("pu_svm", "tune/val")
     assert len(tuned) == 3 * 2  # configurations x seeds
     assert not {"auc", "auc_train_pool"} & set(tuned[0])
-    fits = {r["fit_id"] for r in rows + tuned}
+    fits = {r.fit_id for r in rows + tuned}
     assert {Path(name).stem for name in project.records()} == fits
     assert (project.root / "reports" / "index.html").stat().st_size > 1000
     with closing(sqlite3.connect(project.root / "mlruns" / "mlflow.db")) as store:
@@ -122,7 +122,7 @@ def test_a_changed_hyperparameter_recomputes_the_fits_of_its_method_alone(finish
     assert new_records(project, before) == {"nnpu": 4}
     assert "tune@pu_svm" not in done.stages
     assert "fetch" not in done.stages
-    assert {json.loads(r["params"])["lr"] for r in project.rows("one_vs_all") if r["entry"] == "nnpu"} == {0.02}
+    assert {json.loads(r.params)["lr"] for r in project.rows("one_vs_all") if r.entry == "nnpu"} == {0.02}
 
 
 def test_a_comment_in_a_method_recomputes_nothing(finished_copy: New) -> None:
@@ -235,7 +235,7 @@ def test_make_repro_ends_with_an_error_where_failed_rows_stand(new_project: New)
 
 
 def outcome(project: Project) -> Counter[tuple[str, str, int]]:
-    return Counter((r["entry"], r["status"], r["attempts"]) for r in project.rows("one_vs_all"))
+    return Counter((r.entry, r.status, r.attempts) for r in project.rows("one_vs_all"))
 
 
 @pytest.mark.slow
@@ -244,7 +244,7 @@ def test_without_git_the_job_passes(new_project: New) -> None:
     shutil.rmtree(project.root / ".git")
     assert project.call("dvc", "config", "--local", "core.no_scm", "true").code == 0  # as make install does
     project.repro_passes()
-    assert {r["status"] for r in project.rows("one_vs_all")} == {"ok"}
+    assert {r.status for r in project.rows("one_vs_all")} == {"ok"}
     assert project.repro_passes().stages == ["pending"]
 
 

@@ -16,11 +16,12 @@ from puoc.methods import encoders
 from puoc.methods.persistence import model_file as modelfile
 from puoc.records import Fit
 from puoc.run.executors import frozen_features as features
-from puoc.run.result_rows import Row, read_rows
 from puoc.run.runner import Progress
 from puoc.run.stages import allow_retry, answer, pending, questions, standing
 from puoc.scenarios import test_rows as rows_of_test
+from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Entry, Ledger
+from puoc.store.result_rows import ResultRow
 from puoc.store.yaml_file import InvalidInput
 
 PARAMS = """
@@ -68,8 +69,8 @@ def root(tmp_path: Path, prepared_data: Data) -> Path:
     return PLANNED.at(tmp_path, prepared_data)
 
 
-def rows(root: Path, table: str = "first") -> list[Row]:
-    return read_rows(root / "results" / "tables" / f"{table}.parquet")
+def rows(root: Path, table: str = "first") -> list[ResultRow]:
+    return read_rows(root / "results" / "tables" / f"{table}.parquet", ResultRow)
 
 
 def entries(root: Path, method: str) -> list[Entry]:
@@ -85,21 +86,21 @@ def records(root: Path, method: str) -> list[Fit]:
 def test_encoder_and_prior_are_computed_once_a_sample_and_shared(root: Path) -> None:
     counts = answer(root, "tables", "first")
     assert counts["ok"] == 2 * (1 + 1 + 3)  # by seed: the autoencoder, TIcE, three methods
-    assert {row["status"] for row in rows(root)} == {"ok"}
+    assert {row.status for row in rows(root)} == {"ok"}
     (codes, estimates) = (records(root, name) for name in ("autoencoder", "tice"))
     assert sorted(fit.seed for fit in codes) == sorted(fit.seed for fit in estimates) == [0, 1]
     ledger = Ledger(root / "ledger")
     for row in rows(root):
-        code = next(fit.id for fit in codes if fit.seed == row["seed"])
-        assert row["encoder_fit_id"] == (None if row["entry"] == "nnpu" else code)
-        if row["entry"] == "oc_svm":
-            assert row["prior_fit_id"] is None
+        code = next(fit.id for fit in codes if fit.seed == row.seed)
+        assert row.encoder_fit_id == (None if row.entry == "nnpu" else code)
+        if row.entry == "oc_svm":
+            assert row.prior_fit_id is None
             continue
-        estimate = ledger.get(row["prior_fit_id"])
+        estimate = ledger.get(row.prior_fit_id)
         assert estimate is not None
         assert estimate.result.alpha_hat is not None
-        assert row["prior_alpha"] == min(max(estimate.result.alpha_hat, 0.001), 0.999)
-        assert row["prior"] == "tice"
+        assert row.prior_alpha == min(max(estimate.result.alpha_hat, 0.001), 0.999)
+        assert row.prior == "tice"
     assert answer(root, "tables", "second")["ok"] == 0  # the same question from another table
     assert answer(root, "tables", "first").total() == 0
 
@@ -131,7 +132,7 @@ def test_all_positives_is_another_encoder_and_sees_more_rows(root: Path) -> None
     plan(root, ("encoder: autoencoder", "encoder: autoencoder\n    ae_data: all_positives"))
     assert answer(root, "tables", "second")["ok"] == 2 * 2
     assert sorted(fit.labels for fit in records(root, "autoencoder")) == ["all_positives"] * 2 + ["pu"] * 2
-    assert {row["encoder"] for row in rows(root, "second")} == {"autoencoder of all_positives"}
+    assert {row.encoder for row in rows(root, "second")} == {"autoencoder of all_positives"}
 
 
 def test_a_method_that_estimates_alpha_may_serve_as_a_prior(root: Path) -> None:
@@ -145,10 +146,10 @@ def test_a_method_that_estimates_alpha_may_serve_as_a_prior(root: Path) -> None:
     assert answer(root, "tables", "first")["ok"] == 2 * 2
     ledger = Ledger(root / "ledger")
     for row in rows(root):
-        estimate = ledger.get(row["prior_fit_id"])
+        estimate = ledger.get(row.prior_fit_id)
         assert estimate is not None
-        assert row["prior"] == estimate.result.fit.method == "drpu"
-        assert row["prior_alpha"] == min(max(estimate.result.alpha_hat or 0, 0.001), 0.999)
+        assert row.prior == estimate.result.fit.method == "drpu"
+        assert row.prior_alpha == min(max(estimate.result.alpha_hat or 0, 0.001), 0.999)
 
 
 def test_an_image_fit_on_a_cpu_is_a_job_of_one_lane(root: Path) -> None:
@@ -162,10 +163,10 @@ def test_what_an_encoder_failed_for_is_the_reason_of_all_that_need_it(root: Path
     plan(root, ("{lr: 1.0e-3", "{lr: 1.0e+30"))
     assert answer(root, "tables", "first")["failed"] == 2 * (1 + 1 + 3)
     for row in rows(root):
-        assert row["status"] == "failed"
-        needed = "tice" if row["entry"] == "nnpu" else "autoencoder"
-        assert row["reason"].startswith(f"its {needed} failed: ")
-        assert "the loss of the lane with seed" in row["reason"]
+        assert row.status == "failed"
+        needed = "tice" if row.entry == "nnpu" else "autoencoder"
+        assert row.reason.startswith(f"its {needed} failed: ")
+        assert "the loss of the lane with seed" in row.reason
     assert len(standing(root).failed) == 6
     assert answer(root, "tables", "second")["failed"] == 0  # the same session does not try again
     due = pending(root)["tables/first"]
@@ -228,15 +229,15 @@ def test_frozen_features_are_computed_once_a_dataset_and_in_parts(
     encoded = encoders.make(encoding.name, encoding.params).encode(data.take(np.array([5, 4000])))
     np.testing.assert_allclose(whole[[5, 4000]], encoded, rtol=1e-3, atol=1e-5)
     (row,) = rows(root, "second")
-    assert row["encoder"] == "imagenet mobilenet_v2 85010ce2f4552da4"
-    assert row["encoder_fit_id"] is None
-    entry = Ledger(root / "ledger").get(row["fit_id"])
+    assert row.encoder == "imagenet mobilenet_v2 85010ce2f4552da4"
+    assert row.encoder_fit_id is None
+    entry = Ledger(root / "ledger").get(row.fit_id)
     assert entry is not None
     path = Ledger(root / "ledger").model_path(entry.result)
     assert path is not None
-    numbers, y = rows_of_test(data, entry.trials[row["trial_id"]].test, 0)
+    numbers, y = rows_of_test(data, entry.trials[row.trial_id].test, 0)
     scored = modelfile.score(modelfile.load(path), data.X[numbers[y]][:20])
-    kept = Ledger(root / "ledger").scores(entry.trials[row["trial_id"]])
+    kept = Ledger(root / "ledger").scores(entry.trials[row.trial_id])
     assert kept is not None
     np.testing.assert_allclose(scored, kept[:20], rtol=1e-3, atol=1e-4)
 

@@ -29,9 +29,9 @@ def test_dvc_runs_a_table_again_when_its_own_data_changed_and_else_not(new_proje
         assert {"plan", "prepare", "run@table"} <= set(done.stages), name
         assert (project.root / "own" / f"{name}.csv").is_symlink() == (name == "u")
         after = project.rows("table")
-        assert not {row["fit_id"] for row in before} & {row["fit_id"] for row in after}
+        assert not {row.fit_id for row in before} & {row.fit_id for row in after}
         before = after
-    assert {(row["n_pos_lab"], row["n_unl"]) for row in before} == {(33, 50)}
+    assert {(row.n_pos_lab, row.n_unl) for row in before} == {(33, 50)}
     listed = subprocess.run(
         ["git", "status", "--porcelain"], cwd=project.root, capture_output=True, text=True, check=True
     )

@@ -57,7 +57,7 @@ def test_postgresql_and_the_local_store_give_the_same_runs(
     assert track(tmp_path) == counts == {"one_vs_all": 7, "shift": 2, "tune/one_vs_all": 2}
     assert content(tmp_path) == there
     assert register_best(tmp_path) == best
-    assert {key for (*_, key) in there} >= {row["trial_id"] for row in project.rows["shift"]}
+    assert {key for (*_, key) in there} >= {row.trial_id for row in project.rows["shift"]}
 
 
 def test_what_is_asked_no_more_is_put_away_and_comes_back(database: str, tmp_path: Path) -> None:

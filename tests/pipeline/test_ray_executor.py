@@ -18,8 +18,9 @@ from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
 from puoc.run.executors.local import WorkerDied
-from puoc.run.result_rows import read_rows
 from puoc.run.stages import answer
+from puoc.store.checked_parquet import read_rows
+from puoc.store.result_rows import ResultRow
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -53,8 +54,8 @@ def test_two_actors_give_what_worker_processes_give(tmp_path: Path) -> None:
     for executor in ("local", "ray"):
         root = project(tmp_path / executor, executor)
         assert answer(root, "tables", "one_vs_all")["ok"] == 12
-        rows = read_rows(root / "results" / "tables" / "one_vs_all.parquet")
-        found[executor] = {row["trial_id"]: (row["status"], row["auc"], row["auc_train_pool"]) for row in rows}
+        rows = read_rows(root / "results" / "tables" / "one_vs_all.parquet", ResultRow)
+        found[executor] = {row.trial_id: (row.status, row.auc, row.auc_train_pool) for row in rows}
     assert found["ray"] == found["local"]
     assert {status for status, *_ in found["ray"].values()} == {"ok"}
 

@@ -26,11 +26,11 @@ from puoc.records import FitResult
 from puoc.run.executors import job as jobs
 from puoc.run.executors.local import LocalExecutor, WorkerDied
 from puoc.run.executors.process_lifetime import session
-from puoc.run.result_rows import Row, read_rows
 from puoc.run.runner import Progress, Runner
 from puoc.run.stages import Standing, answer, questions, standing
-from puoc.store.checked_parquet import to_parquet
+from puoc.store.checked_parquet import read_rows, to_parquet
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
 
 PARAMS = """
 compute: {workers: 2, lane_map: loop, models: all, device: cpu}
@@ -63,8 +63,8 @@ PLANNED = Planned(PARAMS, "digits")
 plan = PLANNED.plan
 
 
-def rows(root: Path) -> list[Row]:
-    return read_rows(root / "results" / "tables" / "shift.parquet")
+def rows(root: Path) -> list[ResultRow]:
+    return read_rows(root / "results" / "tables" / "shift.parquet", ResultRow)
 
 
 @pytest.fixture
@@ -92,10 +92,10 @@ def puoc(root: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
 
 def test_a_table_is_computed_once_and_its_progress_adds_up(root: Path) -> None:
     states: list[Progress] = []
-    told: list[Row] = []
+    told: list[ResultRow] = []
     assert answer(root, "tables", "shift", on_rows=told.extend, on_progress=states.append)["ok"] == 4
-    assert {row["status"] for row in rows(root)} == {"ok"}
-    assert sorted(row["trial_id"] for row in told) == sorted(row["trial_id"] for row in rows(root))
+    assert {row.status for row in rows(root)} == {"ok"}
+    assert sorted(row.trial_id for row in told) == sorted(row.trial_id for row in rows(root))
     done = [state.ok + state.failed for state in states]
     assert done == sorted(done)
     assert {state.wanted for state in states} == {4}
@@ -198,7 +198,7 @@ def test_a_store_that_fails_costs_no_result_and_no_exit_code(
     assert "shift: 4 fits computed, 0 failed" in said
     assert "some of them are not in MLflow yet" in said
     assert "run puoc track to add them" in said
-    assert {row["status"] for row in rows(root)} == {"ok"}
+    assert {row.status for row in rows(root)} == {"ok"}
 
 
 def test_damaged_results_are_one_sentence_that_names_their_file(root: Path, puoc: Said) -> None:
@@ -270,14 +270,14 @@ def test_a_test_set_asked_later_is_scored_by_the_same_model_kept_or_not(root: Pa
     answer(root, "tables", "shift")
     plan(root, LATER)
     assert answer(root, "tables", "shift")["ok"] == 4
-    kept = {(r["entry"], r["cell"], r["seed"]): (r["status"], r["auc"], r["auc_train_pool"]) for r in rows(root)}
+    kept = {(r.entry, r.cell, r.seed): (r.status, r.auc, r.auc_train_pool) for r in rows(root)}
     assert len(kept) == 8
     shutil.rmtree(root / "ledger")
     for changes in ((), (LATER,)):
         plan(root, ("models: all", "models: none"), *changes)
         answer(root, "tables", "shift")
     assert not list((root / "ledger").rglob("*.safetensors"))
-    again = {(r["entry"], r["cell"], r["seed"]): (r["status"], r["auc"], r["auc_train_pool"]) for r in rows(root)}
+    again = {(r.entry, r.cell, r.seed): (r.status, r.auc, r.auc_train_pool) for r in rows(root)}
     assert again == kept
 
 
@@ -287,8 +287,8 @@ def test_a_test_set_that_could_not_be_scored_is_a_failed_row_with_its_reason(roo
         path.write_bytes(b"damaged")
     plan(root, LATER)
     assert answer(root, "tables", "shift")["failed"] == 4
-    assert {(row["cell"], row["status"]) for row in rows(root)} == {("1->1", "ok"), ("1->8", "failed")}
-    assert all("safetensors" in row["reason"] for row in standing(root).failed)
+    assert {(row.cell, row.status) for row in rows(root)} == {("1->1", "ok"), ("1->8", "failed")}
+    assert all("safetensors" in row.reason for row in standing(root).failed)
     assert len(standing(root).failed) == 4
 
 

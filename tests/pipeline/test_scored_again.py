@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from puoc.cli.app import app
 from puoc.plan.bind import bind
 from puoc.records import FitResult
 from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials
-from puoc.run.result_rows import Row, read_rows
 from puoc.run.stages import answer, questions, result_path, standing
 from puoc.run.sweep.evaluate import value
 from puoc.run.sweep.request import Asking, ask
@@ -23,7 +23,9 @@ from puoc.run.sweep.results import failed_rows
 from puoc.run.sweep.results import write as write_results
 from puoc.run.sweep.tpe import known
 from puoc.store import ledger_archive as archive
+from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import MAX_ATTEMPTS, Ledger
+from puoc.store.result_rows import ResultRow
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}
@@ -74,12 +76,14 @@ def change(root: Path, monkeypatch: pytest.MonkeyPatch, planned: Planned = PLANN
     planned.plan(root)
 
 
-def rows(root: Path, part: str = "tables", name: str = "first") -> list[Row]:
-    return read_rows(result_path(root, part, name))  # type: ignore[arg-type]
+def rows(root: Path, part: str = "tables", name: str = "first") -> list[ResultRow]:
+    return read_rows(result_path(root, part, name), ResultRow)  # type: ignore[arg-type]
 
 
-def reversed_(row: Row, columns: tuple[str, ...]) -> dict[str, object]:
-    return {name: pytest.approx(1 - row[name]) for name in columns}
+def reversed_(row: ResultRow, *columns: str) -> ResultRow:
+    """The row as the changed code scores it."""
+    aucs = {name: pytest.approx(1 - getattr(row, name)) for name in columns}
+    return replace(row, scoring_digest=OTHER, **aucs)
 
 
 def models(root: Path) -> set[Path]:
@@ -99,8 +103,7 @@ def test_a_table_is_scored_again_and_no_fit_is_another(root: Path, monkeypatch, 
     after = rows(root)
     assert models(root) == known_models
     for old, new in zip(before, after, strict=True):
-        aucs = ("auc", "auc_train_pool")
-        assert new == old | reversed_(old, aucs) | {"scoring_digest": OTHER}
+        assert new == reversed_(old, "auc", "auc_train_pool")
     assert not standing(root).stale
     assert answer(root, "tables", "first").total() == 0
 
@@ -120,13 +123,13 @@ def test_a_sweep_is_scored_again_and_chooses_by_what_it_sees_now(root: Path, mon
     assert known(sweep, ledger) == []
     assert answer(root, "tune", "pu_svm")["ok"] == 6
     for old, new in zip(before, rows(root, "tune", "pu_svm"), strict=True):
-        assert old["auc_val_pu"] is not None
-        assert new == old | reversed_(old, ("auc_val_pu",)) | {"scoring_digest": OTHER}
+        assert old.auc_val_pu is not None
+        assert new == reversed_(old, "auc_val_pu")
     found = known(sweep, ledger)
     assert len(found) == 3
     for one in found:
-        of_config = [row for row in rows(root, "tune", "pu_svm") if row["fit_id"] in fits_of(sweep, one.params)]
-        assert one.val == pytest.approx(sum(row["auc_val_pu"] for row in of_config) / 2)
+        of_config = [row for row in rows(root, "tune", "pu_svm") if row.fit_id in fits_of(sweep, one.params)]
+        assert one.val == pytest.approx(sum(row.auc_val_pu for row in of_config) / 2)
         assert one.val == value(list(bind(sweep.of(one.params))), ledger, OTHER)
 
 
@@ -205,9 +208,9 @@ def test_what_another_table_had_scored_again_is_old_in_this_one_and_new_in_mlflo
     monkeypatch.setattr("puoc.reporting.tracking.wanted_runs.scoring_digest", lambda: OTHER)
     answer(root, "tables", "second")
     assert standing(root).stale == len(rows(root, name="second")) == len(rows(root))
-    aucs = {row["trial_id"]: row["auc"] for row in rows(root, name="second")}
+    aucs = {row.trial_id: row.auc for row in rows(root, name="second")}
     asked = trials(answered(read_asked(root)[0]))
-    assert {key[1]: trial.row["auc"] for key, trial in asked.items()} == aucs
+    assert {key[1]: trial.row.auc for key, trial in asked.items()} == aucs
     answer(root, "tables", "first")
     assert standing(root).stale == 0
 
@@ -240,7 +243,7 @@ def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path
     works.undo()
     change(root, monkeypatch)
     answer(root, "tables", "first")
-    assert {row["status"] for row in rows(root)} == {"ok"}
+    assert {row.status for row in rows(root)} == {"ok"}
     assert dues() == again  # and nothing runs for nothing
     monkeypatch.setattr("puoc.plan.make_plan.scoring_digest", lambda: OTHER[::-1])
     PLANNED.plan(root)
@@ -259,7 +262,7 @@ def test_failed_fits_of_a_sweep_that_no_section_plans_are_named_and_can_be_tried
     assert line.endswith(f"[{fit.id}]")
     stands = standing(root)
     assert not stands.failed
-    assert {row["fit_id"] for row in stands.failed_unplanned} == {fit.id}
+    assert {row.fit_id for row in stands.failed_unplanned} == {fit.id}
     assert fit.id in CliRunner().invoke(app, ["status"]).output
     for given in ("all", fit.id):
         assert not ledger.may_try(fit.id)

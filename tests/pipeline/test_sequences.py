@@ -15,10 +15,11 @@ from puoc.methods.lstm import check_sequences
 from puoc.methods.persistence import model_file as modelfile
 from puoc.plan.make_plan import make_plan
 from puoc.records import TestSet
-from puoc.run.result_rows import read_rows
 from puoc.run.stages import answer
 from puoc.scenarios import test_rows as rows_of_test
+from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
 from puoc.store.yaml_file import InvalidInput
 
 PARAMS = """
@@ -84,20 +85,20 @@ def root(tmp_path: Path, mirror: Callable[[str], Path]) -> Path:
 @pytest.mark.slow
 def test_both_forms_of_pendigits_are_learned_and_scored(root: Path) -> None:
     assert answer(root, "tables", "sequences")["ok"] == 4
-    rows = read_rows(root / "results" / "tables" / "sequences.parquet")
-    assert {row["status"] for row in rows} == {"ok"}
+    rows = read_rows(root / "results" / "tables" / "sequences.parquet", ResultRow)
+    assert {row.status for row in rows} == {"ok"}
     data, ledger = Prepared.open(root / "work" / "prepared" / "pendigits_odds"), Ledger(root / "ledger")
     numbers, y = rows_of_test(data, TestSet(pos=(0,), neg=(1,)), 0)
     scores = {}
     for row in rows:
-        entry = ledger.get(row["fit_id"])
+        entry = ledger.get(row.fit_id)
         assert entry is not None
         path = ledger.model_path(entry.result)
         assert path is not None
-        scores[row["entry"]] = modelfile.score(modelfile.load(path), data.X[numbers[y]][:30])
-        kept = ledger.scores(entry.trials[row["trial_id"]])
+        scores[row.entry] = modelfile.score(modelfile.load(path), data.X[numbers[y]][:30])
+        kept = ledger.scores(entry.trials[row.trial_id])
         assert kept is not None
-        np.testing.assert_allclose(scores[row["entry"]], kept[:30], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(scores[row.entry], kept[:30], rtol=1e-4, atol=1e-5)
     assert not np.allclose(scores["oc_lstm"], scores["oc_lstm_positions"])
 
 

@@ -19,7 +19,6 @@ from sweep_project import unrun, with_space
 from puoc.plan.bind import bind
 from puoc.plan.search_spaces import read_space
 from puoc.records import FitResult
-from puoc.run.result_rows import read_rows
 from puoc.run.sweep.budget import Budget
 from puoc.run.sweep.cluster import Wanted, connected
 from puoc.run.sweep.evaluate import answer
@@ -31,7 +30,9 @@ from puoc.run.sweep.status import settings_of
 from puoc.run.sweep.study import write_study
 from puoc.run.sweep.tpe import STUDY, Known, answered, count, known, params_of, replay
 from puoc.run.sweep.tuner import Tuner
+from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_what_another_space_asked_is_neither_known_nor_in_the_results(root: Path
     assert found
     assert [one.params for one in found if one.params not in own] == []
     rows = write(root, sweep)
-    assert [json.loads(row["params"]) for row in rows if json.loads(row["params"]) not in own] == []
+    assert [json.loads(row.params) for row in rows if json.loads(row.params) not in own] == []
 
 
 def test_a_configuration_that_differs_in_what_the_space_leaves_to_the_entry_is_not_in_the_space(root: Path) -> None:
@@ -150,9 +151,9 @@ def test_a_budget_buys_configurations_of_the_space_that_is_searched_whatever_els
     listed = len(asked.configs)
     words = ("--method", "pu_svm", "--search", "tpe", "--space", "few", "--budget", str(listed + 3))
     assert said(root, *words) == (3, 0, 0, listed)
-    rows = read_rows(root / "results" / "sweeps" / "val" / f"{asked.name}.parquet")
-    assert sorted({json.loads(row["params"])["lam"] for row in rows})[-3:] == [0.2, 0.3, 0.4]
-    assert len({row["params"] for row in rows}) == listed + 3
+    rows = read_rows(root / "results" / "sweeps" / "val" / f"{asked.name}.parquet", ResultRow)
+    assert sorted({json.loads(row.params)["lam"] for row in rows})[-3:] == [0.2, 0.3, 0.4]
+    assert len({row.params for row in rows}) == listed + 3
 
 
 @pytest.mark.slow

@@ -17,10 +17,11 @@ from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.methods.encoders.frozen import Frozen
 from puoc.methods.persistence import model_file as modelfile
 from puoc.run.executors import frozen_features as features
-from puoc.run.result_rows import Row, read_rows
 from puoc.run.stages import answer, questions
 from puoc.scenarios import test_rows as rows_of_test
+from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}
@@ -67,8 +68,8 @@ def project(root: Path, mirror: Callable[[str], Path], glove: str, dataset: str,
     return root
 
 
-def rows(root: Path) -> dict[str, Row]:
-    return {row["entry"]: row for row in read_rows(root / "results" / "tables" / "texts.parquet")}
+def rows(root: Path) -> dict[str, ResultRow]:
+    return {row.entry: row for row in read_rows(root / "results" / "tables" / "texts.parquet", ResultRow)}
 
 
 @pytest.mark.parametrize("dataset", ["op_spam", pytest.param("sms_spam", marks=pytest.mark.slow)])
@@ -80,12 +81,12 @@ def test_lstms_run_on_texts_from_end_to_end(
     assert counts["failed"] == 0
     assert counts["ok"] == 4 + 1  # and TIcE
     found = rows(root)
-    assert {row["status"] for row in found.values()} == {"ok"}
-    assert all(0 <= row["auc"] <= 1 for row in found.values())
-    assert found["pu_svm"]["auc"] > {"op_spam": 0.5, "sms_spam": 0.8}[dataset]
-    assert found["pu_lstm"]["prior_alpha"] == 0.5 != found["pu_lstm_tice"]["prior_alpha"]
+    assert {row.status for row in found.values()} == {"ok"}
+    assert all(0 <= row.auc <= 1 for row in found.values())
+    assert found["pu_svm"].auc > {"op_spam": 0.5, "sms_spam": 0.8}[dataset]
+    assert found["pu_lstm"].prior_alpha == 0.5 != found["pu_lstm_tice"].prior_alpha
     order = "entities+lower+punctuation+stop_words+look_up+stem"
-    assert found["oc_lstm"]["encoder"] == f"word_vectors {glove} {order} 12"
+    assert found["oc_lstm"].encoder == f"word_vectors {glove} {order} 12"
     _check_records(root, dataset)
     _check_models(root, dataset)
 

@@ -13,10 +13,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from test_serving import is_pickle
 from tracked_project import Project, model, stored_rows
@@ -26,7 +29,8 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.reporting.tracking import Store, Tracker, TrackingError, register_best, server_command, track
 from puoc.reporting.tracking.wanted_runs import unpack_places
 from puoc.reporting.tracking.writer import NOT_ASKED, RETIRED, Writer
-from puoc.run.result_rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
+from puoc.store.checked_parquet import to_parquet
+from puoc.store.result_rows import write_sweep
 
 Runs = dict[tuple[str, str], Any]
 
@@ -108,16 +112,16 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def test_a_run_leads_to_everything_behind_its_number(tracked: Project) -> None:
-    row = next(r for r in tracked.rows["ova"] if (r["entry"], r["cell_index"], r["seed"]) == ("pu_svm", 1, 1))
-    run, client = runs(tracked.root)["one_vs_all", row["trial_id"]], opened(tracked.root).client
+    row = next(r for r in tracked.rows["ova"] if (r.entry, r.cell_index, r.seed) == ("pu_svm", 1, 1))
+    run, client = runs(tracked.root)["one_vs_all", row.trial_id], opened(tracked.root).client
     assert run.info.status == "FINISHED"
-    assert run.data.metrics["auc"] == row["auc"]
+    assert run.data.metrics["auc"] == row.auc
     assert (run.data.params["params.lam"], run.data.params["seed"], run.data.params["neg"]) == ("0.1", "1", "[2]")
-    wanted = {"fit_id": row["fit_id"], "status": "ok", "sweep": "tables/ova", "git.dirty": "true", "data_digest": "d"}
+    wanted = {"fit_id": row.fit_id, "status": "ok", "sweep": "tables/ova", "git.dirty": "true", "data_digest": "d"}
     assert wanted.items() <= run.data.tags.items()
     scores = Path(client.download_artifacts(run.info.run_id, "scores.npy"))
-    entry = tracked.ledger.get(row["fit_id"])
-    assert np.array_equal(np.load(scores), tracked.ledger.scores(entry.trials[row["trial_id"]]))
+    entry = tracked.ledger.get(row.fit_id)
+    assert np.array_equal(np.load(scores), tracked.ledger.scores(entry.trials[row.trial_id]))
     history = client.get_metric_history(run.info.run_id, "curve/objective")
     assert [(m.step, m.value) for m in history] == [(0, 1.0), (1, 0.25)]
     assert not client.get_metric_history(run.info.run_id, "auc")[1:]
@@ -126,8 +130,8 @@ def test_a_run_leads_to_everything_behind_its_number(tracked: Project) -> None:
 def test_failures_and_skips_are_runs_with_their_reason_and_missing_rows_are_none(tracked: Project) -> None:
     found, told = runs(tracked.root), {}
     for row in tracked.rows["ova"]:
-        run = found.get(("one_vs_all", row["trial_id"]))
-        told[row["status"]] = (run and run.info.status, run and run.data.tags.get("reason"))
+        run = found.get(("one_vs_all", row.trial_id))
+        told[row.status] = (run and run.info.status, run and run.data.tags.get("reason"))
     assert told["failed"] == ("FAILED", "failed: as the test wants it")
     assert told["skipped"] == ("FINISHED", "skipped: as the test wants it")
     assert told["missing"] == (None, None)
@@ -136,7 +140,7 @@ def test_failures_and_skips_are_runs_with_their_reason_and_missing_rows_are_none
 def test_a_cell_has_mean_spread_and_counts_and_its_trials_below_it(tracked: Project) -> None:
     cells = {(key[0], r.data.tags["table"], r.info.run_name): r for key, r in runs(tracked.root, "cell").items()}
     whole = cells["one_vs_all", "ova", "pu_svm cell 0"]
-    aucs = [r["auc"] for r in tracked.rows["ova"] if (r["entry"], r["cell_index"]) == ("pu_svm", 0)]
+    aucs = [r.auc for r in tracked.rows["ova"] if (r.entry, r.cell_index) == ("pu_svm", 0)]
     assert whole.data.metrics["mean"] == pytest.approx(np.mean(aucs), rel=1e-12)
     assert whole.data.metrics["std"] == pytest.approx(np.std(aucs, ddof=1), rel=1e-12)
     broken = cells["one_vs_all", "ova", "pu_svm cell 1"]
@@ -146,14 +150,14 @@ def test_a_cell_has_mean_spread_and_counts_and_its_trials_below_it(tracked: Proj
 
 
 def test_a_trial_that_two_tables_and_two_scenarios_ask_is_a_run_in_each_and_one_model(tracked: Project) -> None:
-    trial = next(r["trial_id"] for r in tracked.rows["shift"] if r["status"] == "ok" and r["seed"] == 1)
+    trial = next(r.trial_id for r in tracked.rows["shift"] if r.status == "ok" and r.seed == 1)
     found = runs(tracked.root)
     table, other = found["one_vs_all", trial], found["shift", trial]
     assert table.data.tags["tables"] == "ova,ova_again"
     assert table.data.tags["model_uri"] == other.data.tags["model_uri"]
     client = opened(tracked.root).client
     every = client.search_logged_models(list(opened(tracked.root).experiments()), max_results=100)
-    ok = {r["fit_id"] for rows in tracked.rows.values() for r in rows if r["status"] == "ok"}
+    ok = {r.fit_id for rows in tracked.rows.values() for r in rows if r.status == "ok"}
     assert sorted(one.tags["fit_id"] for one in every) == sorted(ok)
 
 
@@ -208,14 +212,14 @@ def test_a_deleted_store_is_made_again_with_the_same_content(tracked: Project) -
 def test_a_repeated_trial_is_updated_and_not_written_twice(project: Project, tmp_path: Path) -> None:
     rows = project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1, outcomes={("pu_svm", 0, 0): "failed"})
     track(tmp_path)
-    key = ("one_vs_all", rows[0]["trial_id"])
+    key = ("one_vs_all", rows[0].trial_id)
     failed = runs(tmp_path)[key]
     project.save("ova", [project.answer(rows[0]), rows[1]])
     track(tmp_path)
     again = runs(tmp_path)[key]
     assert again.info.run_id == failed.info.run_id
     assert (failed.info.status, again.info.status) == ("FAILED", "FINISHED")
-    assert (again.data.metrics["attempts"], again.data.metrics["auc"]) == (2, project.rows["ova"][0]["auc"])
+    assert (again.data.metrics["attempts"], again.data.metrics["auc"]) == (2, project.rows["ova"][0].auc)
     assert "reason" not in {tag for tag, text in again.data.tags.items() if text}
     assert again.data.tags["model_uri"].startswith("models:/")
     (cell,) = runs(tmp_path, "cell").values()
@@ -285,16 +289,12 @@ def test_a_sweep_that_no_plan_has_is_tracked_as_what_it_is_and_goes_with_its_row
     for _ in range(2):
         assert track(tmp_path) == {"tune/one_vs_all": 4}
         told = {trial: run.data.tags["tables"] for (_, trial), run in runs(tmp_path).items()}
-        shared = {row["trial_id"] for row in planned}
-        assert told == {row["trial_id"]: f"pu_svm,{other}" if row["trial_id"] in shared else other for row in asked}
+        shared = {row.trial_id for row in planned}
+        assert told == {row.trial_id: f"pu_svm,{other}" if row.trial_id in shared else other for row in asked}
     assert len(runs(tmp_path, "cell")) == 3
-    save = [row for row in asked if row["trial_id"] in shared]
+    save = [row for row in asked if row.trial_id in shared]
     assert save
-    for part, columns in (
-        ("val", [c for c in COLUMNS if c not in TEST_COLUMNS]),
-        ("test", (*TEST_KEYS, *TEST_COLUMNS)),
-    ):
-        write_rows(folder / part / f"{other}.parquet", save, columns)
+    write_sweep(folder, other, save)
     assert track(tmp_path) == {"tune/one_vs_all": 2}
     assert len(runs(tmp_path)) == 2
 
@@ -315,7 +315,7 @@ def test_every_sweep_that_the_report_shows_is_in_a_fresh_store_planned_or_not(pr
         assert track(tmp_path) == {"tune/one_vs_all": len(other), "tune/shift": len(gone)}
     shown = {name for run in runs(tmp_path).values() for name in run.data.tags["tables"].split(",")}
     assert shown == {"pu_svm", *unplanned(tmp_path)}
-    assert {r["auc"] for r in gone} == {r.data.metrics["auc"] for (e, _), r in runs(tmp_path).items() if "shift" in e}
+    assert {r.auc for r in gone} == {r.data.metrics["auc"] for (e, _), r in runs(tmp_path).items() if "shift" in e}
 
 
 def test_tracking_while_results_come_in_gives_what_track_gives(project: Project, tmp_path: Path) -> None:
@@ -415,13 +415,13 @@ def test_a_killed_writer_leaves_nothing_running_and_nothing_twice(tmp_path: Path
 def test_a_trial_of_many_cells_is_one_run_that_knows_them_all(project: Project, tmp_path: Path) -> None:
     """A one-class fit stands at every share of a long alpha sweep: more than one tag of MLflow holds."""
     (row,) = project.ask("sweep", "alpha_sweep", entries=("oc_svm",), cells=1, seeds=1)
-    every = [row | {"cell": f"alpha={i / 1000:.3f}", "cell_index": i} for i in range(150)]
+    every = [replace(row, cell=f"alpha={i / 1000:.3f}", cell_index=i) for i in range(150)]
     for n in (150, 2, 150):
         project.save("sweep", every[:n])
         track(tmp_path)
         (run,) = runs(tmp_path).values()
         assert all(len(text) < 8000 for text in run.data.tags.values())
-        assert {place.cell for place in unpack_places(run.data.tags).values()} == {one["cell"] for one in every[:n]}
+        assert {place.cell for place in unpack_places(run.data.tags).values()} == {row.cell for row in every[:n]}
         assert len(runs(tmp_path, "cell")) == n
 
 
@@ -456,7 +456,7 @@ def test_a_model_that_other_runs_share_outlives_a_writer_killed_at_an_update(
     step: str, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [project.ask(*of, entries=("pu_svm",), cells=1, seeds=1)[0] for of in (("a", "one_vs_all"), ("b", "shift"))]
-    assert rows[0]["trial_id"] == rows[1]["trial_id"]
+    assert rows[0].trial_id == rows[1].trial_id
     track(tmp_path)
     project.ask("c", "one_vs_all", entries=("pu_svm",), cells=1, seeds=1)  # the first run is updated by it
 
@@ -572,7 +572,7 @@ def test_a_database_deleted_while_rows_come_in_gets_the_rows_that_follow(project
         assert tracker.add(rows[:1])
         (tmp_path / "mlruns" / "mlflow.db").unlink()
         assert tracker.add(rows[1:])
-    assert {key for _, key in runs(tmp_path)} == {rows[1]["trial_id"]}
+    assert {key for _, key in runs(tmp_path)} == {rows[1].trial_id}
 
 
 def test_a_moved_project_says_how_to_make_the_store_again(tmp_path: Path) -> None:
@@ -589,7 +589,7 @@ def test_a_moved_project_says_how_to_make_the_store_again(tmp_path: Path) -> Non
 def test_a_run_deleted_or_finished_by_hand_is_found_and_mended(project: Project, tmp_path: Path) -> None:
     rows = project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
     track(tmp_path)
-    key, client = ("one_vs_all", rows[0]["trial_id"]), opened(tmp_path).client
+    key, client = ("one_vs_all", rows[0].trial_id), opened(tmp_path).client
     client.delete_run(runs(tmp_path)[key].info.run_id)
     assert track(tmp_path) == {"one_vs_all": 2}
     client.set_terminated(runs(tmp_path)[key].info.run_id, "KILLED")
@@ -642,7 +642,7 @@ def test_each_dataset_of_a_scenario_has_a_best_of_its_own(project: Project, tmp_
 def test_a_table_that_is_planned_no_more_has_no_say_in_what_is_best(project: Project, tmp_path: Path) -> None:
     project.ask("good", "one_vs_all", entries=("pu_svm",), cells=1)
     best = project.ask("former", "one_vs_all", entries=("oc_svm",), cells=1)
-    project.save("former", [row | {"auc": 0.99} for row in best])
+    project.save("former", [replace(row, auc=0.99) for row in best])
     track(tmp_path)
     assert [(one.name, one.entry) for one in register_best(tmp_path)] == [
         ("one_vs_all.toy.former", "oc_svm"),  # an easier table says nothing of the other's entries
@@ -655,9 +655,9 @@ def test_a_table_that_is_planned_no_more_has_no_say_in_what_is_best(project: Pro
 
 def test_an_entry_that_the_plan_asks_no_more_has_no_say_in_what_is_best(project: Project, tmp_path: Path) -> None:
     rows = project.ask("ova", "one_vs_all", cells=1)
-    project.save("ova", [row | {"auc": 0.99} if row["entry"] == "oc_svm" else row for row in rows])
+    project.save("ova", [replace(row, auc=0.99) if row.entry == "oc_svm" else row for row in rows])
     track(tmp_path)
-    now = {"ova": frozenset(row["trial_id"] for row in rows if row["entry"] == "pu_svm")}
+    now = {"ova": frozenset(row.trial_id for row in rows if row.entry == "pu_svm")}
     assert [one.entry for one in register_best(tmp_path, now)] == ["pu_svm"]
     assert [one.entry for one in register_best(tmp_path, {})] == ["oc_svm"]
 
@@ -667,10 +667,10 @@ def test_an_entry_of_which_some_cells_are_asked_anew_is_not_the_best_by_the_othe
 ) -> None:
     rows = project.ask("ova", "one_vs_all", cells=2)
     easy = {("oc_svm", 0): 0.9, ("oc_svm", 1): 0.1, ("pu_svm", 0): 0.92, ("pu_svm", 1): 0.6}
-    project.save("ova", [row | {"auc": easy[row["entry"], row["cell_index"]]} for row in rows])
+    project.save("ova", [replace(row, auc=easy[row.entry, row.cell_index]) for row in rows])
     track(tmp_path)
-    left = [row for row in rows if (row["entry"], row["cell_index"]) != ("oc_svm", 1)]
-    now = {"ova": frozenset(row["trial_id"] for row in left)}
+    left = [row for row in rows if (row.entry, row.cell_index) != ("oc_svm", 1)]
+    now = {"ova": frozenset(row.trial_id for row in left)}
     assert [one.entry for one in register_best(tmp_path, now)] == ["pu_svm"]
 
 
@@ -714,9 +714,19 @@ def test_a_model_with_training_rows_is_marked_and_not_registered(project: Projec
 
 
 def test_a_row_that_lacks_a_column_is_refused_by_name(project: Project, tmp_path: Path) -> None:
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
+    path = tmp_path / "results" / "tables" / "ova.parquet"
+    whole = path.read_bytes()
+    for column in ("fit_id", "kind", "device"):
+        path.write_bytes(to_parquet(pq.ParquetFile(BytesIO(whole)).read().drop_columns([column])))
+        with pytest.raises(ValueError, match=rf"ova\.parquet: no column {column} among .*; delete it, and dvc repro"):
+            track(tmp_path)
+
+
+def test_a_row_of_an_unknown_status_is_refused(project: Project, tmp_path: Path) -> None:
     rows = project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
-    with pytest.raises(TrackingError, match="a row without fit_id"):
-        Tracker(tmp_path).add([{key: value for key, value in rows[0].items() if key != "fit_id"}])
+    with pytest.raises(TrackingError, match=f"trial {rows[0].trial_id}: status 'lost', one of ok, failed, .* expected"):
+        Tracker(tmp_path).add([replace(rows[0], status="lost")])
 
 
 @pytest.mark.slow
@@ -737,7 +747,7 @@ def test_a_server_is_used_where_the_environment_names_one(tmp_path: Path, monkey
         wait_for(f"http://127.0.0.1:{port}/health", server)
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
         assert track(tmp_path / "project") == track(tmp_path / "project") == {"one_vs_all": 2}
-        run = runs(tmp_path / "project")["one_vs_all", rows[0]["trial_id"]]
+        run = runs(tmp_path / "project")["one_vs_all", rows[0].trial_id]
         mlflow.set_tracking_uri(f"http://127.0.0.1:{port}")
         loaded = mlflow.pyfunc.load_model(run.data.tags["model_uri"])
         X = stored_rows(5)

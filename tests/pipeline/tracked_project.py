@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,17 @@ from puoc.methods import make, normalise
 from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.training.estimator import Estimator
 from puoc.records import Fit, FitResult, Prior, Sample, TestSet, Trial, TrialResult
-from puoc.run.result_rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, write_rows
 from puoc.store.ledger import Ledger, Scored
+from puoc.store.result_rows import ResultRow, write_sweep, write_table
 
 SHAPE = (6,)
 PARAMS: dict[str, dict[str, Any]] = {
     "oc_svm": {"kernel": "linear", "nu": 0.5},
     "pu_svm": {"solver": "exact", "kernel": "linear", "risk": "non_negative", "lam": 0.1},
 }
+#: Columns that a trial without a record leaves empty.
+EMPTY = ("prior", "config_source", "is_published", "prior_alpha", "alpha_hat", "reason", "auc_val_pu", "fit_seconds")
+EMPTY += ("peak_memory", "n_lanes", "lane_map", "device", "torch_version", "encoder_fit_id", "prior_fit_id")
 KINDS = {"oc_svm": "oc", "pu_svm": "pu_oc"}
 
 
@@ -50,7 +53,7 @@ def model(method: str, shape: tuple[int, ...] = SHAPE, **more: Any) -> bytes:
 class Project:
     root: Path
     models: dict[str, bytes] = field(default_factory=dict)
-    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    rows: dict[str, list[ResultRow]] = field(default_factory=dict)
 
     @property
     def ledger(self) -> Ledger:
@@ -66,7 +69,7 @@ class Project:
         outcomes: dict[tuple[str, int, int], str] | None = None,
         tune: bool = False,
         dataset: str = "toy",
-    ) -> list[dict[str, Any]]:
+    ) -> list[ResultRow]:
         """Rows of a table (or sweep) with records of them in the ledger, in files where a run leaves them."""
         rows = [
             self._row(
@@ -79,21 +82,20 @@ class Project:
         self.save(table, rows, tune)
         return rows
 
-    def save(self, table: str, rows: list[dict[str, Any]], tune: bool = False) -> None:
+    def save(self, table: str, rows: list[ResultRow], tune: bool = False) -> None:
         part, results = ("tune" if tune else "tables"), self.root / "results"
         plan = self.root / "work" / "plan" / part / f"{table}.json"
         plan.parent.mkdir(parents=True, exist_ok=True)
         plan.write_text("{}")
         self.rows[table] = rows
-        if not tune:
-            write_rows(results / "tables" / f"{table}.parquet", rows)
-            return
-        write_rows(results / "tune" / "val" / f"{table}.parquet", rows, [c for c in COLUMNS if c not in TEST_COLUMNS])
-        write_rows(results / "tune" / "test" / f"{table}.parquet", rows, (*TEST_KEYS, *TEST_COLUMNS))
+        if tune:
+            write_sweep(results / "tune", table, rows)
+        else:
+            write_table(results / "tables", table, rows)
 
-    def answer(self, row: dict[str, Any], status: str = "ok") -> dict[str, Any]:
+    def answer(self, row: ResultRow, status: str = "ok") -> ResultRow:
         """Put the record of a row's fit into the ledger and fill in the row."""
-        trial = self._trials[row["trial_id"]]
+        trial = self._trials[row.trial_id]
         fit, rng = trial.fit, np.random.default_rng(int(trial.id[:6], 16))
         reason = None if status == "ok" else f"{status}: as the test wants it"
         result = FitResult(
@@ -121,9 +123,20 @@ class Project:
             self.ledger.put(result)
         found = self.ledger.get(fit.id)
         assert found is not None
-        row |= {"status": status, "reason": reason, "attempts": found.result.attempts, "fit_seconds": 0.5}
-        row |= {"device": "cpu", "torch_version": "0", "n_lanes": 1, "lane_map": "loop"}
-        return row | ({"auc": auc, "auc_train_pool": auc} if status == "ok" else {"auc": None, "auc_train_pool": None})
+        auc_or_none = auc if status == "ok" else None
+        return replace(
+            row,
+            status=status,
+            reason=reason,
+            attempts=found.result.attempts,
+            fit_seconds=0.5,
+            device="cpu",
+            torch_version="0",
+            n_lanes=1,
+            lane_map="loop",
+            auc=auc_or_none,
+            auc_train_pool=auc_or_none,
+        )
 
     @property
     def _trials(self) -> dict[str, Trial]:
@@ -131,7 +144,7 @@ class Project:
 
     def _row(
         self, table: str, scenario: str, entry: str, cell: int, seed: int, status: str, tune: bool, dataset: str
-    ) -> dict[str, Any]:
+    ) -> ResultRow:
         unlabelled = {} if KINDS[entry] == "oc" else {"neg": (cell + 1,), "n_pos_unl": 20, "n_neg_unl": 20}
         sample = Sample(dataset=dataset, data_digest="d", pos=(0,), n_pos_lab=40, **unlabelled)
         fit = Fit(
@@ -145,36 +158,37 @@ class Project:
         )
         trial = Trial(fit=fit, test=TestSet(pos=(0,), neg=(cell + 1,)))
         self._trials[trial.id] = trial
-        row = dict.fromkeys(COLUMNS) | {
-            "table": table,
-            "scenario": scenario,
-            "dataset": dataset,
-            "entry": entry,
-            "method": entry,
-            "kind": KINDS[entry],
-            "twin": "oc_svm" if entry == "pu_svm" else None,
-            "labels": "pu",
-            "configs": "sweep" if tune else "published",
-            "config_id": "k0",  # of a table's row as well: the configuration that was selected
-            "params": json.dumps(PARAMS[entry]),
-            "numerics": "fp32",
-            "encoder": "flatten",
-            "cell": f"cell {cell}",
-            "cell_index": cell,
-            "seed": seed,
-            "pos": "[0]",
-            "neg": f"[{cell + 1}]",
-            "neg_test": f"[{cell + 1}]",
-            "n_pos_lab": 40,
-            "n_pos_unl": 20,
-            "n_neg_unl": 20,
-            "alpha": 0.5,
-            "status": "missing",
-            "attempts": 0,
-            "fit_id": fit.id,
-            "trial_id": trial.id,
-            "code_digest": "c",
-            "draw_digest": "w",
-            "scoring_digest": "s",
-        }
+        row = ResultRow(
+            table=table,
+            scenario=scenario,
+            dataset=dataset,
+            entry=entry,
+            method=entry,
+            kind=KINDS[entry],
+            twin="oc_svm" if entry == "pu_svm" else None,
+            labels="pu",
+            configs="sweep" if tune else "published",
+            config_id="k0",  # of a table's row as well: the configuration that was selected
+            params=json.dumps(PARAMS[entry]),
+            numerics="fp32",
+            encoder="flatten",
+            cell=f"cell {cell}",
+            cell_index=cell,
+            seed=seed,
+            pos="[0]",
+            neg=f"[{cell + 1}]",
+            neg_test=f"[{cell + 1}]",
+            n_pos_lab=40,
+            n_pos_unl=20,
+            n_neg_unl=20,
+            alpha=0.5,
+            status="missing",
+            attempts=0,
+            fit_id=fit.id,
+            trial_id=trial.id,
+            code_digest="c",
+            draw_digest="w",
+            scoring_digest="s",
+            **dict.fromkeys(EMPTY),
+        )
         return row if status == "missing" else self.answer(row, status)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
@@ -15,11 +16,12 @@ from project import REPOSITORY
 from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
-from puoc.run.result_rows import COLUMNS, OUTCOME, write_rows
 from puoc.run.stages import answer
-from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame, read_rows, to_parquet
+from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame, read_rows, to_parquet, write_rows
+from puoc.store.result_rows import TEST_COLUMNS, OutcomeRow, ResultRow
 
 FLIPS = 1500
+OUTCOME = [field.name for field in fields(OutcomeRow)]
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +42,20 @@ def flipped(content: bytes, chance: random.Random, n: int = 1) -> bytes:
     return bytes(damaged)
 
 
+def outcomes(path: Path) -> list[OutcomeRow]:
+    return read_rows(path, OutcomeRow)
+
+
+def outcome_frame(path: Path) -> pd.DataFrame:
+    return read_frame(path, OUTCOME)
+
+
 def told(path: Path) -> str:
     """What is said of a file that cannot be read, by both readers."""
     said = []
-    for read in (read_rows, read_frame):
+    for read in (outcomes, outcome_frame):
         with pytest.raises(ValueError, match="delete it, and dvc repro writes it again from the ledger") as raised:
-            read(path, OUTCOME)
+            read(path)
         assert str(raised.value).startswith(f"{path}: ")
         assert str(raised.value).count(str(path)) == str(raised.value).count("\n") + 1 == 1
         said.append(str(raised.value))
@@ -54,12 +64,12 @@ def told(path: Path) -> str:
 
 @pytest.mark.parametrize("bits", [1, 2, 5])
 def test_flipped_bits_are_told_or_change_nothing(results: Path, tmp_path: Path, bits: int) -> None:
-    content, rows, frame = results.read_bytes(), read_rows(results), read_frame(results)
+    content, rows, frame = results.read_bytes(), read_rows(results, ResultRow), read_frame(results)
     chance, path, n_told = random.Random(bits), tmp_path / "damaged.parquet", 0
     for _ in range(FLIPS // bits):
         path.write_bytes(flipped(content, chance, bits))
         try:
-            found = read_rows(path, OUTCOME)
+            found = read_rows(path, ResultRow)
         except ValueError as error:
             assert str(error).startswith(f"{path}: "), error  # noqa: PT017 - either may happen
             n_told += 1
@@ -72,13 +82,13 @@ def test_flipped_bits_are_told_or_change_nothing(results: Path, tmp_path: Path, 
 def test_flipped_bits_of_a_file_without_a_checksum_are_told_where_they_are_seen(results: Path, tmp_path: Path) -> None:
     pq.write_table(pq.ParquetFile(results).read().replace_schema_metadata(None), tmp_path / "old.parquet")
     content, chance, path = (tmp_path / "old.parquet").read_bytes(), random.Random(0), tmp_path / "damaged.parquet"
-    assert read_rows(tmp_path / "old.parquet") == read_rows(results)
+    assert read_rows(tmp_path / "old.parquet", ResultRow) == read_rows(results, ResultRow)
     n_told = 0
     for _ in range(FLIPS):
         path.write_bytes(flipped(content, chance))
-        for read in (read_rows, read_frame):
+        for read in (outcomes, outcome_frame):
             try:
-                read(path, OUTCOME)
+                read(path)
             except ValueError as error:
                 assert str(error).startswith(f"{path}: "), error  # noqa: PT017 - either may happen
                 n_told += 1
@@ -126,7 +136,7 @@ def test_a_table_of_something_else_is_told_with_what_it_lacks(tmp_path: Path, na
     else:
         pq.write_table(make(), path)
     with pytest.raises(ValueError, match=expected):
-        read_rows(path, OUTCOME)
+        outcomes(path)
     assert "no column" in told(path)
 
 
@@ -135,11 +145,11 @@ def test_the_message_says_how_the_file_is_written_again(tmp_path: Path) -> None:
     path.write_bytes(b"")
     for again in (FROM_LEDGER, BY_SWEEP):
         with pytest.raises(ValueError, match=again):
-            read_rows(path, again=again)
+            read_rows(path, OutcomeRow, again)
 
 
 def test_what_lies_not_there_or_is_a_folder_is_the_systems_own_error(tmp_path: Path) -> None:
-    for read in (read_rows, read_frame):
+    for read in (outcomes, outcome_frame):
         with pytest.raises(FileNotFoundError, match="gone"):
             read(tmp_path / "gone.parquet")
         with pytest.raises(IsADirectoryError, match=str(tmp_path)):
@@ -147,9 +157,18 @@ def test_what_lies_not_there_or_is_a_folder_is_the_systems_own_error(tmp_path: P
 
 
 def test_equal_rows_give_equal_bytes_that_any_reader_of_parquet_reads(results: Path, tmp_path: Path) -> None:
-    rows = read_rows(results)
-    columns = [name for name in COLUMNS if name in rows[0]]
-    write_rows(tmp_path / "again.parquet", rows, columns)
+    rows = read_rows(results, ResultRow)
+    columns = [field.name for field in fields(ResultRow) if field.name not in TEST_COLUMNS]
+    write_rows(tmp_path / "again.parquet", rows, ResultRow, TEST_COLUMNS)
     assert (tmp_path / "again.parquet").read_bytes() == results.read_bytes()
-    assert pq.read_table(results).to_pylist() == rows
+    assert [ResultRow(**row) for row in pq.read_table(results).to_pylist()] == rows
     assert list(pd.read_parquet(results).columns) == columns
+
+
+@pytest.mark.parametrize("value", ["one", None, 0.5])
+def test_a_value_of_another_type_is_told_with_its_column(results: Path, tmp_path: Path, value: object) -> None:
+    table, path = pq.ParquetFile(results).read(), tmp_path / "other.parquet"
+    column = pa.array([value] * len(table))
+    path.write_bytes(to_parquet(table.set_column(table.schema.get_field_index("seed"), "seed", column)))
+    with pytest.raises(ValueError, match=rf"other\.parquet: column seed: got {value!r} \(.*\); delete it"):
+        outcomes(path)

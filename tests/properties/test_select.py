@@ -6,10 +6,12 @@ import json
 import random
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import erf, sqrt
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from project import REPOSITORY
 
@@ -18,9 +20,10 @@ from puoc.analysis.statistics.auc import auc
 from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
-from puoc.run.result_rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, read_rows, write_rows
 from puoc.run.select import choose, select
 from puoc.run.stages import answer
+from puoc.store.checked_parquet import read_rows, write_rows
+from puoc.store.result_rows import TEST_COLUMNS, TestRow, ValidationRow
 
 PUBLISHED, OTHER, THIRD = "a" * 8, "b" * 8, "c" * 8
 
@@ -39,14 +42,25 @@ def test_the_criterion_is_half_alpha_plus_the_auc_times_the_share_of_negatives(a
     assert abs(np.mean(values) - expected) < 4 * np.std(values) / sqrt(len(values))
 
 
-def rows(values: Mapping[str, Sequence[float | None]], **fields: object) -> list[Row]:
+def rows(values: Mapping[str, Sequence[float | None]], kind: str = "pu") -> list[ValidationRow]:
     """Validation rows: one cell, a seed a value; None is a failed fit. The published configuration is ``a``."""
     return [
-        dict.fromkeys(COLUMNS)
-        | {"cell": "pos=0", "seed": seed, "config_id": config, "params": json.dumps({"lam": config})}
-        | {"kind": "pu", "is_published": config == PUBLISHED, "auc_val_pu": value}
-        | {"status": "failed" if value is None else "ok"}
-        | fields
+        ValidationRow(
+            entry="pu_svm",
+            config_id=config,
+            cell="pos=0",
+            seed=seed,
+            fit_id=f"{config}{seed}",
+            trial_id=f"{config}{seed}",
+            status="failed" if value is None else "ok",
+            reason=None,
+            attempts=1,
+            scoring_digest="s",
+            auc_val_pu=value,
+            is_published=config == PUBLISHED,
+            params=json.dumps({"lam": config}),
+            kind=kind,
+        )
         for config, of_config in values.items()
         for seed, value in enumerate(of_config)
     ]
@@ -134,15 +148,14 @@ def tuned(swept: Path, tmp_path: Path) -> Path:
 
 def test_the_choice_reads_no_test_column(tuned: Path) -> None:
     val, test = (tuned / "results" / "tune" / part / "pu_svm.parquet" for part in ("val", "test"))
-    assert not set(TEST_COLUMNS) & set(read_rows(val)[0])
+    assert not set(TEST_COLUMNS) & set(pq.read_schema(val).names)
     chosen = tuned / "work" / "configs" / "selected" / "one_vs_all.json"
     assert select(tuned) == [chosen]
     before = chosen.read_bytes()
     assert set(json.loads(before)) == {"oc_svm", "pu_svm", "nnpu"}
 
-    aucs = read_rows(test)
-    turned = [one | {"auc": 1 - one["auc"], "auc_train_pool": 0.5} for one in aucs]
-    write_rows(test, turned, (*TEST_KEYS, *TEST_COLUMNS))
+    turned = [replace(row, auc=1 - row.auc, auc_train_pool=0.5) for row in read_rows(test, TestRow)]
+    write_rows(test, turned, TestRow)
     select(tuned)
     assert chosen.read_bytes() == before
 
@@ -156,7 +169,7 @@ def test_what_a_sweep_comes_to_is_written_without_a_table_and_goes_with_its_plan
     assert select(tuned) == []
     written = tuned / "work" / "configs" / "selected" / "sweeps" / "pu_svm.json"
     choice = json.loads(written.read_text())
-    assert choice == choose(read_rows(tuned / "results" / "tune" / "val" / "pu_svm.parquet"))._asdict()
+    assert choice == choose(read_rows(tuned / "results" / "tune" / "val" / "pu_svm.parquet", ValidationRow))._asdict()
     (summary,) = sweeps(tuned)[0].to_dict("records")
     assert (summary["chosen_config_id"], summary["by_rank_config_id"]) == (choice["config_id"], choice["by_rank"])
     assert (summary["n_complete"], summary["note"]) == (3, "")

@@ -243,10 +243,9 @@ def _write(out: Path, content: bytes, mlflow: Path | None) -> None:
         if not create(out, content):
             raise ValueError(f"{out}: another process has written this file in the meantime; name another path")
     if mlflow is not None:
-        from puoc.methods.persistence import model_file as modelfile
         from puoc.reporting.tracking.models import save_folder
 
         with exit_on_storage_error(f"the model {out} was written, but the folder {mlflow} was not"):
-            save_folder(modelfile.read_meta(out), out, mlflow)
+            save_folder(out, mlflow)
         say(f"MLflow model: {mlflow}")
     say(f"model: {out} ({len(content)} bytes)")

@@ -21,8 +21,8 @@ def status() -> None:
 
         state = standing(ROOT)
     for row in state.failed:
-        place = f"{row['table']}, {row['entry']}, {row['cell']}, seed {row['seed']}"
-        say(f"failed ({counted(row['attempts'], 'attempt')}): {place}: {row['reason']}  [{row['fit_id']}]")
+        place = f"{row.table}, {row.entry}, {row.cell}, seed {row.seed}"
+        say(f"failed ({counted(row.attempts, 'attempt')}): {place}: {row.reason}  [{row.fit_id}]")
     if state.not_run:
         say(f"not run: {', '.join(state.not_run)}")
     say(f"{counted(len(state.failed), 'failed row')}, {counted(len(state.missing), 'missing row')}")
@@ -39,8 +39,8 @@ def status() -> None:
     if state.unplanned:
         say(f"sweeps that are not planned, but in MLflow and the report: {', '.join(state.unplanned)}")
     for row in state.failed_unplanned:
-        place = f"{row['table']}, {row['params']}, {row['cell']}, seed {row['seed']}"
-        say(f"failed in a sweep ({counted(row['attempts'], 'attempt')}): {place}: {row['reason']}  [{row['fit_id']}]")
+        place = f"{row.table}, {row.params}, {row.cell}, seed {row.seed}"
+        say(f"failed in a sweep ({counted(row.attempts, 'attempt')}): {place}: {row.reason}  [{row.fit_id}]")
     if state.failed_unplanned:
         say("running the same puoc sweep tries a fit once more, then it is quarantined; puoc retry lifts that")
     if state.failed:
@@ -57,7 +57,7 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
 
         ledger = Ledger(ROOT / "ledger")
         state = standing(ROOT)
-        failed = {row["fit_id"] for row in (*state.failed, *state.failed_unplanned)}
+        failed = {row.fit_id for row in (*state.failed, *state.failed_unplanned)}
         chosen = sorted(failed) if fits == ["all"] else fits
         unknown = [fit for fit in chosen if fit not in failed]
         if unknown:

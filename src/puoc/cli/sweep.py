@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,12 +15,12 @@ from puoc.store.counting import counted
 
 if TYPE_CHECKING:
     from puoc.cli.doctor import Finding
-    from puoc.run.result_rows import Row
     from puoc.run.runner import Runner
     from puoc.run.sweep.budget import Budget
     from puoc.run.sweep.cluster import Wanted
     from puoc.run.sweep.request import Sweep
     from puoc.run.sweep.tuner import Outcome
+    from puoc.store.result_rows import ResultRow
 
 ROOT = Path()
 _SPEC = "grid, published, wide, ...: a space of tuning/spaces/<method>.yaml."
@@ -130,8 +131,8 @@ def _run_tuner(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) ->
         cpus = wanted.workers or (present_in(ray).cpus if wanted.address else here)
         packing = Packing(wanted.gpus, cpus)
 
-        def track(rows: Sequence[Row]) -> None:
-            tracking.add([row | {"table": asked.name} for row in rows])
+        def track(rows: Sequence[ResultRow]) -> None:
+            tracking.add([replace(row, table=asked.name) for row in rows])
 
         tuner = Tuner(ROOT, asked, packing, allowed, started, on_rows=track, on_progress=reporter.update)
         outcome = tuner.run()

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from puoc.digests import scoring_digest
 from puoc.plan.plan_files import read_compute
-from puoc.records import Fit, TestSet, Trial
+from puoc.records import Fit, JsonObject, TestSet, Trial
 from puoc.run.adopt_sample import Group, Pair, groups_of, pairs_of, planned_fits, sample_of, with_companions
 from puoc.run.runner import Progress, Runner
 from puoc.store.atomic import write_json
@@ -132,16 +131,16 @@ def _compare(group: Group, ledger: Ledger, runner: Runner, incomplete: set[str])
 def _adopt_groups(root: Path, ledger: Ledger, found: Adoption) -> None:
     now = datetime.now(UTC)
     found.log = ledger.root / "adopted" / f"{now:%Y%m%dT%H%M%S}-{os.getpid()}.json"
-    about = {
+    about: JsonObject = {
         "when": f"{now:%Y-%m-%dT%H:%M:%SZ}",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "versions": versions(),
+        "versions": {**versions()},
         "git": git_state(root),
     }
     accepted = [group for group in found.groups if group.refused is None]
     blocked = {pair.new.id for group in found.groups if group.refused for pair in group.pairs}
     blocked -= {pair.new.id for group in accepted for pair in group.pairs}
-    write_json(found.log, about | {"groups": [_logged(group) for group in found.groups]})
+    write_json(found.log, {**about, "groups": [_logged(group) for group in found.groups]})
     marks = {id(group): _mark(group, found.log) | about for group in accepted}
     # what a fit needs comes first, so that an interruption leaves no fit without it
     for group, pair in sorted(_members(accepted), key=lambda member: _depth(member[1].new)):
@@ -164,18 +163,18 @@ def _needed(fit: Fit) -> set[str]:
     return {need.id for need in fit.needs()}.union(*(_needed(need) for need in fit.needs()))
 
 
-def _mark(group: Group, log: Path) -> dict[str, Any]:
+def _mark(group: Group, log: Path) -> JsonObject:
     """Return what each adopted record of a group says."""
     listed = list(group.comparisons)[:_MAX_LISTED]
     return {
-        "compared": listed,
+        "compared": [*listed],
         "n_compared": len(group.comparisons),
-        "kinds": group.compared,
+        "kinds": [*group.compared],
         "log": f"{log.parent.name}/{log.name}",
     }
 
 
-def _logged(group: Group) -> dict[str, Any]:
+def _logged(group: Group) -> dict[str, object]:
     comparisons = {
         old_id: {"kinds": found.compared, "differences": [difference._asdict() for difference in found.differences]}
         for old_id, found in group.comparisons.items()

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -18,6 +18,9 @@ from puoc.store.ledger_adopt import Comparison, Digests, digests_of, equal_but_d
 
 _MIN_SAMPLE = 2
 
+#: Session, number of lanes, seconds and lane key, which the lanes of one batch share.
+BatchKey = tuple[str | None, int | None, float | None, str]
+
 
 class Pair(NamedTuple):
     """A fit of the plan and the record that is equal to it in everything but the digests."""
@@ -26,7 +29,7 @@ class Pair(NamedTuple):
     old: FitResult
 
     @property
-    def batch(self) -> tuple[Any, ...]:
+    def batch(self) -> BatchKey:
         """Equal for records that were lanes of one batch."""
         return self.old.session, self.old.n_lanes, self.old.fit_seconds, self.old.fit.lane_key
 
@@ -152,7 +155,7 @@ def with_companions(
     The fits with what they need and their companions in a batch, their batches, and those without all companions.
     """
     by_id: dict[str, Pair] = {}
-    by_batch: dict[tuple[Any, ...], list[Pair]] = defaultdict(list)
+    by_batch: dict[BatchKey, list[Pair]] = defaultdict(list)
     for pair in pairs:
         by_id.setdefault(pair.new.id, pair)
         by_batch[pair.batch].append(pair)

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from puoc.plan.bind import bind
 from puoc.plan.plan_files import read_configs, read_plan
-from puoc.run.result_rows import CRITERION, Row, read_rows
 from puoc.store.atomic import write_json
+from puoc.store.checked_parquet import read_rows
+from puoc.store.result_rows import ValidationRow
 
 
 class Choice(NamedTuple):
@@ -36,24 +37,24 @@ class Choice(NamedTuple):
     by_rank_agrees: bool | None = None  # with the best by mean value, whether or not that was chosen
 
 
-def choose(rows: list[Row]) -> Choice:
+def choose(rows: list[ValidationRow]) -> Choice:
     """Choose among the configurations of one sweep by its validation rows.
 
     Only configurations with a value for every cell and seed are compared; where the published one has not, it stays.
     """
     values: dict[str, dict[tuple[str, int], float]] = defaultdict(dict)
-    configs: dict[str, Row] = {}
-    asked = {(r["cell"], r["seed"]) for r in rows}
+    configs: dict[str, ValidationRow] = {}
+    asked = {(r.cell, r.seed) for r in rows}
     for r in rows:
-        configs[r["config_id"]] = r
-        if r["auc_val_pu"] is not None and r["status"] == "ok":
-            values[r["config_id"]][r["cell"], r["seed"]] = r["auc_val_pu"]
+        configs[r.config_id] = r
+        if r.auc_val_pu is not None and r.status == "ok":
+            values[r.config_id][r.cell, r.seed] = r.auc_val_pu
     complete = {config: found for config, found in values.items() if set(found) == asked}
-    published = next(config for config, r in configs.items() if r["is_published"])
+    published = next(config for config, r in configs.items() if r.is_published)
     if published not in complete:  # nothing to compare with: the published one stays, and the row says so
         have = f"{len(values[published])} of {len(asked)} validation values"
         source = f"published: it has {have} in the sweep, so no other could be compared with it"
-        return Choice(published, configs[published]["params"], True, None, None, None, source)
+        return Choice(published, configs[published].params, True, None, None, None, source)
     means = {config: fmean(found.values()) for config, found in complete.items()}
     best = max(means, key=lambda config: (means[config], config == published, config))
     gains = _by_seed({key: complete[best][key] - complete[published][key] for key in asked})
@@ -63,7 +64,7 @@ def choose(rows: list[Row]) -> Choice:
     by_rank = _best_by_rank(complete, published)
     return Choice(
         config_id=chosen,
-        params=configs[chosen]["params"],
+        params=configs[chosen].params,
         is_published=chosen == published,
         val=means[chosen],
         val_se=error,
@@ -90,8 +91,10 @@ def _by_seed(gains: dict[tuple[str, int], float]) -> list[float]:
     return [fmean(gain for (_, of), gain in sorted(gains.items()) if of == seed) for seed in seeds]
 
 
-def _words(beats: bool, complete: int, asked: int, best: float, published: float, se: float | None, row: Row) -> str:
-    how = "selected_with_unlabelled" if row["kind"] == "oc" else "selected"
+def _words(
+    beats: bool, complete: int, asked: int, best: float, published: float, se: float | None, row: ValidationRow
+) -> str:
+    how = "selected_with_unlabelled" if row.kind == "oc" else "selected"
     gain = (
         f"{best - published:+.4f} (standard error {se:.4f})" if se is not None else f"{best - published:+.4f} (n = 1)"
     )
@@ -104,13 +107,13 @@ def _words(beats: bool, complete: int, asked: int, best: float, published: float
     return f"published: none of {among} beat its {published:.4f} by a standard error (best gain {gain})"
 
 
-def _tuned(root: Path, planned: Path) -> list[Row]:
+def _tuned(root: Path, planned: Path) -> list[ValidationRow]:
     """Validation rows of a planned sweep."""
     path = root / "results" / "tune" / "val" / f"{planned.stem}.parquet"
     if not path.exists():
         raise ValueError(f"{path} does not exist; the sweep writes it: run dvc repro tune@{planned.stem}")
-    rows = read_rows(path, CRITERION)
-    if {row["trial_id"] for row in rows} != {asked.trial.id for asked in bind(read_plan(planned))}:
+    rows = read_rows(path, ValidationRow)
+    if {row.trial_id for row in rows} != {asked.trial.id for asked in bind(read_plan(planned))}:
         raise ValueError(f"{path} answers an earlier plan; run dvc repro tune@{planned.stem}")
     return rows
 

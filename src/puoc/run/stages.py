@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,16 +13,17 @@ from pydantic import TypeAdapter
 from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.plan_files import read_compute, read_configs, read_data
 from puoc.plan.plan_files import read_plan as read_plan_file
-from puoc.run.result_rows import COLUMNS, OUTCOME, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
+from puoc.run.result_rows import collect, row
 from puoc.run.runner import Progress, Runner
 from puoc.store.atomic import write_json
 from puoc.store.checked_json import read_form
-from puoc.store.checked_parquet import BY_SWEEP
+from puoc.store.checked_parquet import BY_SWEEP, read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import OutcomeRow, ResultRow, read_results, write_sweep, write_table
 
 Part = Literal["tables", "tune"]
 _SAID = TypeAdapter(dict[str, int | str])
-OnRows = Callable[[Sequence[Row]], None]
+OnRows = Callable[[Sequence[ResultRow]], None]
 
 
 def names(root: Path, part: Part) -> list[str]:
@@ -155,22 +156,19 @@ def answer(
 
     runner = Runner(root, read_compute(root), on_done=report, on_progress=on_progress)
     counts = runner.run(plan, asked)
-    rows = collect(plan, asked, runner.ledger)
-    for unscored in rows:  # the fit stands in the ledger, but scoring it on a test set asked for later failed
-        if unscored["status"] == "missing" and unscored["fit_id"] in runner.reasons:
-            unscored |= {"status": "failed", "reason": runner.reasons[unscored["fit_id"]]}
-    _write(root, part, name, rows)
+    rows = [_or_failed(found, runner.reasons) for found in collect(plan, asked, runner.ledger)]
+    if part == "tables":
+        write_table(root / "results" / "tables", name, rows)
+    else:
+        write_sweep(root / "results" / "tune", name, rows)
     return counts
 
 
-def _write(root: Path, part: Part, name: str, rows: list[Row]) -> None:
-    results = root / "results"
-    if part == "tables":
-        write_rows(results / "tables" / f"{name}.parquet", rows)
-        return
-    hidden = [column for column in COLUMNS if column not in TEST_COLUMNS]
-    write_rows(results / "tune" / "val" / f"{name}.parquet", rows, hidden)
-    write_rows(results / "tune" / "test" / f"{name}.parquet", rows, (*TEST_KEYS, *TEST_COLUMNS))
+def _or_failed(found: ResultRow, reasons: dict[str, str]) -> ResultRow:
+    """Mark a row as failed if its fit has a record, but scoring it on a test set that was asked for later failed."""
+    if found.status != "missing" or found.fit_id not in reasons:
+        return found
+    return replace(found, status="failed", reason=reasons[found.fit_id])
 
 
 def result_path(root: Path, part: Part, name: str) -> Path:
@@ -192,15 +190,15 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
     for part in parts:
         for name in names(root, part):
             path = result_path(root, part, name)
-            rows = read_rows(path, OUTCOME) if path.exists() else []
-            again = {r["fit_id"] for r in rows if r["status"] == "failed" or (r["attempts"] or 0) > 1}
+            rows = read_rows(path, OutcomeRow) if path.exists() else []
+            again = {r.fit_id for r in rows if r.status == "failed" or r.attempts > 1}
             due: dict[str, int | str] = {fit_id: ledger.retries(fit_id) for fit_id in again}
             # scored meanwhile, maybe: that must not change the file
-            before, asked = _said_before(root, part, name), {r["fit_id"] for r in rows}
+            before, asked = _said_before(root, part, name), {r.fit_id for r in rows}
             due |= {fit_id: said for fit_id, said in before.items() if isinstance(said, str) and fit_id in asked}
             for r in rows:
-                if r["status"] == "failed" and ledger.is_final(r["fit_id"]):
-                    due[r["fit_id"]] = f"scoring {r['scoring_digest']}, {1 + ledger.leaves(r['fit_id'])}"
+                if r.status == "failed" and ledger.is_final(r.fit_id):
+                    due[r.fit_id] = f"scoring {r.scoring_digest}, {1 + ledger.leaves(r.fit_id)}"
             found[f"{part}/{name}"] = {fit_id: said for fit_id, said in sorted(due.items()) if said}
     for below in ("tune/val", "sweeps"):  # stages depend on them, even when empty
         (root / "results" / below).mkdir(parents=True, exist_ok=True)
@@ -242,15 +240,15 @@ def allow_retry(ledger: Ledger, fit_id: str) -> None:
 class Standing:
     """Where the present plan stands, whatever older results say; as made, nothing is left to do."""
 
-    failed: list[Row] = field(default_factory=list)
-    missing: list[Row] = field(default_factory=list)  # asked, and answered by neither the ledger nor the results
+    failed: list[ResultRow] = field(default_factory=list)
+    missing: list[ResultRow] = field(default_factory=list)  # asked, and answered by neither the ledger nor the results
     unwritten: int = 0  # answered in the ledger alone: the table or sweep was asked anew, and not run since
     unrecorded: int = 0  # answered in the results alone: the ledger that had the record is gone
     adopted: int = 0  # answered by records of earlier code, see ``puoc ledger adopt``
     stale: int = 0  # scored by other code than the plan's: the next run scores them again
     not_run: list[str] = field(default_factory=list)  # tables and sweeps without results; TABLE (ENTRIES) not selected
     unplanned: list[str] = field(default_factory=list)  # sweeps with results that no section tune plans
-    failed_unplanned: list[Row] = field(default_factory=list)  # their failed rows: the same puoc sweep asks again
+    failed_unplanned: list[ResultRow] = field(default_factory=list)  # their failed rows: the same puoc sweep asks again
 
 
 def standing(root: Path) -> Standing:
@@ -260,9 +258,9 @@ def standing(root: Path) -> Standing:
     ledger, found = Ledger(root / "ledger"), Standing()
     for name, (path, _) in unplanned(root).items():
         found.unplanned.append(name)
-        rows = read_rows(path, OUTCOME, BY_SWEEP)
-        failed = [row | {"table": name} for row in rows if row["status"] == "failed"]
-        found.failed_unplanned.extend(row for row in failed if not ledger.is_final(row["fit_id"]))
+        rows = read_results(path, BY_SWEEP)
+        failed = [replace(row, table=name) for row in rows if row.status == "failed"]
+        found.failed_unplanned.extend(row for row in failed if not ledger.is_final(row.fit_id))
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]
     for of, name in planned:
@@ -272,28 +270,28 @@ def standing(root: Path) -> Standing:
             found.not_run.append(name)
             continue
         found.not_run += [f"{name} ({', '.join(unselected)})"] if unselected else []
-        results = {_place(r, of): r for r in read_rows(path, OUTCOME)}
+        results = {_place(r, of): r for r in read_results(path)}
         for one in collect(plan, asked, ledger):
             written = results.get(_place(one, of))
             result = written or one
-            found.adopted += one["adopted_from"] is not None
-            if one["status"] == "failed" or (one["status"] == "missing" and result["status"] == "failed"):
-                found.failed.append(one if one["status"] == "failed" else result)  # a later test set's
-            elif _is_stale(result, one["scoring_digest"]):  # also where another table had it scored again
+            found.adopted += one.adopted_from is not None
+            if one.status == "failed" or (one.status == "missing" and result.status == "failed"):
+                found.failed.append(one if one.status == "failed" else result)  # a later test set's
+            elif _is_stale(result, one.scoring_digest):  # also where another table had it scored again
                 found.stale += 1
-            elif one["status"] == "missing" and result["status"] != "missing":
+            elif one.status == "missing" and result.status != "missing":
                 found.unrecorded += 1
-            elif one["status"] == "missing":
+            elif one.status == "missing":
                 found.missing.append(one)
-            elif written is None or written["status"] in ("missing", "failed"):  # the latter tried again by another
+            elif written is None or written.status in ("missing", "failed"):  # the latter tried again by another
                 found.unwritten += 1
     return found
 
 
-def _place(r: Row, part: Part) -> tuple[Any, ...]:
+def _place(r: ResultRow, part: Part) -> tuple[str | int | None, ...]:
     """Which row of its file answers a question: the trial alone may be that of an entry that had another name."""
-    return tuple(r[key] for key in TEST_KEYS if part == "tune" or key != "config_id")
+    return r.entry, r.config_id if part == "tune" else None, r.cell, r.seed, r.fit_id, r.trial_id
 
 
-def _is_stale(result: Row, scoring: str) -> bool:
-    return bool(result["status"] == "ok" and result["scoring_digest"] != scoring)
+def _is_stale(result: ResultRow, scoring: str) -> bool:
+    return result.status == "ok" and result.scoring_digest != scoring

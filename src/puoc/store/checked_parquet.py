@@ -5,14 +5,22 @@ A file without one, of an earlier version or another program, is read as far as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from puoc.store.atomic import write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+    from _typeshed import DataclassInstance
 
 FROM_LEDGER = "delete it, and dvc repro writes it again from the ledger"
 BY_SWEEP = "delete it, and the same puoc sweep writes it again from the ledger"
@@ -23,10 +31,11 @@ _KEY = "puoc.sha256"
 _SEAL = _KEY.encode() + b"\x18\x40"
 _OPEN = b"0" * 64  # in the place of the checksum while it is computed
 
-T = TypeVar("T")
+#: A row: its fields are the columns, and those without a default value must be in a file.
+R = TypeVar("R", bound="DataclassInstance")
 
 
-def to_parquet(table: Any, compression: str = "snappy") -> bytes:
+def to_parquet(table: pa.Table, compression: str = "snappy") -> bytes:
     """An Arrow table as the bytes of a file with a checksum of itself; equal tables give equal bytes."""
     import pyarrow.parquet as pq
 
@@ -39,42 +48,93 @@ def to_parquet(table: Any, compression: str = "snappy") -> bytes:
     return content[:at] + sha256(content).hexdigest().encode() + content[at + len(_OPEN) :]
 
 
-def read_rows(path: Path, columns: Iterable[str] = (), again: str = FROM_LEDGER) -> list[dict[str, Any]]:
-    """Rows of a file of results.
+def write_rows(path: Path, rows: Sequence[R], row_type: type[R], leave_out: Collection[str] = ()) -> None:
+    """Write rows as parquet, whole or not at all.
+
+    Parameters
+    ----------
+    leave_out : fields that the file has no column for.
+    """
+    import pyarrow as pa
+
+    types = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    names = [field.name for field in fields(row_type) if field.name not in leave_out]
+    hints = get_type_hints(row_type)
+    schema = pa.schema([(name, types[(get_args(hints[name]) or (hints[name],))[0]]) for name in names])
+    table = pa.Table.from_pylist([{name: getattr(row, name) for name in names} for row in rows], schema=schema)
+    write_bytes(path, to_parquet(table))
+
+
+def read_rows(path: Path, row_type: type[R], again: str = FROM_LEDGER, first: Iterable[str] = ()) -> list[R]:
+    """Rows of a file of results. Columns that the type does not have are left out.
+
+    Parameters
+    ----------
+    again : how it is written again, for the message.
+    first : columns that are checked before the others; a message that names these does not name the rest.
+
+    Raises
+    ------
+    ValueError : the file is damaged, lacks a column or has a value of another type; the message names it.
+    OSError : it is not there or cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = path.read_bytes()  # apart: what Arrow says of damage is an OSError too
+    with _naming_damage(path, again):
+        _check_seal(content)
+        # not pq.read_table, which loads pyarrow.dataset and with it pandas: half a second in every stage
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            table = file.read()
+        names, values = list[str](table.schema.names), table.to_pylist()
+    needed = [field.name for field in fields(row_type) if field.default is MISSING]
+    _check_columns(path, first, names, again)
+    _check_columns(path, needed, names, again)
+    adapter = TypeAdapter(row_type)
+    try:
+        return [adapter.validate_python(row) for row in values]
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = f"{path}: column {fault['loc'][0]}"
+        raise ValueError(f"{where}: got {fault['input']!r} ({fault['msg']}); {again}") from error
+
+
+def read_frame(path: Path, columns: Iterable[str] = (), again: str = FROM_LEDGER) -> pd.DataFrame:
+    """Rows of a file of results as a frame. Errors as ``read_rows``.
 
     Parameters
     ----------
     columns : the file must have them.
     again : how it is written again, for the message.
-
-    Raises
-    ------
-    ValueError : the file is damaged or lacks a column; the message names it.
-    OSError : it is not there or cannot be read.
     """
-    return _read(path, columns, again, _rows)
+    import pandas as pd
+
+    content = path.read_bytes()
+    with _naming_damage(path, again):
+        _check_seal(content)
+        frame = pd.read_parquet(BytesIO(content))
+        names = [str(name) for name in frame.columns]
+    _check_columns(path, columns, names, again)
+    return frame
 
 
-def read_frame(path: Path, columns: Iterable[str] = (), again: str = FROM_LEDGER) -> pd.DataFrame:
-    """The same as a frame. Parameters and errors as ``read_rows``."""
-    return _read(path, columns, again, _frame)
-
-
-def _read(path: Path, columns: Iterable[str], again: str, parse: Callable[[bytes], tuple[list[str], T]]) -> T:
+@contextmanager
+def _naming_damage(path: Path, again: str) -> Iterator[None]:
     from pyarrow import ArrowException
 
-    content = path.read_bytes()  # apart: what Arrow says of damage is an OSError too
     try:
-        _check_seal(content)
-        names, found = parse(content)
+        yield
     except (ArrowException, ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{path}: damaged ({reason}); {again}") from error
+
+
+def _check_columns(path: Path, columns: Iterable[str], names: list[str], again: str) -> None:
     lacking = [name for name in columns if name not in names]
     if lacking:
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         raise ValueError(f"{path}: no column {', '.join(lacking)} among {shown or 'none'}; {again}")
-    return found
 
 
 def _check_seal(content: bytes) -> None:
@@ -84,20 +144,3 @@ def _check_seal(content: bytes) -> None:
     given, rest = content[at : at + len(_OPEN)], content[at + len(_OPEN) :]
     if sha256(content[:at] + _OPEN + rest).hexdigest().encode() != given:
         raise ValueError("not the bytes that were written, by its checksum")
-
-
-def _rows(content: bytes) -> tuple[list[str], list[dict[str, Any]]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    # not pq.read_table, which loads pyarrow.dataset and with it pandas: half a second in every stage
-    with pq.ParquetFile(pa.BufferReader(content)) as file:
-        table = file.read()
-    return table.schema.names, table.to_pylist()
-
-
-def _frame(content: bytes) -> tuple[list[str], pd.DataFrame]:
-    import pandas as pd
-
-    frame = pd.read_parquet(BytesIO(content))
-    return [str(name) for name in frame.columns], frame

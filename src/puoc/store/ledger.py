@@ -24,11 +24,11 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from puoc.records import FitResult, TrialResult
+from puoc.records import Array, FitResult, JsonObject, TrialResult
 from puoc.store.atomic import create
 from puoc.store.claims import Claim, claim, holder
 
@@ -64,7 +64,7 @@ class Scored(NamedTuple):
     """A trial's result with the scores behind it."""
 
     result: TrialResult
-    scores: np.ndarray[Any, np.dtype[Any]]
+    scores: Array
 
 
 class Ledger:
@@ -151,11 +151,12 @@ class Ledger:
         path = self._folder(result.fit.id) / result.model if result.model else None
         return path if path and path.exists() else None
 
-    def scores(self, trial: TrialResult) -> np.ndarray[Any, np.dtype[Any]] | None:
+    def scores(self, trial: TrialResult) -> Array | None:
         """Scores of the test rows, positives first; None where they were not kept."""
         if trial.scores is None:
             return None
-        return np.load(self._folder(trial.fit_id) / trial.scores, allow_pickle=False)  # type: ignore[no-any-return]
+        scores: Array = np.load(self._folder(trial.fit_id) / trial.scores, allow_pickle=False)
+        return scores
 
     # writing
 
@@ -172,7 +173,7 @@ class Ledger:
             result = result.model_copy(update={"attempts": number})
             return self._create(self._path(fit_id, f".failed-{number}.json"), _record(result, {}))
         kept = {s.result.trial_id: self._keep_scores(s) for s in scored}
-        changes: dict[str, Any] = {"attempts": self.attempts(fit_id) + 1}
+        changes: dict[str, int | str] = {"attempts": self.attempts(fit_id) + 1}
         if model is not None:
             changes["model"] = self._keep(fit_id, model, "safetensors")
         return self._create(self._path(fit_id, ".json"), _record(result.model_copy(update=changes), kept))
@@ -243,7 +244,7 @@ class Ledger:
         return path.name
 
     @staticmethod
-    def _create(path: Path, record: dict[str, Any]) -> bool:
+    def _create(path: Path, record: JsonObject) -> bool:
         try:
             text = json.dumps(record, sort_keys=True, allow_nan=False)
         except ValueError as error:
@@ -285,7 +286,7 @@ def _as_damage() -> Iterator[None]:
         raise ValueError(f"not a record of this version of puoc, or damaged ({reason})") from error
 
 
-def _record(result: FitResult, trials: dict[str, TrialResult]) -> dict[str, Any]:
+def _record(result: FitResult, trials: dict[str, TrialResult]) -> JsonObject:
     return {"result": result.canonical(), "trials": {key: value.canonical() for key, value in trials.items()}}
 
 

@@ -13,11 +13,13 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import JsonValue
 
-from puoc.records import Array, Fit, FitResult, Trial, TrialResult, content_id
+from puoc.records import Array, Fit, FitResult, JsonObject, Trial, TrialResult, content_id
 from puoc.store.ledger import Entry, Ledger, Scored
 from puoc.store.ledger_files import read_record
 
@@ -57,12 +59,12 @@ class Comparison(NamedTuple):
 # which records
 
 
-def digests_of(fit: dict[str, Any]) -> Digests:
+def digests_of(fit: JsonObject) -> Digests:
     """Return the digests in the canonical JSON of a fit."""
     return _take_digests(deepcopy(fit))
 
 
-def question_id(fit: dict[str, Any]) -> str:
+def question_id(fit: JsonObject) -> str:
     """Return an id of everything in the canonical JSON of a fit but its digests."""
     rest = deepcopy(fit)
     _take_digests(rest)
@@ -96,15 +98,15 @@ def record_path(ledger: Ledger, fit_id: str) -> Path:
     return ledger.root / fit_id[:2] / f"{fit_id}.json"
 
 
-def _take_digests(fit: dict[str, Any]) -> Digests:
+def _take_digests(fit: JsonObject) -> Digests:
     """Remove the digests from a fit's JSON and return them."""
     found = {}
     for name, (*way, last) in _DIGESTS.items():
-        at: Any = fit
+        at: JsonValue = fit
         for key in way:
             at = at.get(key) if isinstance(at, dict) else None
         if isinstance(at, dict) and last in at:
-            found[name] = at.pop(last)
+            found[name] = str(at.pop(last))
     return found
 
 
@@ -120,7 +122,7 @@ def compare_records(old: tuple[Ledger, Entry], new: tuple[Ledger, Entry]) -> Com
     compared, fit_id = list[str](), old[1].result.fit.id
     differences: list[Difference] = []
 
-    def check(kind: str, name: str, a: Any, b: Any) -> None:
+    def check(kind: str, name: str, a: ArrayLike, b: ArrayLike) -> None:
         compared.append(kind)
         difference = _difference(np.asarray(a), np.asarray(b))
         if difference != _SAME:
@@ -196,7 +198,7 @@ def copy_fit(source: Ledger, fit_id: str, target: Ledger) -> None:
                 os.link(path, folder / path.name)
 
 
-def adopt_record(ledger: Ledger, fit_id: str, fit: Fit, mark: dict[str, Any]) -> bool:
+def adopt_record(ledger: Ledger, fit_id: str, fit: Fit, mark: JsonObject) -> bool:
     """Record the result of the fit ``fit_id`` for ``fit``; False where that has a record or is being computed.
 
     Parameters

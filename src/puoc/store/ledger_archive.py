@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from puoc.records import Fit
 from puoc.store import claims
@@ -31,10 +31,25 @@ from puoc.store.ledger_files import (
     records_among,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _OLD = 86400.0  # seconds; a younger file may belong to a process that was paused, or to another machine's clock
 _ROWS = 256  # records held in memory at once
 
-Row = dict[str, Any]
+
+class ArchiveRow(NamedTuple):
+    """A row of an exported file: one record. The fields are the columns."""
+
+    fit_id: str
+    name: str  # of the record's file
+    status: str | None
+    method: str | None
+    dataset: str | None
+    seed: int | None
+    auc: list[tuple[str, float | None]]  # by trial id
+    record: str  # JSON
+    scores: list[tuple[str, bytes]]  # npy files by name
 
 
 def count(ledger: Ledger) -> dict[str, int]:
@@ -114,7 +129,7 @@ def export(ledger: Ledger, path: Path) -> None:
     try:
         with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
             while batch := list(islice(rows, _ROWS)):
-                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                writer.write_table(pa.Table.from_pylist([row._asdict() for row in batch], schema=schema))
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -137,7 +152,7 @@ def import_(ledger: Ledger, path: Path) -> tuple[int, int]:
     for row, record in _checked(ledger, path):
         folder = ledger.root / record.fit_id[:2]
         late = record.kind in ("failed", "retry") and ledger.is_final(record.fit_id)
-        added = not late and not (folder / row["name"]).exists() and _add(folder, row)
+        added = not late and not (folder / row.name).exists() and _add(folder, row)
         new, known = new + added, known + (not added)
     return new, known
 
@@ -204,7 +219,7 @@ def _noting(faults: list[str], path: Path) -> Iterator[None]:
         faults.append(f"{path}: {error}")
 
 
-def _schema() -> Any:
+def _schema() -> pa.Schema:
     import pyarrow as pa
 
     text = pa.string()
@@ -213,22 +228,22 @@ def _schema() -> Any:
     return pa.schema(list(columns.items()))
 
 
-def _rows(ledger: Ledger) -> Iterator[Row]:
+def _rows(ledger: Ledger) -> Iterator[ArchiveRow]:
     for folder, _, names in fits_of(ledger):
         for name in records_among(names):
             record, fit = read_record(folder / name), final_fit(folder / name)
             fit = record.result.fit if record.result else fit
-            yield {
-                "fit_id": record.fit_id,
-                "name": name,
-                "status": record.result.status if record.result else ("ok" if record.trials else None),
-                "method": fit.method if fit else None,
-                "dataset": fit.sample.dataset if fit else None,
-                "seed": fit.seed if fit else None,
-                "auc": [(trial.trial_id, trial.auc) for trial in record.trials],
-                "record": (folder / name).read_text(encoding="utf-8"),
-                "scores": [(t.scores, _scores(folder / t.scores)) for t in record.trials if t.scores],
-            }
+            yield ArchiveRow(
+                fit_id=record.fit_id,
+                name=name,
+                status=record.result.status if record.result else ("ok" if record.trials else None),
+                method=fit.method if fit else None,
+                dataset=fit.sample.dataset if fit else None,
+                seed=fit.seed if fit else None,
+                auc=[(trial.trial_id, trial.auc) for trial in record.trials],
+                record=(folder / name).read_text(encoding="utf-8"),
+                scores=[(t.scores, _scores(folder / t.scores)) for t in record.trials if t.scores],
+            )
 
 
 def _scores(path: Path) -> bytes:
@@ -240,7 +255,7 @@ def _scores(path: Path) -> bytes:
         ) from error
 
 
-def _checked(ledger: Ledger, path: Path) -> Iterator[tuple[Row, RecordFile]]:
+def _checked(ledger: Ledger, path: Path) -> Iterator[tuple[ArchiveRow, RecordFile]]:
     """Rows of an exported file with what they hold."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -256,18 +271,18 @@ def _checked(ledger: Ledger, path: Path) -> Iterator[tuple[Row, RecordFile]]:
         if not file.schema_arrow.equals(_schema()):
             raise ValueError(f"{path}: columns {file.schema_arrow.names}; expected those written by puoc ledger export")
         for batch in file.iter_batches(_ROWS):
-            for row in batch.to_pylist():
+            for row in (ArchiveRow(**values) for values in batch.to_pylist()):
                 try:
                     record = _check_row(row, fits, ledger)
                 except ValueError as error:
-                    raise ValueError(f"{path}: {row['name']}: {error}; nothing was imported") from error
+                    raise ValueError(f"{path}: {row.name}: {error}; nothing was imported") from error
                 yield row, record
 
 
-def _check_row(row: Row, fits: dict[str, Fit], ledger: Ledger) -> RecordFile:
-    name, scores = row["name"], dict(row["scores"])
+def _check_row(row: ArchiveRow, fits: dict[str, Fit], ledger: Ledger) -> RecordFile:
+    name, scores = row.name, dict(row.scores)
     fit = fits.get(name[:24]) or final_fit(ledger.root / name[:2] / name)
-    record = check_record(name, row["record"].encode(), fit)
+    record = check_record(name, row.record.encode(), fit)
     if record.result and record.kind == "final":
         fits[record.fit_id] = record.result.fit
     if set(scores) != {trial.scores for trial in record.trials if trial.scores}:
@@ -278,7 +293,7 @@ def _check_row(row: Row, fits: dict[str, Fit], ledger: Ledger) -> RecordFile:
     return record
 
 
-def _add(folder: Path, row: Row) -> bool:
-    for name, content in row["scores"]:
+def _add(folder: Path, row: ArchiveRow) -> bool:
+    for name, content in row.scores:
         create(folder / name, content)
-    return create(folder / row["name"], row["record"].encode())
+    return create(folder / row.name, row.record.encode())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from difflib import get_close_matches
-from typing import Any
 
 from pydantic import BaseModel
+from pydantic_core import ErrorDetails
 
 from puoc.store.counting import counted
 from puoc.store.yaml_file import KeyPath
@@ -22,7 +22,7 @@ def location(loc: tuple[int | str, ...]) -> KeyPath:
     )
 
 
-def sentence(item: Any, model: type[BaseModel]) -> str:
+def sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
     """A pydantic error as got and expected; the model names the known keys."""
     last = str(item["loc"][-1]) if item["loc"] else ""
     if item["type"] == "extra_forbidden":
@@ -30,17 +30,17 @@ def sentence(item: Any, model: type[BaseModel]) -> str:
     if item["type"] == "missing":
         return "the key is missing"
     if item["type"] == "value_error":
-        message: str = item["msg"].removeprefix("Value error, ")
+        message = item["msg"].removeprefix("Value error, ")
         expected = message if message.startswith("expected") else f"expected {message}"
         return f"got {_shown(item['input'])}; {expected}" if item["loc"] else message
     return f"got {_shown(item['input'])}; expected {expected_by(item)}"
 
 
-def expected_by(item: Any) -> str:
+def expected_by(item: ErrorDetails) -> str:
     """What a pydantic error expected, in words of YAML."""
     if item["type"] == "too_short":
         return "at least {} in the list".format(counted(item["ctx"]["min_length"], "entry", "entries"))
-    return _EXPECTED.get(item["type"]) or str(item["msg"]).removeprefix("Input should be ")
+    return _EXPECTED.get(item["type"]) or item["msg"].removeprefix("Input should be ")
 
 
 MOST_LETTERS = 100  # of a name: a file's is made of up to two of them, and must not pass 255
@@ -64,17 +64,17 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def kind(value: Any) -> str:
+def kind(value: object) -> str:
     """A value and its type, for a place where a section was expected."""
     return "nothing" if value is None or value == {} else f"{_shown(value)} ({type_of(value)})"
 
 
-def type_of(value: Any) -> str:
+def type_of(value: object) -> str:
     """What YAML calls a value."""
     return next((word for types, word in _TYPES if isinstance(value, types)), type(value).__name__)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """As it stands in the file, but for quotes."""
     if value is None:
         return "nothing"
@@ -83,7 +83,7 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-_TYPES: tuple[tuple[Any, str], ...] = (
+_TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (bool, "a truth value"),
     ((int, float), "a number"),
     (str, "a text"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import pandas as pd
 
-from puoc.analysis.tables.frames import number, present, records
+from puoc.analysis.tables.frames import number, records
 from puoc.analysis.tables.plans import TablePlan
 
 _SIZES = (
@@ -18,7 +18,28 @@ _SIZES = (
 _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alpha")
 _SHOWN = 4  # more values than this are shown as a range
 
-_GAINS = ("gain", "gain_low", "gain_high")
+_GAINS = ["gain", "gain_low", "gain_high"]
+
+
+class TrialView(NamedTuple):
+    """A trial in the list of trials; an empty value is shown as an empty text."""
+
+    seed: str
+    status: str
+    reason: str
+    fit_id: str
+    trial_id: str
+    auc: float | None
+    auc_val_pu: float | None
+
+
+class TrialGroup(NamedTuple):
+    """The trials of an entry in a cell; the cells of the results table link to its id."""
+
+    id: str
+    entry: str
+    cell: str
+    trials: list[TrialView]
 
 
 def draw_sentence(rows: pd.DataFrame) -> str:
@@ -30,12 +51,12 @@ def draw_sentence(rows: pd.DataFrame) -> str:
     return text[:1].upper() + text[1:]
 
 
-def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
+def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, str]]:
     """Return one row per entry: its method, its twin and every configuration it was run with."""
     views = []
     for entry in plan.entries:
         of_entry = rows[rows["entry"] == entry.entry]
-        view: dict[str, Any] = {"entry": entry.entry, "method": entry.method, "twin": entry.twin or ""}
+        view = {"entry": entry.entry, "method": entry.method, "twin": entry.twin or ""}
         views.append(view | {name: _texts(of_entry, name) for name in _CONFIG})
     return views
 
@@ -53,37 +74,43 @@ def config_badge(rows: pd.DataFrame | None, entry: str) -> str:
     return "selected" if sources.str.startswith("selected").any() else "published"
 
 
-def protocol_views(summary: pd.DataFrame, protocol: pd.DataFrame) -> list[dict[str, Any]]:
+def protocol_views(summary: pd.DataFrame, protocol: pd.DataFrame) -> list[dict[str, object]]:
     """Return both AUCs of the same models, averaged over cells, and their difference; empty without a training pool."""
     average = summary[summary["is_average"]]
     if not (average["n_train_pool"] > 0).any():
         return []
-    gains = {row["entry"]: row for row in records(protocol)}
-    return [row | {name: gains[row["entry"]][name] for name in _GAINS} for row in records(average)]
+    return records(average.merge(protocol[["entry", *_GAINS]], how="left", on="entry", validate="1:1"))
 
 
-def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
+def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[TrialGroup]:
     """Group the recorded trials by entry and cell; the cells of the results table link to these groups.
 
     An average links to a separate heading, which is followed by the groups of all cells.
     """
-    groups: list[dict[str, Any]] = []
+    groups: list[TrialGroup] = []
     for index, entry in enumerate(plan.entries):
         if len(plan.cells) > 1 and (rows["entry"] == entry.entry).any():
             heading = f"average: of the trials of all {len(plan.cells)} columns, which follow"
-            groups.append({"id": f"{anchor}-e{index}", "entry": entry.entry, "cell": heading, "trials": []})
+            groups.append(TrialGroup(f"{anchor}-e{index}", entry.entry, heading, []))
         for column, cell in enumerate(plan.cells):
             trials = rows[(rows["entry"] == entry.entry) & (rows["cell"] == cell)]
             if len(trials):
-                name = {"id": f"{anchor}-e{index}-c{column}", "entry": entry.entry, "cell": cell}
-                groups.append(name | {"trials": [_trial(row) for row in records(trials)]})
+                groups.append(TrialGroup(f"{anchor}-e{index}-c{column}", entry.entry, cell, _trial_views(trials)))
     return groups
 
 
-def _trial(row: dict[str, Any]) -> dict[str, Any]:
-    kept = ("seed", "status", "reason", "auc", "fit_id", "trial_id")
-    numbers = {"auc": number(row["auc"]), "auc_val_pu": number(row.get("auc_val_pu"))}
-    return {name: row[name] if present(row[name]) else "" for name in kept} | numbers
+def _trial_views(trials: pd.DataFrame) -> list[TrialView]:
+    names = ["seed", "status", "reason", "fit_id", "trial_id", "auc"]
+    criteria = trials["auc_val_pu"] if "auc_val_pu" in trials else [None] * len(trials)
+    values = zip(*(trials[name] for name in names), criteria, strict=True)
+    return [
+        TrialView(_text(seed), _text(status), _text(reason), _text(fit), _text(trial), number(auc), number(criterion))
+        for seed, status, reason, fit, trial, auc, criterion in values
+    ]
+
+
+def _text(value: object) -> str:
+    return "" if value is None or value != value else str(value)
 
 
 def _values(rows: pd.DataFrame, name: str) -> str:

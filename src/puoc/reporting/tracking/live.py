@@ -8,10 +8,11 @@ import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from puoc.reporting.tracking import Tracker
+    from puoc.store.result_rows import ResultRow
 
 _WRITE_INTERVAL = 5.0  # seconds
 
@@ -26,7 +27,7 @@ class LiveTracking:
 
     def __init__(self, root: Path):
         self.root = root
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[ResultRow] = []
         self._tracker: Tracker | None = None
         self._last = time.monotonic()
         self._off = find_spec("mlflow") is None
@@ -40,7 +41,7 @@ class LiveTracking:
             return
         self._write(last=True)
 
-    def add(self, rows: Sequence[dict[str, Any]]) -> None:
+    def add(self, rows: Sequence[ResultRow]) -> None:
         """Add rows of fits whose record was just written."""
         if self._off:
             return

@@ -18,8 +18,8 @@ from puoc.reporting.tracking import wanted_runs as asked
 from puoc.reporting.tracking.address import TrackingError
 from puoc.reporting.tracking.store import Busy, Store
 from puoc.reporting.tracking.sync import WAIT_TRACK
-from puoc.reporting.tracking.wanted_runs import Row
 from puoc.reporting.tracking.writer import Seen, Writer
+from puoc.store.result_rows import ResultRow
 
 ALIAS = "best"
 
@@ -66,9 +66,9 @@ def register_best(root: Path | str, now: Mapping[str, frozenset[str]] | None = N
             store.open()
             writer = Writer(store)
             writer.load()
-            groups: dict[tuple[str, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+            groups: dict[tuple[str, str], dict[str, list[ResultRow]]] = defaultdict(lambda: defaultdict(list))
             for row in tables:
-                groups[row["scenario"], row["dataset"]][row["table"]].append(row)
+                groups[row.scenario, row.dataset][row.table].append(row)
             done = [
                 _register(
                     writer, Registered(*key, None, None, "", table if len(by_table) > 1 else None), by_table[table]
@@ -84,31 +84,31 @@ def register_best(root: Path | str, now: Mapping[str, frozenset[str]] | None = N
     return done
 
 
-def _is_asked(row: Row, now: Mapping[str, frozenset[str]]) -> bool:
-    return row["table"] not in now or row["trial_id"] in now[row["table"]]
+def _is_asked(row: ResultRow, now: Mapping[str, frozenset[str]]) -> bool:
+    return row.table not in now or row.trial_id in now[row.table]
 
 
-def _register(writer: Writer, place: Registered, rows: list[Row]) -> Registered:
+def _register(writer: Writer, place: Registered, rows: list[ResultRow]) -> Registered:
     from mlflow.exceptions import MlflowException
 
     scenario, dataset = place.scenario, place.dataset
     nothing = place._replace(note="no entry has come out well in all of its trials")
     means = _means(rows)
-    if not means and all(row["status"] != "ok" or row["auc"] is None for row in rows):
-        untested = any(row["status"] == "ok" for row in rows)
+    if not means and all(row.status != "ok" or row.auc is None for row in rows):
+        untested = any(row.status == "ok" for row in rows)
         return nothing._replace(note="no labelled test rows to choose by") if untested else nothing
     if not means:
         return nothing
     (table, entry), mean = max(means.items(), key=lambda item: (item[1], item[0]))
-    mine = [row for row in rows if (row["table"], row["entry"]) == (table, entry)]
-    row = min(mine, key=lambda r: (abs(r["auc"] - mean), r["cell_index"], r["seed"]))
+    aucs = [(r.auc, r) for r in rows if (r.table, r.entry) == (table, entry) and r.auc is not None]
+    _, row = min(aucs, key=lambda item: (abs(item[0] - mean), item[1].cell_index, item[1].seed))
     best, client = nothing._replace(entry=entry), writer.store.client
-    run = writer.runs["trial"].get((scenario, row["trial_id"]))
+    run = writer.runs["trial"].get((scenario, row.trial_id))
     if run is None:
-        return best._replace(note=f"{entry}: no run of trial {row['trial_id']}; run `puoc track`")
+        return best._replace(note=f"{entry}: no run of trial {row.trial_id}; run `puoc track`")
     if "model_uri" not in run.tags:
         why = "the ledger keeps no model of it (compute: {models: all} keeps them, for fits to come)"
-        return best._replace(note=f"{entry}, trial {row['trial_id']}: {why}")
+        return best._replace(note=f"{entry}, trial {row.trial_id}: {why}")
     model_id = run.tags["model_uri"].removeprefix("models:/")
     try:
         model = client.get_logged_model(model_id)
@@ -116,17 +116,17 @@ def _register(writer: Writer, place: Registered, rows: list[Row]) -> Registered:
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
         writer.forget_model(run.tags["model_uri"])
-        gone = f"the model of trial {row['trial_id']} was deleted from MLflow's store"
+        gone = f"the model of trial {row.trial_id} was deleted from MLflow's store"
         return best._replace(note=f"{entry}: {gone}; `puoc track` logs it again")
     if model.tags["contains_training_rows"] == "true":
         return best._replace(note=f"{entry} is best but its models contain training rows: not registered")
     tags = {"chosen_by": "test_auc_mean", "test_auc_mean": repr(mean), "table": table, "entry": entry}
-    tags |= {"scenario": scenario, "dataset": dataset, "cell": row["cell"], "seed": str(row["seed"])}
-    version = _version(writer.store, best.name, model_id, run, tags | {"trial_id": row["trial_id"]})
+    tags |= {"scenario": scenario, "dataset": dataset, "cell": row.cell, "seed": str(row.seed)}
+    version = _version(writer.store, best.name, model_id, run, tags | {"trial_id": row.trial_id})
     return best._replace(version=version, note=f"mean test AUC {mean:.4f}")
 
 
-def _means(rows: list[Row]) -> dict[tuple[str, str], float]:
+def _means(rows: list[ResultRow]) -> dict[tuple[str, str], float]:
     """Mean over cells of the mean test AUC, of the entries that answered everything.
 
     An entry of which some cells answer an earlier question has holes there: others would be judged on harder cells.
@@ -135,16 +135,16 @@ def _means(rows: list[Row]) -> dict[tuple[str, str], float]:
     asked_of: dict[str, set[tuple[str, int]]] = defaultdict(set)
     has: dict[tuple[str, str], set[tuple[str, int]]] = defaultdict(set)
     for row in rows:
-        place = (row["cell"], row["seed"])
-        asked_of[row["table"]].add(place)
-        has[row["table"], row["entry"]].add(place)
+        place = (row.cell, row.seed)
+        asked_of[row.table].add(place)
+        has[row.table, row.entry].add(place)
     holes = {key for key, places in has.items() if places != asked_of[key[0]]}
     for row in rows:
-        key = (row["table"], row["entry"])
-        if row["status"] != "ok" or row["auc"] is None:
+        key = (row.table, row.entry)
+        if row.status != "ok" or row.auc is None:
             holes.add(key)
-        elif row["labels"] != "oracle":
-            aucs[key][row["cell"]].append(row["auc"])
+        elif row.labels != "oracle":
+            aucs[key][row.cell].append(row.auc)
     return {key: fmean(map(fmean, cells.values())) for key, cells in aucs.items() if key not in holes}
 
 

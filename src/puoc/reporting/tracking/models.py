@@ -11,17 +11,18 @@ import shutil
 import tempfile
 from collections.abc import Container
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from puoc import __version__
 from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.model_file import Meta
-from puoc.records import content_id
+from puoc.records import Array, content_id
 from puoc.serving import MODEL_FILE
 
 if TYPE_CHECKING:
+    import pandas as pd
     from mlflow import MlflowClient
     from mlflow.models import ModelSignature
 
@@ -74,30 +75,30 @@ class ModelLog:
     def _template(self, meta: Meta, path: Path) -> tuple[Path, str]:
         kind = content_id([meta.method, meta.shape, meta.dtype, meta.scale, meta.versions, meta.prepared])
         if kind not in self._templates:
-            self._templates[kind] = self._save(meta, path, Path(self._folder.name) / kind)
+            self._templates[kind] = self._save(path, Path(self._folder.name) / kind)
         return self._templates[kind]
 
-    def _save(self, meta: Meta, path: Path, folder: Path) -> tuple[Path, str]:
+    def _save(self, path: Path, folder: Path) -> tuple[Path, str]:
         """Write a model folder, and give the text of its MLmodel file with marks for what differs by model."""
         from mlflow.models import Model
 
-        save_folder(meta, path, folder)
+        save_folder(path, folder)
         model = Model.load(str(folder))
         model.model_id, model.model_uuid, model.run_id = _MODEL_ID, _MODEL_ID, _RUN_ID
         model.model_size_bytes = None  # it differs by model
         return folder, model.to_yaml()
 
 
-def save_folder(meta: Meta, path: Path, folder: Path) -> None:
+def save_folder(path: Path, folder: Path) -> None:
     """Write a model file as a folder that ``mlflow.pyfunc.load_model`` loads.
 
     Parameters
     ----------
-    meta : the file's header.
     folder : must not exist, or be empty.
     """
     from mlflow.pyfunc import save_model
 
+    meta = modelfile.read_meta(path)
     with tempfile.TemporaryDirectory(prefix="puoc-model-") as made:
         fitted = Path(made) / _DATA
         fitted.mkdir()
@@ -113,7 +114,7 @@ def save_folder(meta: Meta, path: Path, folder: Path) -> None:
         )
 
 
-def _signature(meta: Meta) -> tuple[ModelSignature, Any]:
+def _signature(meta: Meta) -> tuple[ModelSignature, pd.DataFrame | Array]:
     """What MLflow enforces, and rows that pass."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema, TensorSpec
@@ -141,7 +142,7 @@ def requirements(versions: dict[str, str]) -> list[str]:
 
 def delete_models(client: MlflowClient, experiment: str, run: str, keep: Container[str] = ()) -> None:
     """Delete the models of a run that was cut short, but for those whose addresses other runs lead to."""
-    found: Any = client.search_logged_models([experiment], filter_string=f"source_run_id = '{run}'", max_results=50)
+    found = client.search_logged_models([experiment], filter_string=f"source_run_id = '{run}'", max_results=50)
     for model in found:
         if f"models:/{model.model_id}" not in keep:
             client.delete_logged_model(model.model_id)

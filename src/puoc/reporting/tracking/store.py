@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -25,6 +25,9 @@ from puoc.reporting.tracking.database import is_database, reached, without_passw
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Experiment, Run
+    from mlflow.store.entities import PagedList
+
+T = TypeVar("T")
 
 _SETTINGS = {  # read by mlflow when it is imported; what the user has set stays
     "DO_NOT_TRACK": "true",
@@ -274,7 +277,7 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0].rstrip(".")
 
 
-def pages(search: Callable[[str | None], Any]) -> Iterator[Any]:
+def pages(search: Callable[[str | None], PagedList[T]]) -> Iterator[T]:
     """Everything a paged search of the client finds."""
     page = search(None)
     yield from page

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from puoc.reporting.tracking import wanted_runs as asked
 from puoc.reporting.tracking.address import TrackingError
 from puoc.reporting.tracking.store import Busy, Store, first_line
-from puoc.reporting.tracking.wanted_runs import Row
 from puoc.reporting.tracking.writer import Writer
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
 
 WAIT_ADD = 0.2  # seconds a run waits for another writer before it puts its rows aside
 WAIT_CLOSE = 20.0  # and at its end, before it leaves them to ``track``
@@ -36,13 +36,13 @@ class Tracker:
     TrackingError : the store cannot be used; nothing has been computed yet.
     """
 
-    def __init__(self, root: Path | str, run_context: dict[str, Any] | None = None):
+    def __init__(self, root: Path | str, run_context: Mapping[str, object] | None = None):
         self.root = Path(root).resolve()
         self.failure: str | None = None  # why tracking stopped
         self._store = Store(self.root)
         self._writer = Writer(self._store, run_context)
         self._token = uuid.uuid4().hex
-        self._waiting: list[Row] = []
+        self._waiting: list[ResultRow] = []
         self._ledger = Ledger(self.root / "ledger")
         try:
             with self._store.lock(WAIT_CLOSE):
@@ -57,7 +57,7 @@ class Tracker:
         if kind is None:
             self.close()
 
-    def add(self, rows: Sequence[Row], ledger: Ledger | None = None) -> bool:
+    def add(self, rows: Sequence[ResultRow], ledger: Ledger | None = None) -> bool:
         """Track rows of a results table; False where they wait for another writer or the store has failed."""
         self._ledger = ledger or self._ledger
         self._waiting += rows
@@ -138,15 +138,15 @@ def _unplanned(writer: Writer) -> frozenset[str]:
     return frozenset(source for source in sources - planned if source.startswith("tables/"))
 
 
-def _counted(writer: Writer, rows: list[Row]) -> dict[str, int]:
+def _counted(writer: Writer, rows: list[ResultRow]) -> dict[str, int]:
     """Number of trials by experiment, after each asked trial was found once, with its outcome."""
     wanted = asked.trials(asked.answered(rows))
     for key, trial in wanted.items():
         seen = writer.runs["trial"].get(key)
-        if seen is None or seen.tags.get("status") != trial.row["status"]:
+        if seen is None or seen.tags.get("status") != trial.row.status:
             got = "no run" if seen is None else f"a run with status {seen.tags.get('status')}"
             raise TrackingError(
                 f"experiment {key[0]}, trial {key[1]}: {got} in {writer.store.name}, one with status "
-                f"{trial.row['status']} expected; run `puoc track` again"
+                f"{trial.row.status} expected; run `puoc track` again"
             )
     return dict(sorted(Counter(experiment for experiment, _ in wanted).items()))

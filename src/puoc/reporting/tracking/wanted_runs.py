@@ -9,18 +9,19 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
 
 from puoc.digests import scoring_digest
-from puoc.records import content_id
+from puoc.records import JsonObject, content_id
 from puoc.reporting.tracking.address import TrackingError
-from puoc.run.result_rows import TEST_COLUMNS, TEST_KEYS, read_rows
-from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER
+from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_rows
+from puoc.store.result_rows import ResultRow, TestRow, read_results
 
-Row = dict[str, Any]
 Key = tuple[str, str]  # experiment; id of the trial or of the cell
 
 DIGEST = "puoc.digest"  # tag: content of what was wanted when the run was written
@@ -40,9 +41,7 @@ _TRIAL_TAGS = (
     *("status", "reason", "device", "torch_version", "lane_map", "n_lanes"),
 )
 _DIGESTS = ("code_digest", "draw_digest", "scoring_digest")
-_ADOPTED = "adopted_from"  # not in the rows of earlier versions
-_NEEDED: tuple[str, ...] = ("table", "scenario", "entry", "cell", "seed", "params", "status", *_QUESTION, *_COUNTS)
-_NEEDED += ("trial_id", "kind", *_METRICS[2:], *_TRIAL_TAGS, *_DIGESTS)
+_ADOPTED = "adopted_from"
 _STATUSES = ("ok", "failed", "skipped", "missing")
 
 
@@ -77,7 +76,7 @@ class Wanted:
 class Trial:
     """A trial as one experiment asks it."""
 
-    row: Row
+    row: ResultRow
     places: dict[str, Place] = field(default_factory=dict)  # by the id of the cell
 
 
@@ -89,66 +88,67 @@ class Member(NamedTuple):
     val: float | None = None  # label-free criterion
 
 
-def is_sweep(row: Row) -> bool:
+def is_sweep(row: ResultRow) -> bool:
     """Whether a row belongs to a sweep. A table's row may carry the id of the configuration chosen for it, too."""
-    return bool(row["configs"] == "sweep")
+    return row.configs == "sweep"
 
 
-def experiment_of(row: Row) -> str:
+def experiment_of(row: ResultRow) -> str:
     """The scenario; sweeps apart, so that a table's runs are not drowned in them."""
-    return f"tune/{row['scenario']}" if is_sweep(row) else str(row["scenario"])
+    return f"tune/{row.scenario}" if is_sweep(row) else row.scenario
 
 
-def place_of(row: Row) -> Place:
+def place_of(row: ResultRow) -> Place:
     """Where the row stands."""
-    return Place(f"{'tune' if is_sweep(row) else 'tables'}/{row['table']}", row["entry"], row["cell"])
+    return Place(f"{'tune' if is_sweep(row) else 'tables'}/{row.table}", row.entry, row.cell)
 
 
-def cell_id(row: Row) -> str:
+def cell_id(row: ResultRow) -> str:
     """Names an entry with its configuration in a cell of a table or sweep."""
-    given = (row[key] for key in ("encoder", "prior", "numerics", "labels"))
-    asked = [*place_of(row), json.loads(row["params"]), *given]
+    asked = [*place_of(row), json.loads(row.params), row.encoder, row.prior, row.numerics, row.labels]
     return content_id([experiment_of(row), asked])[:16]
 
 
-def read_asked(root: Path) -> tuple[list[Row], frozenset[str]]:
+def read_asked(root: Path) -> tuple[list[ResultRow], frozenset[str]]:
     """Rows of planned tables that have results, and of all sweeps that have, and the sources that have them.
 
     Raises
     ------
     ValueError : a results file is damaged or lacks the columns that name a row.
     """
-    rows: list[Row] = []
+    rows: list[ResultRow] = []
     sources = set()
     for path in sorted((root / "work" / "plan" / "tables").glob("*.json")):
         results = root / "results" / "tables" / f"{path.stem}.parquet"
         if results.is_file():
-            rows += read_rows(results)
+            rows += read_results(results)
             sources.add(f"tables/{path.stem}")
     # also of a section tune that is gone, and of `puoc sweep` with a space or search of its own: no plan has a hyphen
     for folder in (root / "results" / "tune", root / "results" / "sweeps"):
         for path in sorted((folder / "val").glob("*.parquet")):
-            rows += [row | {"table": path.stem} for row in _tuned(folder, path.stem)]
+            rows += [replace(row, table=path.stem) for row in _tuned(folder, path.stem)]
             sources.add(f"tune/{path.stem}")
     return rows, frozenset(sources)
 
 
-def _tuned(folder: Path, name: str) -> list[Row]:
+def _tuned(folder: Path, name: str) -> list[ResultRow]:
     """Validation rows of a sweep with their test AUCs."""
     again = BY_SWEEP if folder.name == "sweeps" else FROM_LEDGER
-    found = read_rows(folder / "val" / f"{name}.parquet", again=again)
+    found = read_results(folder / "val" / f"{name}.parquet", again)
     path = folder / "test" / f"{name}.parquet"
-    tested = read_rows(path, (*TEST_KEYS, *TEST_COLUMNS), again) if path.is_file() else []
-    aucs = {row["trial_id"]: {key: row[key] for key in TEST_COLUMNS} for row in tested}
-    return [row | aucs.get(row["trial_id"], {}) for row in found]
+    tested = {row.trial_id: row for row in read_rows(path, TestRow, again)} if path.is_file() else {}
+    return [
+        replace(row, auc=test.auc, auc_train_pool=test.auc_train_pool) if (test := tested.get(row.trial_id)) else row
+        for row in found
+    ]
 
 
-def answered(rows: Iterable[Row]) -> list[Row]:
+def answered(rows: Iterable[ResultRow]) -> list[ResultRow]:
     """The rows that have an outcome, of plain values. Raises TrackingError for a row that is none."""
-    return [row for row in map(_checked, rows) if row["status"] != "missing"]
+    return [row for row in map(_checked, rows) if row.status != "missing"]
 
 
-def trials(rows: Iterable[Row]) -> dict[Key, Trial]:
+def trials(rows: Iterable[ResultRow]) -> dict[Key, Trial]:
     """Trials of answered rows by experiment and id.
 
     Tables that ask the same trial may have been written before and after it was tried again: the later answer stands.
@@ -156,16 +156,16 @@ def trials(rows: Iterable[Row]) -> dict[Key, Trial]:
     found: dict[Key, Trial] = {}
     scoring = scoring_digest()
     for row in rows:
-        trial = found.setdefault((experiment_of(row), row["trial_id"]), Trial(row))
+        trial = found.setdefault((experiment_of(row), row.trial_id), Trial(row))
         trial.places[cell_id(row)] = place_of(row)
         if _recency(row, scoring) > _recency(trial.row, scoring):
             trial.row = row
     return found
 
 
-def _recency(row: Row, scoring: str) -> tuple[bool, bool, int]:
+def _recency(row: ResultRow, scoring: str) -> tuple[bool, bool, int]:
     """By the scoring code of now first: what it could not score has no number of it either."""
-    return row.get("scoring_digest") == scoring, row["status"] != "failed", row["attempts"] or 0
+    return row.scoring_digest == scoring, row.status != "failed", row.attempts
 
 
 def first_place(places: dict[str, Place]) -> tuple[str, Place]:
@@ -177,21 +177,19 @@ def wanted_trial(trial: Trial, parent: str | None) -> Wanted:
     """The run of a trial below the run of its (first) cell."""
     row = trial.row
     _, place = first_place(trial.places)
-    tags = (
-        _texts(row, (*_TRIAL_TAGS, *_DIGESTS, _ADOPTED)) | _described(row, trial.places) | {"trial_id": row["trial_id"]}
-    )
+    tags = _texts(row, (*_TRIAL_TAGS, *_DIGESTS, _ADOPTED)) | _described(row, trial.places) | {"trial_id": row.trial_id}
     if parent is not None:
         tags["mlflow.parentRunId"] = parent
-    metrics = {key: float(row[key]) for key in _METRICS if row.get(key) is not None}
-    params = _params(row) | {"seed": str(row["seed"])} | _texts(row, ("prior_alpha",))
-    if row["kind"] == "oc":
+    metrics = {key: float(value) for key in _METRICS if (value := getattr(row, key)) is not None}
+    params = _params(row) | {"seed": str(row.seed)} | _texts(row, ("prior_alpha",))
+    if row.kind == "oc":
         params = {key: value for key, value in params.items() if key not in _UNLABELLED}
-    name = f"{place.entry} {place.cell} seed {row['seed']}"
-    status: Literal["FINISHED", "FAILED"] = "FAILED" if row["status"] == "failed" else "FINISHED"
-    return Wanted(experiment_of(row), "trial", row["trial_id"], name, params, tags, metrics, status)
+    name = f"{place.entry} {place.cell} seed {row.seed}"
+    status: Literal["FINISHED", "FAILED"] = "FAILED" if row.status == "failed" else "FINISHED"
+    return Wanted(experiment_of(row), "trial", row.trial_id, name, params, tags, metrics, status)
 
 
-def wanted_cell(row: Row, members: Sequence[Member]) -> Wanted:
+def wanted_cell(row: ResultRow, members: Sequence[Member]) -> Wanted:
     """The run of a cell: one of its rows says what it is, its trials how it came out."""
     key, place = cell_id(row), place_of(row)
     tags = _described(row, {key: place}) | {"cell_id": key} | _texts(row, ("configs", "config_source", "config_id"))
@@ -220,7 +218,7 @@ def cell_metrics(members: Sequence[Member]) -> dict[str, float]:
 
 def pack_places(places: dict[str, Place]) -> dict[str, str]:
     """Tags that say where a trial stands; as many as they need, since MLflow cuts a long one off."""
-    parts: list[dict[str, Any]] = [{}]
+    parts: list[JsonObject] = [{}]
     length = 0
     for key, place in sorted(places.items()):
         length += len(json.dumps([key, *place]))
@@ -239,54 +237,56 @@ def pack_places(places: dict[str, Place]) -> dict[str, str]:
 
 def unpack_places(tags: dict[str, str]) -> dict[str, Place]:
     """The places from a run's tags."""
-    found: dict[str, list[Any]] = json.loads(tags.get("places", "{}"))
-    (n,) = found.pop(_MORE, [0])
-    for i in range(1, n + 1):
+    found: dict[str, list[str]] = json.loads(tags.get("places", "{}"))
+    (n,) = found.pop(_MORE, ["0"])
+    for i in range(1, int(n) + 1):
         found |= json.loads(tags[f"places.{i}"])
     return {key: Place(*place) for key, place in found.items()}
 
 
-def _described(row: Row, places: dict[str, Place]) -> dict[str, str]:
+def _described(row: ResultRow, places: dict[str, Place]) -> dict[str, str]:
     _, place = first_place(places)
     known = {"entry": place.entry, "cell": place.cell, "table": place.source.split("/", 1)[1]}
-    return pack_places(places) | known | _texts(row, ("method", "dataset", "labels")) | {"method_kind": row["kind"]}
+    return pack_places(places) | known | _texts(row, ("method", "dataset", "labels")) | {"method_kind": row.kind}
 
 
-def _params(row: Row) -> dict[str, str]:
+def _params(row: ResultRow) -> dict[str, str]:
     hyper = {f"params.{re.sub(r'[^A-Za-z0-9_. /-]', '_', key)}": _text(value) for key, value in _hyper(row).items()}
     return _texts(row, (*_QUESTION, *_COUNTS, *_OWN)) | hyper
 
 
-def _hyper(row: Row) -> dict[str, Any]:
-    found = json.loads(row["params"])
+def _hyper(row: ResultRow) -> JsonObject:
+    found = json.loads(row.params)
     if not isinstance(found, dict):
-        raise TrackingError(f"trial {row['trial_id']}: params are {row['params']}, a JSON object expected")
+        raise TrackingError(f"trial {row.trial_id}: params are {row.params}, a JSON object expected")
     return found
 
 
-def _texts(row: Row, keys: Iterable[str]) -> dict[str, str]:
-    return {key: _text(row[key]) for key in keys if row.get(key) is not None}
+def _texts(row: ResultRow, keys: Iterable[str]) -> dict[str, str]:
+    return {key: _text(value) for key in keys if (value := getattr(row, key)) is not None}
 
 
-def _text(value: Any) -> str:
+def _text(value: JsonValue) -> str:
     """A value as text, cut with a mark where it is long; whole values lie in the run's fit.json."""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 40]}... (cut; content {content_id(text)})"
 
 
-def _checked(given: Row) -> Row:
-    row = {key: _plain(value) for key, value in given.items()}
-    lacking = [key for key in _NEEDED if key not in row]
-    if lacking:
-        raise TrackingError(f"table {row.get('table')}: a row without {', '.join(lacking)}; write the table again")
-    if row["status"] not in _STATUSES:
-        raise TrackingError(
-            f"trial {row['trial_id']}: status {row['status']!r}, one of {', '.join(_STATUSES)} expected"
-        )
-    return row
+def _checked(row: ResultRow) -> ResultRow:
+    """A row with None for each number that is not finite. Raises TrackingError for an unknown status."""
+    if row.status not in _STATUSES:
+        raise TrackingError(f"trial {row.trial_id}: status {row.status!r}, one of {', '.join(_STATUSES)} expected")
+    return replace(
+        row,
+        alpha=_finite(row.alpha),
+        prior_alpha=_finite(row.prior_alpha),
+        alpha_hat=_finite(row.alpha_hat),
+        auc=_finite(row.auc),
+        auc_train_pool=_finite(row.auc_train_pool),
+        auc_val_pu=_finite(row.auc_val_pu),
+        fit_seconds=_finite(row.fit_seconds),
+    )
 
 
-def _plain(value: Any) -> Any:
-    """A value of plain Python, None where a table holds not-a-number."""
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

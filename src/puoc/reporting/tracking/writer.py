@@ -10,16 +10,18 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from puoc.reporting.tracking import wanted_runs as asked
 from puoc.reporting.tracking.models import ModelLog, delete_models
 from puoc.reporting.tracking.recorded import curve, pipeline, recorded, write_files
 from puoc.reporting.tracking.store import Store
-from puoc.reporting.tracking.wanted_runs import DIGEST, Key, Member, Row, Trial, Wanted
+from puoc.reporting.tracking.wanted_runs import DIGEST, Key, Member, Trial, Wanted
 from puoc.store.ledger import Entry, Ledger
+from puoc.store.result_rows import ResultRow
 
 if TYPE_CHECKING:
     from mlflow.entities import Metric, Run
@@ -60,7 +62,7 @@ def _order(member: Member) -> tuple[str, float, float]:
 class Writer:
     """Knows the runs of a store and writes what differs. To be used under the store's lock."""
 
-    def __init__(self, store: Store, context: dict[str, Any] | None = None):
+    def __init__(self, store: Store, context: Mapping[str, object] | None = None):
         self.store = store
         self.context = {key: str(value) for key, value in (context or {}).items()} | pipeline(store.root)
         self.runs: dict[str, dict[Key, Seen]] = {"trial": {}, "cell": {}}
@@ -95,7 +97,7 @@ class Writer:
         for seen, reason in surplus:
             self._retire(seen, reason)
 
-    def bring(self, rows: list[Row], ledger: Ledger, whole: frozenset[str] = frozenset()) -> None:
+    def bring(self, rows: list[ResultRow], ledger: Ledger, whole: frozenset[str] = frozenset()) -> None:
         """Write the runs of these rows.
 
         Parameters
@@ -134,7 +136,7 @@ class Writer:
             elif kept != before:
                 self._log(seen, {}, asked.pack_places(kept), [])
 
-    def _bring_cells(self, rows: list[Row], wanted: dict[Key, Trial], whole: frozenset[str]) -> dict[Key, str]:
+    def _bring_cells(self, rows: list[ResultRow], wanted: dict[Key, Trial], whole: frozenset[str]) -> dict[Key, str]:
         """Write the runs of cells; ids of all runs of cells."""
         describing = {(asked.experiment_of(row), asked.cell_id(row)): row for row in reversed(rows)}
         members = self._members(wanted)
@@ -155,8 +157,7 @@ class Writer:
                     found[key[0], cell].append(Member(seen.tags.get("status", ""), *known))
         for key, trial in wanted.items():
             for cell in trial.places:
-                known = (trial.row.get(name) for name in ("auc", "auc_val_pu"))
-                found[key[0], cell].append(Member(trial.row["status"], *known))
+                found[key[0], cell].append(Member(trial.row.status, trial.row.auc, trial.row.auc_val_pu))
         return {key: sorted(value, key=_order) for key, value in found.items()}
 
     def _bring_cell(self, want: Wanted) -> None:
@@ -168,12 +169,12 @@ class Writer:
         elif seen.tags.get(DIGEST) != want.digest:
             self._write(seen, want, {})
 
-    def _bring_trial(self, want: Wanted, row: Row, ledger: Ledger, models: ModelLog) -> None:
+    def _bring_trial(self, want: Wanted, row: ResultRow, ledger: Ledger, models: ModelLog) -> None:
         seen = self._current(want)
         digest = seen.tags.get(DIGEST) if seen is not None else None
         if seen is not None and digest == want.digest and seen.tags.get("ledger") == "present":
             return
-        entry = ledger.get(row["fit_id"])
+        entry = ledger.get(row.fit_id)
         if digest == want.digest and entry is None:
             return
         extra = recorded(entry)
@@ -183,7 +184,7 @@ class Writer:
             self.store.client.update_run(seen.run_id, status="RUNNING")  # until it is whole again
         self._write(seen, want, extra | self._model(seen, row, entry, ledger, models), entry)
         with tempfile.TemporaryDirectory(prefix="puoc-run-") as folder:
-            if write_files(Path(folder), row["trial_id"], row["scoring_digest"], entry, ledger):
+            if write_files(Path(folder), row.trial_id, row.scoring_digest, entry, ledger):
                 self.store.client.log_artifacts(seen.run_id, folder)
         self._finish(seen, want)
 
@@ -248,14 +249,16 @@ class Writer:
         seen.tags |= tags
         self.written += 1
 
-    def _model(self, seen: Seen, row: Row, entry: Entry | None, ledger: Ledger, models: ModelLog) -> dict[str, str]:
+    def _model(
+        self, seen: Seen, row: ResultRow, entry: Entry | None, ledger: Ledger, models: ModelLog
+    ) -> dict[str, str]:
         """Tags that lead to the model of a fit. It is logged once, by the first of the runs that share it."""
-        path = ledger.model_path(entry.result) if entry is not None and row["status"] == "ok" else None
-        fit = row["fit_id"]
+        path = ledger.model_path(entry.result) if entry is not None and row.status == "ok" else None
+        fit = row.fit_id
         if path is None or not path.is_file():
             return {}
         if fit not in self._models:
-            tags = {"fit_id": fit, "trial_id": row["trial_id"], "entry": row["entry"], "cell": row["cell"]}
+            tags = {"fit_id": fit, "trial_id": row.trial_id, "entry": row.entry, "cell": row.cell}
             self._models[fit] = f"models:/{models.log(self._ids[seen.experiment], seen.run_id, path, tags)}"
             return {"model_uri": self._models[fit], "model_owner": seen.run_id}
         return {"model_uri": self._models[fit]}

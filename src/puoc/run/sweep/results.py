@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from puoc.plan.bind import bind
-from puoc.run.result_rows import COLUMNS, TEST_COLUMNS, TEST_KEYS, Row, collect, write_rows
+from puoc.run.result_rows import collect
 from puoc.run.sweep.request import Sweep
 from puoc.run.sweep.tpe import known
 from puoc.store.counting import counted
 from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow, write_sweep
 
 
-def write(root: Path, sweep: Sweep) -> list[Row]:
+def write(root: Path, sweep: Sweep) -> list[ResultRow]:
     """Write what the ledger has of a sweep to ``results/sweeps``, test columns apart as those of tune; its rows.
 
     A planned sweep is written by its stage, which finds every fit in the ledger. So that is left alone here.
@@ -28,18 +29,15 @@ def write(root: Path, sweep: Sweep) -> list[Row]:
         ]
     rows = [found for plan in plans for found in collect(plan, bind(plan), ledger)]
     if not sweep.is_planned:
-        folder = root / "results" / "sweeps"
-        hidden = [column for column in COLUMNS if column not in TEST_COLUMNS]
-        write_rows(folder / "val" / f"{sweep.name}.parquet", rows, hidden)
-        write_rows(folder / "test" / f"{sweep.name}.parquet", rows, (*TEST_KEYS, *TEST_COLUMNS))
+        write_sweep(root / "results" / "sweeps", sweep.name, rows)
     return rows
 
 
-def failed_rows(rows: list[Row]) -> list[str]:
+def failed_rows(rows: list[ResultRow]) -> list[str]:
     """A line for each failed row."""
     return [
-        f"failed ({counted(row['attempts'], 'attempt')}): {row['params']}, {row['cell']}, seed {row['seed']}: "
-        f"{row['reason']}  [{row['fit_id']}]"
+        f"failed ({counted(row.attempts, 'attempt')}): {row.params}, {row.cell}, seed {row.seed}: "
+        f"{row.reason}  [{row.fit_id}]"
         for row in rows
-        if row["status"] == "failed"
+        if row.status == "failed"
     ]

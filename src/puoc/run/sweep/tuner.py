@@ -18,7 +18,7 @@ from puoc.records import Fit, FitResult, content_id
 from puoc.run.executors.encode_features import encode
 from puoc.run.executors.local import WorkerDied
 from puoc.run.executors.process_lifetime import session
-from puoc.run.result_rows import Row, row
+from puoc.run.result_rows import row
 from puoc.run.runner import Progress, Runner
 from puoc.run.sweep.budget import Budget
 from puoc.run.sweep.gpu_packing import Packing, ran_out_of_memory
@@ -27,6 +27,7 @@ from puoc.run.sweep.status import Standing, settings_of, standing
 from puoc.store.claims import A_DAY, is_held
 from puoc.store.ledger import Ledger
 from puoc.store.provenance import git_state
+from puoc.store.result_rows import ResultRow
 
 _PER_WORKER = 50  # configurations that an actor answers before it is replaced: libraries lose memory over many fits
 _ROUNDS_IN_VAIN = 3
@@ -76,7 +77,7 @@ class Tuner:
         packing: Packing,
         budget: Budget,
         started: float,
-        on_rows: Callable[[Sequence[Row]], None] = lambda _: None,
+        on_rows: Callable[[Sequence[ResultRow]], None] = lambda _: None,
         on_progress: Callable[[Progress], None] = lambda _: None,
     ):
         os.environ.update(_TUNE)
