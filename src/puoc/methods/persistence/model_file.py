@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
 from safetensors import SafetensorError
 from safetensors.numpy import load as read_arrays
 from safetensors.numpy import save as write_arrays
@@ -226,7 +227,7 @@ def _fields(estimator: Estimator) -> Params:
     if not dataclasses.is_dataclass(estimator):
         return {}
     values = {field.name: getattr(estimator, field.name) for field in dataclasses.fields(estimator)}
-    return {name: value for name, value in values.items() if value is not None}
+    return {name: to_jsonable_python(value) for name, value in values.items() if value is not None}
 
 
 def _contiguous(key: str, value: Array) -> Array:
