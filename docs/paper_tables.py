@@ -12,9 +12,9 @@ from puoc.analysis.paper.published import AVERAGE_COLUMN, RESULT_TABLES, columns
 from puoc.analysis.paper.verdicts import verdicts
 from puoc.analysis.statistics.significance import SIGNIFICANCE
 from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
+from puoc.store.plans import EntryPlan, TablePlan
 
 EVIDENCE = Path(__file__).parent / "evidence"
 Lines = list[list[str]]

@@ -9,7 +9,7 @@ from test_draws import data
 from puoc.analysis.statistics.significance import UNIT_NOTE, unit_note
 from puoc.analysis.tables.plans import TablePlan
 from puoc.scenarios.drawing import draws
-from puoc.scenarios.drawing.cells import Cell, Choice
+from puoc.store.cells import Cell, Choice
 from puoc.scenarios.drawing.overlap import shared_rows
 
 FIXED = {"pos": (0, 1), "neg": (2, 3)}

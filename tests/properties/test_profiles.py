@@ -22,7 +22,7 @@ from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
 from puoc.plan.params import Params, read_params
 from puoc.plan.schema import PublishedRow, PublishedTable
-from puoc.scenarios.drawing.cells import Cell
+from puoc.store.cells import Cell
 
 PROFILES = REPOSITORY / "profiles"
 PAPER, SMALL = PROFILES / "paper.yaml", PROFILES / "paper_small.yaml"

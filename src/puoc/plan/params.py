@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 from puoc.datasets import DATASETS
 from puoc.datasets.user.dataset import own_data
 from puoc.plan.learner_sections import Entries
-from puoc.plan.schema import ComputeSpec, EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
+from puoc.plan.schema import EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
 from puoc.plan.search_spaces import enumerate_grid, read_space
 from puoc.plan.user_data_section import OwnSection
-from puoc.scenarios import SCENARIOS, Cell, check_counts
+from puoc.scenarios import SCENARIOS, Cell, Scenario, check_counts
 from puoc.store.messages import kind, listed, nearest
+from puoc.store.plans import ComputeSpec
 from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
 M = TypeVar("M", bound="Spec")
@@ -215,7 +216,7 @@ class _Reader(Entries, OwnSection):
         own = {name: value for name, value in raw.items() if name in model.model_fields}
         asked = {name: value for name, value in raw.items() if name not in model.model_fields and name not in strange}
         spec = self._section(own, model, key)
-        scene: Any = self._section(asked, SCENARIOS[scenario], key)
+        scene: Scenario | None = self._section(asked, SCENARIOS[scenario], key)
         if spec is None or scene is None:
             return None
         cls = DATASETS[dataset]

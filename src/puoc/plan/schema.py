@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -55,12 +54,6 @@ def _as_prior(value: Any) -> Any:
     raise ValueError("expected true (the share in the draw), {fixed: NUMBER} or a key of the section priors")
 
 
-def _known_device(value: str) -> str:
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", value):
-        raise ValueError("expected cpu, cuda or cuda:NUMBER")
-    return value
-
-
 # fmt: off
 #: The paper's result tables, by the names of the files in analysis/published; its figures of which the text claims
 #: something (synth1, synth2; unl_alpha and unl_size: the curves over alpha and |U|); and U without negatives, collapse.
@@ -74,18 +67,6 @@ PublishedRow = Literal[
     "pan", "vpu", "en", "dedpul", "nnpu", "nnpu_star", "none",
 ]
 # fmt: on
-
-
-class ComputeSpec(Spec):
-    """How to compute; nothing here changes what is asked."""
-
-    executor: Literal["local", "ray"] = "local"  # processes of this machine, or actors of a Ray cluster
-    #: processes or actors with one thread each; auto: as many as there are cores
-    workers: Annotated[StrictInt, Field(ge=1)] | Literal["auto"] = "auto"
-    lane_map: Literal["auto", "loop", "vmap"] = "auto"
-    max_lanes: int = Field(8, ge=1)  # fits trained as one batch
-    models: Literal["all", "none"] = "all"  # which fitted models the ledger keeps
-    device: Annotated[str, AfterValidator(_known_device)] = "cpu"
 
 
 def _as_value(value: Any) -> Any:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from puoc.plan.schema import Spec
 from puoc.store.messages import MOST_LETTERS, is_name, kind, listed, location, nearest, sentence
 from puoc.store.yaml_file import KeyPath, YamlFile
 
-M = TypeVar("M", bound="Spec")
+M = TypeVar("M", bound=BaseModel)
 
 
 class Sections:

@@ -11,7 +11,7 @@ from puoc.datasets.user.declare import ROLES, declare
 from puoc.plan.schema import DatasetSpec, EncoderSpec, MethodSpec, PriorSpec
 from puoc.plan.section_reader import Sections
 from puoc.registry import DATASETS
-from puoc.scenarios.drawing.cells import Cell
+from puoc.store.cells import Cell
 from puoc.store.yaml_file import KeyPath
 
 #: Folders of work/ and work/prepared that are no dataset's: what puoc writes or takes away there would meet the arrays.

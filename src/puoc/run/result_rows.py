@@ -9,10 +9,12 @@ from typing import Any
 
 from puoc.plan.bind import PlannedTrial
 from puoc.records import Encoding
+from puoc.scenarios import sample_and_test
 from puoc.store import checked_parquet as resultfiles
 from puoc.store.atomic import write_bytes
 from puoc.store.checked_parquet import FROM_LEDGER, to_parquet
 from puoc.store.ledger import Entry, Ledger
+from puoc.store.plans import Config, SweepPlan, TablePlan
 
 Row = dict[str, Any]
 
@@ -79,7 +81,7 @@ OUTCOME = (*TEST_KEYS, "status", "reason", "attempts", "scoring_digest")
 CRITERION = (*OUTCOME, "auc_val_pu", "is_published", "params", "kind")
 
 
-def collect(plan: dict[str, Any], asked: Iterable[PlannedTrial], ledger: Ledger) -> list[Row]:
+def collect(plan: TablePlan | SweepPlan, asked: Iterable[PlannedTrial], ledger: Ledger) -> list[Row]:
     """One row per asked trial; a trial without a record has the status ``missing``."""
     entries: dict[str, Entry | None] = {}
     rows = []
@@ -91,26 +93,24 @@ def collect(plan: dict[str, Any], asked: Iterable[PlannedTrial], ledger: Ledger)
     return rows
 
 
-def row(plan: dict[str, Any], asked: PlannedTrial, entry: Entry | None) -> Row:
+def row(plan: TablePlan | SweepPlan, asked: PlannedTrial, entry: Entry | None) -> Row:
     """The row of one trial, from its question and what the ledger holds of its fit."""
-    trial, fit, member = asked.trial, asked.trial.fit, plan["entries"][asked.entry]
+    trial, fit, member = asked.trial, asked.trial.fit, plan.entries_by_name[asked.entry]
     config = asked.config
-    sample, _ = asked.cell.at(
-        asked.seed, plan["dataset"], plan["data_digest"]
-    )  # with U, which an OC fit does not carry
+    sample, _ = sample_and_test(asked.cell, asked.seed, plan.dataset, plan.data_digest)  # an OC fit's has no U
     found: Row = dict.fromkeys(COLUMNS)
     found |= {
-        "table": plan["table"],
-        "scenario": plan["scenario"],
-        "dataset": plan["dataset"],
+        "table": plan.table,
+        "scenario": plan.scenario,
+        "dataset": plan.dataset,
         "entry": asked.entry,
-        **{key: member[key] for key in ("method", "kind", "twin", "labels", "numerics", "code_digest")},
+        **{key: getattr(member, key) for key in ("method", "kind", "twin", "labels", "numerics", "code_digest")},
         "encoder": _in_words(fit.encoder),
         "prior": fit.prior.kind if fit.prior else None,
-        "configs": plan["configs"] if isinstance(plan["configs"], str) else "sweep",
-        "config_source": config.get("source"),
-        "config_id": config.get("config_id"),
-        "is_published": config.get("is_published"),
+        "configs": plan.configs if isinstance(plan, TablePlan) else "sweep",
+        "config_source": config.source if isinstance(config, Config) else None,
+        "config_id": config.config_id,
+        "is_published": config.is_published,
         "params": json.dumps(fit.params, sort_keys=True),
         "cell": asked.cell.name,
         "cell_index": asked.cell_index,
@@ -125,14 +125,14 @@ def row(plan: dict[str, Any], asked: PlannedTrial, entry: Entry | None) -> Row:
         "trial_id": trial.id,
         "encoder_fit_id": encoder.id if (encoder := fit.encoder_fit()) else None,
         "prior_fit_id": prior.id if (prior := fit.prior_fit()) else None,
-        "draw_digest": plan["draw_digest"],
-        "scoring_digest": plan["scoring_digest"],
-        "marks": "; ".join(plan.get("own", {}).get("marks", ())) or None,
+        "draw_digest": plan.draw_digest,
+        "scoring_digest": plan.scoring_digest,
+        "marks": "; ".join(plan.warnings) or None,
     }
     if sample.unknown_u:
         found |= {"neg": None, "n_pos_unl": None, "n_neg_unl": None, "n_unl": sample.n_neg_unl}
         found["neg_test"] = found["neg_test"] if trial.test.neg else None
-    return found if entry is None else found | _answered(trial.id, entry, plan["scoring_digest"])
+    return found if entry is None else found | _answered(trial.id, entry, plan.scoring_digest)
 
 
 def _in_words(encoder: str | Encoding | None) -> str | None:

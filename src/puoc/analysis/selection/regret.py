@@ -10,10 +10,11 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from puoc.analysis.tables.frames import frame, number, present
-from puoc.analysis.tables.plans import EntryPlan, TablePlan, planned_tuning
 from puoc.analysis.tables.results import Trials, present_sweep
 from puoc.store.checked_json import BY_SELECT, read_form
 from puoc.store.checked_parquet import read_frame
+from puoc.store.plan_files import sweep_names
+from puoc.store.plans import EntryPlan, TablePlan
 
 _CHOICES = ("published", "selected", "oracle")
 _OF_CHOICE = {
@@ -63,7 +64,7 @@ def choices(root: Path, plans: list[TablePlan], planned_trials: Trials | None = 
     """
     used = _selected_configs(root, plans)
     rows = []
-    for tune in planned_tuning(root):
+    for tune in sweep_names(root):
         paths = [root / "results" / "tune" / part / f"{tune}.parquet" for part in ("val", "test")]
         if not all(path.is_file() for path in paths):
             rows.append({"tune": tune, "entry": tune, "note": "not run"})

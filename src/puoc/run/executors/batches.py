@@ -11,6 +11,7 @@ from puoc.datasets import DATASETS
 from puoc.methods.training.estimator import Compute
 from puoc.records import Fit
 from puoc.run.executors.job import Job
+from puoc.store.plans import ComputeSpec
 
 
 class Batch(NamedTuple):
@@ -30,12 +31,12 @@ class Lanes(NamedTuple):
 def lanes_of(
     fits: Mapping[str, Fit],
     tests: Mapping[str, Collection[Any]],
-    settings: Mapping[str, Any],
+    settings: ComputeSpec,
     n_workers: int,
     batches: Mapping[str, Batch],
 ) -> Iterator[Lanes]:
     """Yield the fits of each job: batches that are fixed as they are, others by the section ``compute``."""
-    how = Compute(device=settings["device"], lane_map=settings["lane_map"])
+    how = Compute(device=settings.device, lane_map=settings.lane_map)
     groups: dict[tuple[Any, ...], list[Fit]] = defaultdict(list)
     for fit in fits.values():
         groups[batches.get(fit.id) or (fit.lane_key, len(tests[fit.id]), how.lane_map)].append(fit)
@@ -43,7 +44,7 @@ def lanes_of(
         if isinstance(key, Batch):
             yield Lanes(members, Compute(device=how.device, lane_map=key.lane_map))
             continue
-        size = min(settings["max_lanes"], ceil(len(members) / n_workers))
+        size = min(settings.max_lanes, ceil(len(members) / n_workers))
         if how.lane_map == "loop" or (how.lane_map == "auto" and how.device == "cpu" and _takes_images(members[0])):
             size = 1  # under loop a batch would gain nothing, and a killed one would lose more
         for start in range(0, len(members), size):

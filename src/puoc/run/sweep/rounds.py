@@ -18,6 +18,7 @@ from ray.tune.search.optuna import OptunaSearch
 from puoc.records import content_id
 from puoc.run.executors.process_lifetime import raise_if_interrupted
 from puoc.run.runner import Progress
+from puoc.run.sweep.request import epochs_of
 from puoc.run.sweep.tpe import STUDY, params_of, suggest
 from puoc.run.sweep.trainable import EPOCHS, REFUSED, USED, VALUE, Configuration, Task
 
@@ -62,7 +63,7 @@ class Round:
 
     def _fit(self, config_ids: list[str], n: int, search: tuple[Any, dict[str, float]] | None) -> None:
         owner, packing, sweep = self.tuner, self.tuner.packing, self.tuner.sweep
-        listed = {config["config_id"]: config["params"] for config in sweep.configs}
+        listed = {config.config_id: config.params for config in sweep.configs}
         task = Task(owner.root, owner.settings, owner.session, sweep, {key: listed[key] for key in config_ids})
         given: dict[str, Any] = {"param_space": {"config_id": tune.grid_search(config_ids)}}
         how: dict[str, Any] = {"max_concurrent_trials": packing.at_once}
@@ -203,4 +204,4 @@ class Suggesting(OptunaSearch):  # type: ignore[misc]
 
 def _was_stopped(sweep: Sweep, params: dict[str, Any], result: dict[str, Any]) -> bool:
     """Whether successive halving ended a configuration before its last epoch; one that failed may look like it."""
-    return bool(sweep.rungs) and result.get(EPOCHS, 0) < (params.get("epochs") or 0)
+    return bool(sweep.rungs) and result.get(EPOCHS, 0) < epochs_of(params)

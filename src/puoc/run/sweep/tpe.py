@@ -9,9 +9,11 @@ from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import JsonValue
+
 from puoc.methods import normalise
 from puoc.plan.bind import bind
-from puoc.records import content_id
+from puoc.records import Params, content_id
 from puoc.run.sweep.request import Sweep
 from puoc.store.ledger import Ledger
 
@@ -31,7 +33,7 @@ _EPOCHS = frozenset({"epochs"})
 class Known(NamedTuple):
     """A configuration that the ledger answers wholly."""
 
-    params: dict[str, Any]
+    params: Params
     val: float
 
 
@@ -42,17 +44,15 @@ def suggest(trial: Trial, parts: list[Part]) -> None:
         _suggest(trial, _name(name, chosen, parts), distribution)
 
 
-def params_of(config: dict[str, Any], sweep: Sweep) -> dict[str, Any]:
+def params_of(config: Params, sweep: Sweep) -> Params:
     """Hyperparameters of a suggestion, over those of the entry."""
     parts = sweep.parts or []
-    chosen = int(config.get(_PART, 0))
+    chosen = int(str(config.get(_PART, 0)))
     values = {name: config[_name(name, chosen, parts)] for name in parts[chosen]}
-    return normalise(sweep.method, sweep.configs[0]["params"] | values)
+    return normalise(sweep.method, sweep.configs[0].params | values)
 
 
-def suggestion_of(
-    params: dict[str, Any], parts: list[Part]
-) -> tuple[dict[str, Any], dict[str, BaseDistribution]] | None:
+def suggestion_of(params: Params, parts: list[Part]) -> tuple[Params, dict[str, BaseDistribution]] | None:
     """The suggestion that gives these hyperparameters, with its distributions; None where the space has them not."""
     from optuna.distributions import CategoricalDistribution
 
@@ -72,12 +72,12 @@ def answered(sweep: Sweep, ledger: Ledger) -> list[Known]:
 
     Its fits are those of the sweep but for the hyperparameters.
     """
-    wanted = {_apart(one.trial.fit.canonical())[1] for one in bind(sweep.of(sweep.configs[0]["params"]))}
+    wanted = {_apart(one.trial.fit.canonical())[1] for one in bind(sweep.of(sweep.configs[0].params))}
     values: dict[str, dict[str, float]] = defaultdict(dict)
     for fit_id, record in _records_of(sweep.method, ledger):
         params, rest = _apart(record["result"]["fit"])
         if rest in wanted and record["result"].get("status") == "ok":
-            val = _value(fit_id, record, ledger, sweep.plan["scoring_digest"])
+            val = _value(fit_id, record, ledger, sweep.plan.scoring_digest)
             if val is not None:
                 values[params][rest] = val
     whole = {params: fmean(found.values()) for params, found in values.items() if len(found) == len(wanted)}
@@ -89,10 +89,10 @@ def known(sweep: Sweep, ledger: Ledger) -> list[Known]:
     return [one for one in answered(sweep, ledger) if is_asked(sweep, one.params)]
 
 
-def is_asked(sweep: Sweep, params: dict[str, Any]) -> bool:
+def is_asked(sweep: Sweep, params: Params) -> bool:
     """Whether a sweep lists these hyperparameters, or may suggest them."""
-    own = sweep.configs[0]["params"]
-    listed = any(params == config["params"] for config in sweep.configs)
+    own = sweep.configs[0].params
+    listed = any(params == config.params for config in sweep.configs)
     return listed or any(_gives(part, params, own) for part in sweep.parts or [])
 
 
@@ -102,8 +102,8 @@ def count(sweep: Sweep, found: list[Known]) -> int:
     A rung is recorded as a configuration with fewer epochs, and is none of its own. Where rungs are all that there is,
     halving has stopped the configuration, which counts once.
     """
-    own, parts = sweep.configs[0]["params"], sweep.parts or []
-    listed = [_but_epochs(config["params"]) for config in sweep.configs]
+    own, parts = sweep.configs[0].params, sweep.parts or []
+    listed = [_but_epochs(config.params) for config in sweep.configs]
     whole, stopped = Counter[str](), set[str]()
     for one in found:
         rest = _but_epochs(one.params)
@@ -166,11 +166,11 @@ def _name(name: str, chosen: int, parts: list[Part]) -> str:
     return f"{name}_{chosen}" if len(parts) > 1 else name
 
 
-def _but_epochs(params: dict[str, Any]) -> dict[str, Any]:
+def _but_epochs(params: Params) -> Params:
     return {name: value for name, value in params.items() if name not in _EPOCHS}
 
 
-def _gives(part: Part, params: dict[str, Any], own: dict[str, Any], but: frozenset[str] = frozenset()) -> bool:
+def _gives(part: Part, params: Params, own: Params, but: frozenset[str] = frozenset()) -> bool:
     """Whether a part's suggestion over an entry's own hyperparameters may give these, in all but some of them."""
     return all(
         _holds(part[name], params.get(name)) if name in part else params.get(name) == own.get(name)
@@ -178,15 +178,16 @@ def _gives(part: Part, params: dict[str, Any], own: dict[str, Any], but: frozens
     )
 
 
-def _holds(distribution: BaseDistribution, value: Any) -> bool:
+def _holds(distribution: BaseDistribution, value: JsonValue) -> bool:
     """Whether Optuna takes the value as one of the distribution, which it does not off a range's steps."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if isinstance(distribution, CategoricalDistribution):
         return value in distribution.choices
     assert isinstance(distribution, (FloatDistribution, IntDistribution))
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not distribution.low <= value <= distribution.high:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    if not distribution.low <= value <= distribution.high:
         return False
     if isinstance(distribution, IntDistribution):
         return bool((value - distribution.low) % distribution.step == 0)

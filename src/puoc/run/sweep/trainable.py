@@ -9,9 +9,11 @@ from ray import tune
 from ray.tune.result import DONE
 
 from puoc.methods import normalise
+from puoc.records import Params
 from puoc.run.sweep.evaluate import answer
-from puoc.run.sweep.request import Sweep
+from puoc.run.sweep.request import Sweep, epochs_of
 from puoc.run.sweep.tpe import params_of
+from puoc.store.plans import ComputeSpec
 
 REFUSED, VALUE, USED, EPOCHS = "refused", "val", "gpu_used", "epochs"  # keys of a result
 
@@ -20,10 +22,10 @@ class Task(NamedTuple):
     """What all trials of a sweep share."""
 
     root: Path
-    settings: dict[str, Any]  # the section compute
+    settings: ComputeSpec
     session: str
     sweep: Sweep
-    listed: dict[str, dict[str, Any]]  # hyperparameters by the name of a configuration
+    listed: dict[str, Params]  # hyperparameters by the name of a configuration
 
 
 class Configuration(tune.Trainable):  # type: ignore[misc]
@@ -46,9 +48,8 @@ class Configuration(tune.Trainable):  # type: ignore[misc]
         task = self._task
         named = task.listed.get(config.get("config_id", ""))
         self._params = named if named is not None else params_of(config, task.sweep)
-        epochs = self._params.get("epochs")
-        rungs = [rung for rung in task.sweep.rungs if rung < epochs] if epochs else []
-        self._rungs = [*rungs, epochs]
+        epochs = epochs_of(self._params)  # 0: the method has none, and there is one step
+        self._rungs = [*(rung for rung in task.sweep.rungs if rung < epochs), epochs]
 
     def step(self) -> dict[str, Any]:
         """Answer the configuration, or with successive halving its next rung: the same with fewer epochs."""
@@ -62,7 +63,7 @@ class Configuration(tune.Trainable):  # type: ignore[misc]
             ValueError,
         ) as error:  # no fault of this configuration: the storage, the data, a damaged record
             return {REFUSED: str(error), "is_storage": isinstance(error, OSError), VALUE: 0.0, EPOCHS: 1, DONE: True}
-        result = {VALUE: found.val, EPOCHS: epochs or 1, USED: _used(task.settings["device"])}
+        result = {VALUE: found.val, EPOCHS: epochs or 1, USED: _used(task.settings.device)}
         return result | found._asdict() | {DONE: not self._rungs or found.failed > 0}
 
 
