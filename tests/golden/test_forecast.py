@@ -14,7 +14,7 @@ from puoc.methods.training.deep import batch_sizes
 from puoc.plan.bind import bind
 from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds, measured, scored_rows
 from puoc.plan.forecast.work import passes, work_of
-from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
 from puoc.records import Encoding, Fit, FitResult, Sample, TestSet
 from puoc.registry import ENCODERS, METHODS, PRIORS
@@ -84,17 +84,15 @@ def test_seconds_grow_with_work_and_with_test_sets() -> None:
 
 @pytest.mark.parametrize("name", ["paper_small", "quick"])
 def test_everything_that_a_profile_asks_has_a_cost(name: str) -> None:
-    files = make_plan(read_params(REPOSITORY / "profiles" / f"{name}.yaml", REPOSITORY)).files
+    plan = make_plan(read_params(REPOSITORY / "profiles" / f"{name}.yaml", REPOSITORY))
     forecast = Forecast()
-    for path, plan in files.items():
-        if path.parent != PLAN / "tables":
-            continue
-        one_seed = plan | {"seeds": plan["seeds"][:1], "cells": plan["cells"][:1]}
-        for asked in bind(one_seed, files[CONFIGS / "published" / path.name]):
+    for table in plan.tables.values():
+        one_seed = table.model_copy(update={"seeds": table.seeds[:1], "cells": table.cells[:1]})
+        for asked in bind(one_seed, plan.configs[table.table]):
             for one in (asked.trial.fit, *asked.trial.fit.needs()):
                 assert forecast.seconds(one) > 0
                 encoding = one.frozen_encoder()
-                assert encoding is None or encoding_seconds(encoding, plan["dataset"])
+                assert encoding is None or encoding_seconds(encoding, table.dataset)
     assert not forecast.unknown
     assert {method for method, _, _ in measured()} <= METHODS.keys() | ENCODERS.keys() | PRIORS.keys()
 
