@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from puoc.store.cells import Cell
-from puoc.store.plans import EntryPlan, SharedRows, TablePlan
+from puoc.store.plans import EntryPlan, SharedRows, SweepConfig, SweepPlan, TablePlan
 
 
 def entry_plan(
@@ -71,3 +71,21 @@ def with_entries(plan: TablePlan, entries: Iterable[EntryPlan], table: str | Non
     """The plan with other entries, by another name if one is given."""
     changes = {"entries_by_name": {entry.entry: entry for entry in entries}, "table": table or plan.table}
     return plan.model_copy(update=changes)
+
+
+def sweep_plan(entry: str, scenario: str, dataset: str, space: str) -> SweepPlan:
+    return SweepPlan(
+        table=entry,
+        title=f"sweep of {entry}",
+        scenario=scenario,
+        dataset=dataset,
+        data_digest="data",
+        draw_digest="d",
+        scoring_digest="s",
+        seeds=(0, 1),
+        cells=(cell_plan("a", scenario),),
+        holdout=0.2,
+        space=space,
+        entries_by_name={entry: entry_plan(entry, entry, "pu", None)},
+        configs=(SweepConfig(config_id="a", params={}, is_published=True),),
+    )

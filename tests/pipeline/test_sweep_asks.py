@@ -30,9 +30,8 @@ from puoc.run.sweep.status import standing
 from puoc.run.sweep.study import write_study
 from puoc.run.sweep.submit import entrypoint
 from puoc.run.sweep.tpe import known, params_of, suggest, suggestion_of
-from puoc.store.atomic import read_json
 from puoc.store.ledger import Ledger
-from puoc.store.plan_files import read_compute
+from puoc.store.plan_files import planned_sweep, read_compute
 from puoc.store.yaml_file import InvalidInput
 
 
@@ -65,7 +64,7 @@ def fits(plan: dict[str, Any]) -> list[str]:
 def test_without_a_space_it_asks_what_the_plan_asks(root: Path) -> None:
     sweep = ask(root, Asking("pu_svm"))
     assert sweep.is_planned
-    assert sweep.plan == read_json(root / "work" / "plan" / "tune" / "pu_svm.json")
+    assert sweep.plan == planned_sweep(root, "pu_svm")
     assert sweep == ask(root, Asking("pu_svm", scenario="one_vs_all"))
 
 
@@ -163,7 +162,7 @@ def test_a_study_knows_every_configuration_of_the_same_question_and_no_other(roo
     assert known(sweep, Ledger(root / "ledger")) == []
     answer_first(root, ask(root, Asking("pu_svm")), 3)
     other = ask(root, Asking("pu_svm", scenario="one_vs_all", space="tiny"))
-    table = other._replace(plan=other.plan | {"seeds": [7, 8]})
+    table = other._replace(plan=other.plan.model_copy(update={"seeds": (7, 8)}))
     answer_first(root, table, 1)
     found = known(sweep, Ledger(root / "ledger"))
     assert len(found) == 3
@@ -174,7 +173,7 @@ def test_a_study_knows_every_configuration_of_the_same_question_and_no_other(roo
 
 def test_a_configuration_that_lacks_a_seed_is_not_known(root: Path) -> None:
     sweep = ask(root, Asking("pu_svm"))
-    one_seed = sweep._replace(plan=sweep.plan | {"seeds": [0]})
+    one_seed = sweep._replace(plan=sweep.plan.model_copy(update={"seeds": (0,)}))
     answer_first(root, one_seed, 1)
     assert known(sweep, Ledger(root / "ledger")) == []
 
