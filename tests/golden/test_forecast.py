@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plans import entry_plan, table_plan
 from project import REPOSITORY
 
 from puoc.cli.plan_overview import can_show
@@ -19,6 +20,7 @@ from puoc.plan.params import read_params
 from puoc.records import Encoding, Fit, FitResult, Sample, TestSet
 from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.store.ledger import Ledger
+from puoc.store.plans import TablePlan
 
 DIGESTS = {name: dataset.digest for name, dataset in DATASETS.items()}
 UNION = {"epochs": 4, "batch_size": 64, "batching": "union"}
@@ -162,12 +164,9 @@ def test_on_a_gpu_the_ledger_is_all_there_is(tmp_path: Path) -> None:
     assert Forecast(ledger, "cuda:0").seconds(fit()) == pytest.approx(2.0 * ratio)
 
 
-def plan(n_seeds: int, cells: int, **entries: tuple[str, str, str | None]) -> dict[str, Any]:
-    rows = {
-        name: {"method": method, "kind": kind, "twin": twin, "labels": "pu", "skip": None}
-        for name, (method, kind, twin) in entries.items()
-    }
-    return {"entries": rows, "cells": [{}] * cells, "seeds": list(range(n_seeds))}
+def plan(n_seeds: int, cells: int, **entries: tuple[str, Any, str | None]) -> TablePlan:
+    planned = [entry_plan(name, *parts) for name, parts in entries.items()]
+    return table_plan("t", "s", "digits", "T", map(str, range(cells)), planned, range(n_seeds))
 
 
 def test_what_seeds_can_show_is_counted_over_pairs_and_columns() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +27,9 @@ from puoc.cli.console import (
     say,
 )
 from puoc.store.counting import counted
+
+if TYPE_CHECKING:
+    from puoc.run.stages import Part
 
 # One thread per worker and one worker per core; this must be set before numpy or torch is imported.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -231,7 +234,7 @@ def _sync_mlflow() -> None:
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
 
 
-def _compute(part: Any, name: str) -> None:
+def _compute(part: Part, name: str) -> None:
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.stages import answer, questions

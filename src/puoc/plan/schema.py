@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SkipValidation,
+    StrictInt,
+)
 
 from puoc.records import Prior
 
@@ -19,7 +28,7 @@ class Spec(BaseModel):
 MOST_SEEDS = 100_000  # by their number: more were never meant, and each is a line of the plan
 
 
-def _as_seeds(value: Any) -> Any:
+def _as_seeds(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("expected a number of seeds or a list of them")
     if isinstance(value, int):
@@ -43,7 +52,7 @@ Seed = Annotated[StrictInt, Field(ge=0, lt=2**63)]
 Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_as_seeds), AfterValidator(_each_once), Field(min_length=1)]
 
 
-def _as_prior(value: Any) -> Any:
+def _as_prior(value: object) -> object:
     """``true`` (YAML reads it as a truth value), ``{fixed: 0.4}``, or a key of the section priors."""
     if value is True or value == "true":
         return {"kind": "true"}
@@ -69,7 +78,7 @@ PublishedRow = Literal[
 # fmt: on
 
 
-def _as_value(value: Any) -> Any:
+def _as_value(value: object) -> object:
     """A number or truth value where a text of a file is meant: ``positive: 2``. The readers take True as true, too."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -78,18 +87,18 @@ def _as_value(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _as_name(value: Any) -> Any:
+def _as_name(value: object) -> object:
     """The same for a column's name, which may be true, True or TRUE."""
     if isinstance(value, bool):
         raise ValueError("expected a column's name: put it in quotes, as the file has it, such as 'true' or 'True'")
     return _as_value(value)
 
 
-def _each(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _each(convert: Callable[[object], object]) -> Callable[[object], tuple[object, ...]]:
     return lambda value: tuple(map(convert, value if isinstance(value, list | tuple) else [value]))
 
 
-def _as_separator(value: Any) -> Any:
+def _as_separator(value: object) -> object:
     """One character. A tab may be written as for the option of a command, too: backslash and t."""
     found = "\t" if value == "\\t" else value
     if not isinstance(found, str) or len(found) != 1:
@@ -101,6 +110,8 @@ Value = Annotated[str, BeforeValidator(_as_value)]
 Values = Annotated[tuple[str, ...], BeforeValidator(_each(_as_value))]
 Name = Annotated[str, BeforeValidator(_as_name)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_each(_as_name))]
+#: Hyperparameters by name; their values are checked by the class of the method, encoder or prior.
+Hyperparameters = dict[str, Annotated[JsonValue, SkipValidation]]
 Separator = Annotated[str, BeforeValidator(_as_separator)]
 
 
@@ -133,7 +144,7 @@ class EncoderSpec(Spec):
     """An encoder that is fitted."""
 
     encoder: str | None = None  # id of the encoder; absent: the entry's own name
-    params: dict[str, Any]
+    params: Hyperparameters
     ae_data: Literal["labelled_positives", "all_positives"] = "labelled_positives"
     source: str = "params.yaml"
 
@@ -142,7 +153,7 @@ class PriorSpec(Spec):
     """An estimator of the class prior, or a method that estimates it along the way."""
 
     prior: str | None = None  # id of the estimator; absent: the entry's own name
-    params: dict[str, Any]
+    params: Hyperparameters
     encoder: str | None = None
     source: str = "params.yaml"
 
@@ -151,9 +162,9 @@ class MethodSpec(Spec):
     """A row of a table: a method, its hyperparameters and what it is given."""
 
     method: str | None = None  # id of the method; absent: the entry's own name
-    params: dict[str, Any]  # hyperparameters, all of them
+    params: Hyperparameters  # hyperparameters, all of them
     #: dataset and class to hyperparameters that differ where this class alone is positive
-    by_pos: dict[str, dict[Annotated[StrictInt, Field(ge=0)], dict[str, Any]]] = {}
+    by_pos: dict[str, dict[Annotated[StrictInt, Field(ge=0)], Hyperparameters]] = {}
     prior: Annotated[Prior | str, BeforeValidator(_as_prior)] | None = None  # a text: a key of the section priors
     encoder: str | None = None  # flatten, or a key of the section encoders
     numerics: Literal["fp32", "bf16"] = "fp32"

@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from math import isnan
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
 from pydantic import JsonValue
 
 from puoc.methods import normalise
 from puoc.plan.bind import bind
-from puoc.records import Params, content_id
+from puoc.records import JsonObject, Params, content_id
 from puoc.run.sweep.request import Sweep
 from puoc.store.ledger import Ledger
 
@@ -28,6 +28,23 @@ STUDY = "puoc"
 _PART = "part"  # which part of a space with several
 _NEARLY = 1e-8  # of a step, as Optuna rounds
 _EPOCHS = frozenset({"epochs"})
+
+
+class _RawResult(TypedDict):
+    fit: JsonObject
+    status: NotRequired[str]
+    auc_val_pu: NotRequired[float | None]
+
+
+class _RawTrial(TypedDict):
+    scoring_digest: str
+
+
+class _RawRecord(TypedDict):
+    """The part of a record's JSON that a search reads."""
+
+    result: _RawResult
+    trials: dict[str, _RawTrial]
 
 
 class Known(NamedTuple):
@@ -133,11 +150,10 @@ def replay(storage: BaseStorage, parts: list[Part], found: list[Known], name: st
     return n
 
 
-def _value(fit_id: str, record: dict[str, Any], ledger: Ledger, scoring: str) -> float | None:
+def _value(fit_id: str, record: _RawRecord, ledger: Ledger, scoring: str) -> float | None:
     """AUC of the withheld rows by this scoring code: of the record, or of what was scored again."""
     if any(trial["scoring_digest"] == scoring for trial in record["trials"].values()):
-        found: float | None = record["result"].get("auc_val_pu")
-        return found
+        return record["result"].get("auc_val_pu")
     entry = ledger.get(fit_id)
     if entry is None:
         return None
@@ -145,18 +161,18 @@ def _value(fit_id: str, record: dict[str, Any], ledger: Ledger, scoring: str) ->
     return next((entry.auc_val_pu(trial) for trial in later if trial.scoring_digest == scoring), None)
 
 
-def _records_of(method: str, ledger: Ledger) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records_of(method: str, ledger: Ledger) -> Iterator[tuple[str, _RawRecord]]:
     """Final records of a method as JSON by fit; others are told by their text alone, which is ten times as fast."""
     mark = f'"method": "{method}"'.encode()
     for folder in sorted(ledger.root.glob("[0-9a-f][0-9a-f]")):
         for path in sorted(folder.glob("*.json")):
             if "+" not in path.name and ".failed-" not in path.name and mark in (content := path.read_bytes()):
-                record = json.loads(content)
+                record: _RawRecord = json.loads(content)
                 if record["result"]["fit"]["method"] == method:
                     yield path.stem, record
 
 
-def _apart(fit: dict[str, Any]) -> tuple[str, str]:
+def _apart(fit: JsonObject) -> tuple[str, str]:
     """A fit's hyperparameters as text, and the name of the rest of it."""
     rest = {key: value for key, value in fit.items() if key != "params"}
     return json.dumps(fit["params"], sort_keys=True), content_id(rest)
