@@ -13,20 +13,11 @@ from pydantic import TypeAdapter
 from puoc.plan.bind import PlannedTrial, bind
 from puoc.run.result_rows import COLUMNS, OUTCOME, TEST_COLUMNS, TEST_KEYS, Row, collect, read_rows, row, write_rows
 from puoc.run.runner import Progress, Runner
+from puoc.store import plan_files
 from puoc.store.atomic import write_json
 from puoc.store.checked_json import read_form
 from puoc.store.checked_parquet import BY_SWEEP
 from puoc.store.ledger import Ledger
-from puoc.store.plan_files import (
-    CONFIGS,
-    planned_sweep,
-    planned_table,
-    read_compute,
-    read_configs,
-    read_data,
-    sweep_names,
-    table_names,
-)
 from puoc.store.plans import SweepPlan, TablePlan
 
 Part = Literal["tables", "tune"]
@@ -36,7 +27,7 @@ OnRows = Callable[[Sequence[Row]], None]
 
 def names(root: Path, part: Part) -> list[str]:
     """Return the names of the planned tables or sweeps."""
-    return table_names(root) if part == "tables" else sweep_names(root)
+    return plan_files.table_names(root) if part == "tables" else plan_files.sweep_names(root)
 
 
 def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[str]]:
@@ -55,7 +46,7 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
     from puoc.scenarios.drawing.overlap import repeats_of_test
 
     folder, digests, notes = root / "work" / "prepared", dict[str, str](), list[str]()
-    for name in read_data(root):
+    for name in plan_files.read_data(root):
         ensure(name, root / "data", mirror=mirror)  # also where arrays lie there already
         digests[name] = prepare(name, root / "data", folder, mirror=mirror)
         if repeats := repeats_of_test(Prepared.open(folder / name)):
@@ -87,7 +78,7 @@ def read_plan(root: Path, part: Part, name: str) -> TablePlan | SweepPlan:
     if name not in (known := names(root, part)):  # a name such as ../x is no path, either
         planned = ", ".join(known) or "none (run puoc plan first)"
         raise ValueError(f"no plan of {name!r} in {part}; planned: {planned}")
-    return planned_table(root, name) if part == "tables" else planned_sweep(root, name)
+    return plan_files.planned_table(root, name) if part == "tables" else plan_files.planned_sweep(root, name)
 
 
 def questions(root: Path, part: Part, name: str) -> tuple[TablePlan | SweepPlan, list[PlannedTrial]]:
@@ -105,7 +96,7 @@ def questions(root: Path, part: Part, name: str) -> tuple[TablePlan | SweepPlan,
         raise ValueError(
             f"{path.relative_to(root)} does not exist; the stage select writes it: run dvc repro run@{name}"
         )
-    return plan, list(bind(plan, read_configs(path)))
+    return plan, list(bind(plan, plan_files.read_configs(path)))
 
 
 def asked_trials(root: Path) -> dict[str, frozenset[str]]:
@@ -114,7 +105,7 @@ def asked_trials(root: Path) -> dict[str, frozenset[str]]:
     A table whose configurations have not been selected is not among them, and of one whose selection is older than an
     entry, as after ``puoc plan`` with a new one, the trials of that entry are not.
     """
-    tables = [name for name in names(root, "tables") if _configs(root, planned_table(root, name)).exists()]
+    tables = [name for name in names(root, "tables") if _configs(root, plan_files.planned_table(root, name)).exists()]
     asked = {name: selected_trials(root, "tables", name)[1] for name in tables}
     asked |= {f"tune/{name}": selected_trials(root, "tune", name)[1] for name in names(root, "tune")}
     return {key: frozenset(one.trial.id for one in of) for key, of in asked.items()}
@@ -126,14 +117,14 @@ def selected_trials(root: Path, part: Part, name: str) -> tuple[TablePlan | Swee
     if isinstance(plan, SweepPlan):
         return plan, list(bind(plan)), []
     path = _configs(root, plan)
-    configs = read_configs(path) if path.exists() else {}
+    configs = plan_files.read_configs(path) if path.exists() else {}
     unknown = [entry for entry in plan.entries_by_name if entry not in configs]
     return plan, list(bind(plan.only(configs), configs)), unknown
 
 
 def _configs(root: Path, plan: TablePlan) -> Path:
     """Return the file with the configurations of a table."""
-    return root / CONFIGS / plan.configs / f"{plan.table}.json"
+    return root / plan_files.CONFIGS / plan.configs / f"{plan.table}.json"
 
 
 def answer(
@@ -161,7 +152,7 @@ def answer(
         asked_here = [(one, fit_id) for fit_id in fit_ids for one in by_fit.get(fit_id, ())]  # not an encoder's
         on_rows([row(plan, one, runner.ledger.get(fit_id)) for one, fit_id in asked_here])
 
-    runner = Runner(root, read_compute(root), on_done=report, on_progress=on_progress)
+    runner = Runner(root, plan_files.read_compute(root), on_done=report, on_progress=on_progress)
     counts = runner.run(plan, asked)
     rows = collect(plan, asked, runner.ledger)
     for unscored in rows:  # the fit stands in the ledger, but scoring it on a test set asked for later failed
