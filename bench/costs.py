@@ -29,7 +29,7 @@ from puoc.methods.training.estimator import PUSample
 from puoc.plan.bind import bind
 from puoc.plan.forecast.costs import frozen_key
 from puoc.plan.forecast.work import row_scale, seen, work_of
-from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.make_plan import make_plan
 from puoc.plan.params import Params, read_params
 from puoc.records import Encoding, Fit
 
@@ -70,10 +70,10 @@ def main() -> None:
 
 def _fits(params: Params) -> Iterator[Fit]:
     """One fit an entry of a table, and what it needs."""
-    files = make_plan(params).files
-    for name in params.tables:
+    plan = make_plan(params)
+    for name, table in plan.tables.items():
         done = set()
-        for asked in bind(files[PLAN / "tables" / f"{name}.json"], files[CONFIGS / "published" / f"{name}.json"]):
+        for asked in bind(table, plan.configs[name]):
             if asked.entry not in done and asked.skip is None:
                 done.add(asked.entry)
                 yield asked.trial.fit

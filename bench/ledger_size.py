@@ -17,18 +17,19 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.bind import PlannedTrial, bind
-from puoc.plan.make_plan import PLAN, make_plan
+from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
 from puoc.records import content_id
 from puoc.run.runner import Runner
 from puoc.run.sweep.evaluate import answer
 from puoc.run.sweep.request import Asking, Sweep, ask
-from puoc.run.sweep.status import settings_of, standing
+from puoc.run.sweep.status import standing
 from puoc.store.ledger import Ledger
+from puoc.store.plan_files import PLAN, planned_sweep, read_compute
+from puoc.store.plans import SweepConfig, SweepPlan
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SEEDS = 10
@@ -43,18 +44,19 @@ def project(root: Path) -> Sweep:
     make_plan(read_params(root / "params.yaml")).write(root)
     prepare("digits", root / "data", root / "work" / "prepared")
     sweep = ask(root, Asking("pu_svm"))
-    answer(root, settings_of(root), "bench", sweep.of(sweep.configs[0]["params"]))
+    answer(root, read_compute(root), "bench", sweep.of(sweep.configs[0].params))
     return sweep
 
 
-def widened(sweep: Sweep, configs: int, first: int = 0) -> dict[str, Any]:
+def widened(sweep: Sweep, configs: int, first: int = 0) -> SweepPlan:
     """The sweep's plan with that many configurations and ten seeds."""
     base = sweep.configs[0]
     listed = []
     for i in range(first, first + configs):
-        params = base["params"] | {"lam": 1e-6 * (i + 1)}
-        listed.append({"config_id": content_id(params)[:8], "params": params, "is_published": i == first})
-    return sweep.plan | {"configs": listed, "seeds": list(range(SEEDS))}
+        params = base.params | {"lam": 1e-6 * (i + 1)}
+        config = SweepConfig(config_id=content_id(params)[:8], params=params, is_published=i == first)
+        listed.append(config)
+    return sweep.plan.with_configs(listed).model_copy(update={"seeds": tuple(range(SEEDS))})
 
 
 def fill(root: Path, template: bytes, asked: list[PlannedTrial]) -> None:
@@ -80,10 +82,9 @@ def peak_kib() -> int:
 
 def measure(root: Path) -> None:
     """Compare the plan with the ledger; called in a process of its own."""
-    plan = json.loads((root / PLAN / "tune" / "pu_svm.json").read_text())
-    sweep = Sweep("pu_svm", "pu_svm", plan, None, is_planned=True)
+    sweep = Sweep("pu_svm", "pu_svm", planned_sweep(root, "pu_svm"), None, is_planned=True)
     wall, cpu = time.perf_counter(), time.process_time()
-    now = standing(Runner(root, settings_of(root)), sweep)
+    now = standing(Runner(root, read_compute(root)), sweep)
     found = {
         "seconds": round(time.perf_counter() - wall, 2),
         "CPU seconds": round(time.process_time() - cpu, 2),
@@ -111,7 +112,7 @@ def main() -> None:
         template = next((root / "ledger").rglob("*.json")).read_bytes()
         configs = given.asked // SEEDS
         plan = widened(sweep, configs)
-        (root / PLAN / "tune" / "pu_svm.json").write_text(json.dumps(plan))
+        (root / PLAN / "tune" / "pu_svm.json").write_text(json.dumps(plan.to_json()))
         fill(root, template, list(bind(plan))[: given.asked // 2])
         rest = given.records - sum(1 for _ in ledger.ids())
         fill(root, template, list(bind(widened(sweep, rest // SEEDS + 1, configs)))[:rest])

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
 
 from puoc.analysis.paper.claims import claims
 from puoc.analysis.paper.deviations import reservations
-from puoc.analysis.paper.published import AVERAGE_COLUMN, RESULT_TABLES, columns, methods, numbers
+from puoc.analysis.paper.published import RESULT_TABLES, columns, methods, numbers
 from puoc.analysis.paper.verdicts import verdicts
 from puoc.analysis.statistics.significance import SIGNIFICANCE
 from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
+from puoc.store.cells import Cell
+from puoc.store.plans import EntryPlan, TablePlan
 
 EVIDENCE = Path(__file__).parent / "evidence"
 Lines = list[list[str]]
@@ -62,14 +64,44 @@ def paper_verdicts() -> Lines:
 def _plan(rows: pd.DataFrame) -> TablePlan:
     """The plan that recorded one-vs-all rows were asked by, beside the paper's table of them."""
     heads = rows.drop_duplicates("entry").fillna({"twin": ""})
-    entries = tuple(
-        EntryPlan(row["entry"], row["method"], row["kind"], row["twin"] or None, row["labels"], "published")
-        for row in heads.to_dict("records")
-    )
-    cells = [column for column in columns("ova") if column != AVERAGE_COLUMN and column in set(rows["cell"])]
-    seeds = tuple(sorted(int(seed) for seed in rows["seed"].unique()))
+    entries = [_entry(row) for row in heads.to_dict("records")]
+    first = rows.drop_duplicates("cell").set_index("cell").to_dict("index")
     table = str(rows["table"].iloc[0])
-    return TablePlan(table, "one_vs_all", "cifar10", table, tuple(cells), entries, seeds, published="ova")
+    return TablePlan(
+        table=table,
+        title=table,
+        scenario="one_vs_all",
+        dataset="cifar10",
+        data_digest="",  # the rows have none
+        draw_digest=str(rows["draw_digest"].iloc[0]),
+        scoring_digest=str(rows["scoring_digest"].iloc[0]),
+        seeds=tuple(sorted(int(seed) for seed in rows["seed"].unique())),
+        cells=tuple(_cell(name, first[name]) for name in columns("ova") if name in first),
+        configs="published",
+        published="ova",
+        entries_by_name={entry.entry: entry for entry in entries},
+    )
+
+
+def _entry(row: dict) -> EntryPlan:
+    return EntryPlan(
+        entry=row["entry"],
+        method=row["method"],
+        kind=row["kind"],
+        twin=row["twin"] or None,
+        labels=row["labels"],
+        prior=None,  # these two are not compared here
+        encoder=None,
+        numerics=row["numerics"],
+        code_digest=row["code_digest"],
+        skip=None,
+    )
+
+
+def _cell(name: str, row: dict) -> Cell:
+    sizes = {key: int(row[key]) for key in ("n_pos_lab", "n_pos_unl", "n_neg_unl")}
+    classes = {key: tuple(json.loads(row[key])) for key in ("pos", "neg")}
+    return Cell(scenario="one_vs_all", name=name, **classes, **sizes)
 
 
 def _line(row: dict) -> list[str]:

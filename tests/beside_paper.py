@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from plans import entry_plan, table_plan
 
 from puoc.analysis.paper.published import (
     AVERAGE_COLUMN,
@@ -20,8 +21,8 @@ from puoc.analysis.paper.published import (
     read,
     scored_on,
 )
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
 from puoc.analysis.tables.results import planned_rows
+from puoc.store.plans import EntryPlan, TablePlan
 
 #: Methods of the paper that see P alone.
 ONE_CLASS = (*TWINS.values(), "hrn")
@@ -46,7 +47,7 @@ def plan_beside(
     cells = only or [column for column in columns(published) if column != AVERAGE_COLUMN]
     dataset = dataset or protocol(published, cells[0])["datasets"] or "twitter_tweets"
     entries = [_entry(method) for method in methods(published) if method != "hrn_star"]
-    return TablePlan(
+    return table_plan(
         *(table or f"our_{published}", "named", dataset, published, tuple(cells), tuple(entries), tuple(range(seeds))),
         published=published,
     )
@@ -55,7 +56,7 @@ def plan_beside(
 def _entry(method: str) -> EntryPlan:
     twin = TWINS.get(method)
     kind = "pu_oc" if twin else "oc" if method in ONE_CLASS else "pu"
-    return EntryPlan(method, "nnpu" if method == "nnpu_star" else method, kind, twin, "pu", "published", method)
+    return entry_plan(method, "nnpu" if method == "nnpu_star" else method, kind, twin, "pu", method)
 
 
 def as_printed(published: str, *, off: float = 0.0, spread: float = 0.001) -> Score:
@@ -72,7 +73,7 @@ def rows_beside(plan: TablePlan, score: Score, *, held_out: bool = False, **chan
     for entry in plan.entries:
         settings_of = read("settings")
         of_method = settings_of[settings_of["method"] == entry.method]
-        for cell in plan.cells:
+        for cell in plan.cell_names:
             asked = {} if plan.published in UNPRINTED else protocol(str(plan.published), cell)
             sizes = {key: int(n) for key, n in asked.items() if key.startswith("n_") and n}
             pos = [int(cell.removeprefix("pos="))] if cell.startswith("pos=") else [0]

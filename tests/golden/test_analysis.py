@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from plans import entry_plan, table_plan
 
 from puoc.analysis.statistics.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.analysis.statistics.significance import twin_tests
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
+from puoc.store.plans import EntryPlan, TablePlan
 
-OC = EntryPlan("oc_svm", "oc_svm", "oc", None, "pu", "published")
-PU_OC = EntryPlan("pu_svm", "pu_svm", "pu_oc", "oc_svm", "pu", "published")
-ORACLE = EntryPlan("pn_oracle", "naive", "pu", None, "oracle", "published")
+OC = entry_plan("oc_svm", "oc_svm", "oc", None, "pu")
+PU_OC = entry_plan("pu_svm", "pu_svm", "pu_oc", "oc_svm", "pu")
+ORACLE = entry_plan("pn_oracle", "naive", "pu", None, "oracle")
 
 
 def plan(
     seeds: int = 3, cells: tuple[str, ...] = ("a", "b"), entries: tuple[EntryPlan, ...] = (OC, PU_OC, ORACLE)
 ) -> TablePlan:
-    return TablePlan("t", "one_vs_all", "digits", "T", cells, entries, tuple(range(seeds)))
+    return table_plan("t", "one_vs_all", "digits", "T", cells, entries, tuple(range(seeds)))
 
 
 def rows(asked: TablePlan, values: dict[tuple[str, str], list[Any]]) -> pd.DataFrame:
@@ -189,8 +190,8 @@ def test_a_pair_computed_on_unlike_machines_is_warned_of() -> None:
 
 
 def test_every_hybrid_is_paired_with_every_entry_of_its_twin_but_no_oracle() -> None:
-    other = EntryPlan("oc_svm_rbf", "oc_svm", "oc", None, "pu", "published")
-    oracle = EntryPlan("oc_svm_oracle", "oc_svm", "oc", None, "oracle", "published")
+    other = entry_plan("oc_svm_rbf", "oc_svm", "oc", None, "pu")
+    oracle = entry_plan("oc_svm_oracle", "oc_svm", "oc", None, "oracle")
     pairs = plan(entries=(OC, other, oracle, PU_OC, ORACLE)).twin_pairs()
     assert [(hybrid.entry, parent.entry) for hybrid, parent in pairs] == [
         ("pu_svm", "oc_svm"),

@@ -17,7 +17,7 @@ from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.datasets.twitter_tweets import FEATURES as OF_TWEETS
 from puoc.datasets.twitter_users import FEATURES, KINDS, read_users
 from puoc.records import Sample, TestSet
-from puoc.scenarios import SCENARIOS, check_counts, check_disjoint, draw
+from puoc.scenarios import SCENARIOS, check_counts, check_disjoint, draw, sample_and_test
 from puoc.scenarios import test_rows as rows_of_test
 
 PART = {"twitter_users": "cresci2017", "twitter_tweets": "cresci2017"}  # of the mirror
@@ -243,7 +243,7 @@ def test_one_kind_of_bot_in_u_and_each_or_all_at_test_is_one_training(data: Data
     shifts = [{"neg": 1, "neg_test": list(bots), "name": "all"}, *({"neg": 1, "neg_test": [bot]} for bot in bots)]
     counts = {"n_pos_lab": 423, "n_pos_unl": 424, "n_neg_unl": n_neg}
     cells = SCENARIOS["named_shift"].model_validate({"pos": 0, "shifts": shifts, **counts}).cells(len(bots) + 1)
-    asked = [cell.at(3, name, prepared.digest) for cell in cells]
+    asked = [sample_and_test(cell, 3, name, prepared.digest) for cell in cells]
     assert len({sample.id for sample, _ in asked}) == 1
     drawn = draw(prepared, asked[0][0], 3)
     assert (len(drawn.p), len(drawn.u), drawn.y_u.sum()) == (423, 424 + n_neg, 424)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import entry_plan, table_plan, with_entries
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 from test_analysis import ORACLE, plan, rows
 
@@ -24,7 +24,6 @@ from puoc.analysis.statistics.power import MAX_SEEDS, power, seeds_for_power, se
 from puoc.analysis.statistics.ranks import friedman, groups, rank_table
 from puoc.analysis.statistics.seed_power import evidence_table
 from puoc.analysis.statistics.signed_rank import null_rank_sums, shift_with_interval, signed_rank_test
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
 
 coarse = st.lists(st.integers(-4, 4).map(lambda step: step / 50), min_size=1, max_size=12)
 DEGENERATE = ([], [[0.1]], ["a"], [0.1, float("nan")], [0.1, float("inf")])
@@ -191,7 +190,7 @@ def test_groups_cover_all_and_none_lies_inside_another(ranks: list[float], diffe
         assert not any(set(group) < set(other) for other in found)
 
 
-A, B, C = (EntryPlan(name, name, "pu", None, "pu", "published") for name in "ABC")
+A, B, C = (entry_plan(name, name, "pu", None, "pu") for name in "ABC")
 
 
 def test_ranks_of_a_table_by_hand() -> None:
@@ -279,11 +278,11 @@ def test_power_refuses_what_makes_no_sense(asked: tuple[float, ...]) -> None:
 
 def test_what_ten_seeds_can_show_over_forty_cells_is_known_before_a_run() -> None:
     names = ("oc_svm", "drocc", "csi", "oc_cnn")
-    twins = [EntryPlan(f"pu_{name}", f"pu_{name}", "pu_oc", name, "pu", "published") for name in names]
-    parents = [EntryPlan(name, name, "oc", None, "pu", "published") for name in names]
-    asked = TablePlan("t", "one_vs_all", "cifar10", "T", tuple("abcdefghij"), (*twins, *parents), tuple(range(10)))
-    skipped = EntryPlan("pu_lstm", "pu_lstm", "pu_oc", "oc_svm", "pu", "published", skip="takes sequences")
-    asked = replace(asked, entries=(*asked.entries, skipped))
+    twins = [entry_plan(f"pu_{name}", f"pu_{name}", "pu_oc", name, "pu") for name in names]
+    parents = [entry_plan(name, name, "oc", None, "pu") for name in names]
+    asked = table_plan("t", "one_vs_all", "cifar10", "T", tuple("abcdefghij"), (*twins, *parents), tuple(range(10)))
+    skipped = entry_plan("pu_lstm", "pu_lstm", "pu_oc", "oc_svm", "pu", skip="takes sequences")
+    asked = with_entries(asked, (*asked.entries, skipped))
     cells, average = evidence_table(asked).to_dict("records")
     assert (cells["comparisons"], average["comparisons"]) == (40, 4)
     assert cells["min_p_adjusted"] == pytest.approx(40 * 2 / 1024)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plans import entry_plan, table_plan
 from project import REPOSITORY
 
 from puoc.cli.plan_overview import can_show
@@ -14,11 +15,12 @@ from puoc.methods.training.deep import batch_sizes
 from puoc.plan.bind import bind
 from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds, measured, scored_rows
 from puoc.plan.forecast.work import passes, work_of
-from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
 from puoc.records import Encoding, Fit, FitResult, Sample, TestSet
 from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.store.ledger import Ledger
+from puoc.store.plans import TablePlan
 
 DIGESTS = {name: dataset.digest for name, dataset in DATASETS.items()}
 UNION = {"epochs": 4, "batch_size": 64, "batching": "union"}
@@ -84,17 +86,15 @@ def test_seconds_grow_with_work_and_with_test_sets() -> None:
 
 @pytest.mark.parametrize("name", ["paper_small", "quick"])
 def test_everything_that_a_profile_asks_has_a_cost(name: str) -> None:
-    files = make_plan(read_params(REPOSITORY / "profiles" / f"{name}.yaml", REPOSITORY)).files
+    plan = make_plan(read_params(REPOSITORY / "profiles" / f"{name}.yaml", REPOSITORY))
     forecast = Forecast()
-    for path, plan in files.items():
-        if path.parent != PLAN / "tables":
-            continue
-        one_seed = plan | {"seeds": plan["seeds"][:1], "cells": plan["cells"][:1]}
-        for asked in bind(one_seed, files[CONFIGS / "published" / path.name]):
+    for table in plan.tables.values():
+        one_seed = table.model_copy(update={"seeds": table.seeds[:1], "cells": table.cells[:1]})
+        for asked in bind(one_seed, plan.configs[table.table]):
             for one in (asked.trial.fit, *asked.trial.fit.needs()):
                 assert forecast.seconds(one) > 0
                 encoding = one.frozen_encoder()
-                assert encoding is None or encoding_seconds(encoding, plan["dataset"])
+                assert encoding is None or encoding_seconds(encoding, table.dataset)
     assert not forecast.unknown
     assert {method for method, _, _ in measured()} <= METHODS.keys() | ENCODERS.keys() | PRIORS.keys()
 
@@ -164,12 +164,9 @@ def test_on_a_gpu_the_ledger_is_all_there_is(tmp_path: Path) -> None:
     assert Forecast(ledger, "cuda:0").seconds(fit()) == pytest.approx(2.0 * ratio)
 
 
-def plan(n_seeds: int, cells: int, **entries: tuple[str, str, str | None]) -> dict[str, Any]:
-    rows = {
-        name: {"method": method, "kind": kind, "twin": twin, "labels": "pu", "skip": None}
-        for name, (method, kind, twin) in entries.items()
-    }
-    return {"entries": rows, "cells": [{}] * cells, "seeds": list(range(n_seeds))}
+def plan(n_seeds: int, cells: int, **entries: tuple[str, Any, str | None]) -> TablePlan:
+    planned = [entry_plan(name, *parts) for name, parts in entries.items()]
+    return table_plan("t", "s", "digits", "T", map(str, range(cells)), planned, range(n_seeds))
 
 
 def test_what_seeds_can_show_is_counted_over_pairs_and_columns() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from beside_paper import Score, as_printed, plan_beside, rows_beside
+from plans import entry_plan, table_plan, with_entries
 
 from puoc.analysis.paper.claim_data import Evidence, Source
 from puoc.analysis.paper.claims import CLAIMS, Part, claim_parts, claims, status_of
@@ -16,7 +16,7 @@ from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.published import CAPTIONS, RESULT_TABLES, TWINS, UNPRINTED, columns, methods, read
 from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
 from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
+from puoc.store.plans import TablePlan
 
 RULES = {"above", "near", "within", "rises", "falls", "falls_more", "significant", "not_below"}
 
@@ -143,8 +143,8 @@ def test_near_holds_only_where_the_interval_lies_within() -> None:
 
 def _collapse(seeds: int) -> TablePlan:
     kinds = [("drocc", "oc", None), ("pu_drocc", "pu_oc", "drocc")]
-    entries = tuple(EntryPlan(name, name, kind, twin, "pu", "published") for name, kind, twin in kinds)
-    return TablePlan(
+    entries = tuple(entry_plan(name, name, kind, twin, "pu") for name, kind, twin in kinds)
+    return table_plan(
         "pure", "alpha_sweep", "digits", "T", ("alpha=1",), entries, tuple(range(seeds)), published="collapse"
     )
 
@@ -184,7 +184,7 @@ def test_a_table_of_half_the_methods_takes_no_test_from_the_one_that_has_both() 
     rows = rows_beside(plan, as_printed("ova"), held_out=True)
     alone = computed((plan, rows))
     hybrids = [entry for entry in plan.entries if TWINS.get(entry.method)]
-    half = replace(plan, table="earlier", entries=tuple(hybrids))
+    half = with_entries(plan, hybrids, "earlier")
     few = rows[rows["entry"].isin([entry.entry for entry in hybrids])].assign(table="earlier")
     both = computed((half, few.assign(auc=few["auc"] - 0.3)), (plan, rows))
     for column in ("verdict", "n_holds", "n_fails", "n_undecided", "n_not_run"):
@@ -200,9 +200,7 @@ def test_methods_of_tables_of_other_sizes_are_not_compared(first: bool) -> None:
     def part(table: str, methods: set[str], off: float, n: int) -> tuple[TablePlan, pd.DataFrame]:
         entries = tuple(entry for entry in plan.entries if entry.method in methods)
         of_these = rows[rows["entry"].isin([entry.entry for entry in entries])]
-        return replace(plan, table=table, entries=entries), of_these.assign(
-            table=table, auc=of_these["auc"] + off, n_pos_unl=n
-        )
+        return with_entries(plan, entries, table), of_these.assign(table=table, auc=of_these["auc"] + off, n_pos_unl=n)
 
     methods = {entry.method for entry in plan.entries}
     sota = {"drpu", "pan"}

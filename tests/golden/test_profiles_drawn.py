@@ -11,7 +11,7 @@ from project import REPOSITORY
 from puoc.datasets import DATASETS
 from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.plan.params import Table, read_params
-from puoc.scenarios import check_disjoint, draw
+from puoc.scenarios import check_disjoint, draw, sample_and_test
 from puoc.scenarios import test_rows as rows_of_test
 
 TABLES = read_params(REPOSITORY / "profiles" / "paper.yaml", REPOSITORY).tables
@@ -33,7 +33,7 @@ def test_every_cell_of_every_table_can_be_drawn(dataset: str, mirror: Callable[[
 def _check(table: Table, prepared: Prepared) -> None:
     for cell in table.cells:
         for seed in SEEDS:
-            sample, test = cell.at(seed, prepared.name, prepared.digest)
+            sample, test = sample_and_test(cell, seed, prepared.name, prepared.digest)
             drawn = draw(prepared, sample, seed)
             rows, y = rows_of_test(prepared, test, seed)
             check_disjoint(prepared, drawn, rows)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from beside_paper import GAP, Score, as_printed, plan_beside, rows_beside
+from plans import entry_plan, table_plan, with_entries
 from scipy.stats import t
 
 from puoc.analysis.paper.deviations import reservations
@@ -15,8 +16,8 @@ from puoc.analysis.paper.published import RESULT_TABLES, methods
 from puoc.analysis.paper.verdicts import VERDICTS, verdicts
 from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
 from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
 from puoc.analysis.tables.summary import SUMMARY, summarise
+from puoc.store.plans import TablePlan
 
 
 def judged(*asked: tuple[TablePlan, pd.DataFrame | None], tested: bool = False) -> pd.DataFrame:
@@ -164,18 +165,18 @@ def test_only_part_of_the_columns_gives_no_average() -> None:
 
 
 def test_entries_and_cells_find_their_rows_and_columns() -> None:
-    rbf = EntryPlan("svm_a", "oc_svm", "oc", None, "pu", "published")
-    own = EntryPlan("svm_b", "oc_svm", "oc", None, "pu", "published", "oc_svm")
-    aside = EntryPlan("svm_c", "oc_svm", "oc", None, "pu", "published", "none")
-    oracle = EntryPlan("oracle", "oc_svm", "oc", None, "oracle", "published")
-    plan = TablePlan(
+    rbf = entry_plan("svm_a", "oc_svm", "oc", None, "pu")
+    own = entry_plan("svm_b", "oc_svm", "oc", None, "pu", "oc_svm")
+    aside = entry_plan("svm_c", "oc_svm", "oc", None, "pu", "none")
+    oracle = entry_plan("oracle", "oc_svm", "oc", None, "oracle")
+    plan = table_plan(
         "one", "k", "pendigits_odds", "T", ("pos={0}",), (oracle, aside, rbf, own), (0, 1), published="lstm"
     )
     assert "svm_b" not in set(judged((plan, None))["entry"])  # lstm has no such row
-    plan = TablePlan("one", "k", "cifar10", "T", ("pos=0",), (oracle, aside, rbf, own), (0, 1), published="ova")
+    plan = table_plan("one", "k", "cifar10", "T", ("pos=0",), (oracle, aside, rbf, own), (0, 1), published="ova")
     assert set(judged((plan, None))["entry"].dropna()) == {"svm_b"}
-    lstm = EntryPlan("oc_lstm", "oc_lstm", "oc", None, "pu", "published")
-    plan = TablePlan("one", "k", "pendigits_odds", "T", ("pos={0}",), (lstm,), (0, 1), published="lstm")
+    lstm = entry_plan("oc_lstm", "oc_lstm", "oc", None, "pu")
+    plan = table_plan("one", "k", "pendigits_odds", "T", ("pos={0}",), (lstm,), (0, 1), published="lstm")
     found = judged((plan, None))
     assert list(found.loc[found["entry"] == "oc_lstm", "column"]) == ["pendigits"]
 
@@ -217,7 +218,6 @@ def test_underlines_are_confirmed_reversed_or_beyond_what_the_seeds_can_show() -
 def test_methods_without_a_row_of_the_paper_are_left_out() -> None:
     assert "naive" not in {method for name in RESULT_TABLES for method in methods(name)}
     plan = plan_beside("shift")
-    extra = EntryPlan("naive", "naive", "pu", None, "pu", "published")
-    plan = TablePlan(plan.table, "k", "cifar10", "T", plan.cells, (*plan.entries, extra), plan.seeds, published="shift")
+    plan = with_entries(plan, (*plan.entries, entry_plan("naive", "naive", "pu", None)))
     found = judged((plan, None))
     assert "naive" not in set(found["entry"])

@@ -61,7 +61,7 @@ def root(tmp_path: Path, prepared_data: Data, monkeypatch: pytest.MonkeyPatch) -
 
 def lines(root: Path, *changes: tuple[str, str]) -> list[str]:
     PLANNED.plan(root, *changes)
-    return describe(make_plan(read_params(root / "params.yaml")).files, root)
+    return describe(make_plan(read_params(root / "params.yaml")), root)
 
 
 def puoc(*words: str) -> str:
@@ -94,8 +94,8 @@ def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_o
 @pytest.mark.parametrize("profile", ["cifar10", "cifar10_small", "quick"])
 def test_what_comes_before_and_the_fits_add_up_to_what_the_ledger_is_asked(profile: str, tmp_path: Path) -> None:
     repository = Path(__file__).parents[2]
-    files = make_plan(read_params(repository / "profiles" / f"{profile}.yaml", repository)).files
-    first, second = describe(files, tmp_path)[:2]
+    plan = make_plan(read_params(repository / "profiles" / f"{profile}.yaml", repository))
+    first, second = describe(plan, tmp_path)[:2]
     counts = re.search(r"by ([\d,]+) fits?, .* before them ([\d,]+) encoders? and ([\d,]+) estimates? of", first)
     assert counts is not None, first
     total = sum(int(number.replace(",", "")) for number in counts.groups())

@@ -14,7 +14,6 @@ from own_files import refused
 from own_tables import PLAIN, TESTED, ask, computes, does, people, pictures, rows, tables, texts
 
 from puoc.analysis.statistics.auc import auc
-from puoc.analysis.tables.plans import planned_tables
 from puoc.datasets import DATASETS
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.plan.bind import bind
@@ -26,6 +25,8 @@ from puoc.run.sweep.request import HOLDOUT, Asking
 from puoc.run.sweep.request import ask as asked_sweep
 from puoc.scenarios.drawing.draws import draw, split_rows
 from puoc.store.ledger import Ledger
+from puoc.store.plan_files import planned_table, planned_tables, read_configs
+from puoc.store.plans import SharedRows
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_own_tables_are_planned_run_compared_and_reported(here: Path) -> None:
     for unknown in ("alpha", "n_pos_unl", "n_neg_unl", "neg", "auc_train_pool", "auc_val_pu"):
         assert all(pd.isna(row[unknown]) for row in found), unknown
     [plan] = planned_tables(here)
-    assert plan.shared_rows == {"P": 0.75, "U": 1.0, "test": 1.0}
+    assert plan.shared_rows == SharedRows(P=0.75, U=1.0, test=1.0)
     assert plan.redraws
     tests = pd.read_parquet("results/compare/significance.parquet")
     assert tests["p"].notna().all()
@@ -343,8 +344,7 @@ def test_own_data_that_become_of_another_kind_are_planned_beside_the_fits_of_bef
     changes = ("methods:\n", section), ("oc_svm: {encoder: flatten", "oc_svm: {encoder: small")
     code, said = ask(here, "{kind: images, positives: own/p, unlabelled: own/u}", "holdout: 0.2", *changes)
     assert code == 0, said
-    table = json.loads(Path("work/plan/tables/table.json").read_text())
-    configs = json.loads(Path("work/configs/published/table.json").read_text())
+    table, configs = planned_table(here, "table"), read_configs(Path("work/configs/published/table.json"))
     fit = next(one.trial.fit for one in bind(table, configs) if one.entry == "oc_svm")
     Ledger(here / "ledger").put(FitResult(fit=fit, status="ok", fit_seconds=2.0, device="cpu"))
     tables(here)
@@ -411,7 +411,7 @@ def test_without_overlap_nothing_is_marked_though_it_would_be_allowed(here: Path
     does("prepare")
     computes("table")
     assert all(pd.isna(row["marks"]) for row in rows(here))
-    assert planned_tables(here)[0].marks == ()
+    assert planned_tables(here)[0].warnings == ()
 
 
 def test_two_columns_are_no_picture_of_the_unit_square(here: Path) -> None:
@@ -450,4 +450,4 @@ def test_a_sweep_on_a_tables_question_withholds_what_the_table_does(here: Path) 
     for more, holdout in (("holdout: 0.4", 0.4), ("", HOLDOUT)):
         assert ask(here, TESTED, more)[0] == 0
         sweep = asked_sweep(here, Asking(entry="pu_svm", scenario="table", space="tiny"))
-        assert sweep.plan["holdout"] == holdout
+        assert sweep.plan.holdout == holdout

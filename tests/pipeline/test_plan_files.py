@@ -13,12 +13,21 @@ import pytest
 from project import REPOSITORY
 from typer.testing import CliRunner
 
-from puoc.analysis.tables.plans import planned_sweep, planned_tables
 from puoc.cli.app import app
 from puoc.plan.bind import bind
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
-from puoc.plan.plan_files import read_compute, read_configs, read_data, read_plan, read_weights
+from puoc.store.plan_files import (
+    planned_sweep,
+    planned_tables,
+    read_compute,
+    read_configs,
+    read_data,
+    read_sweep,
+    read_table,
+    read_weights,
+)
+from puoc.store.plans import SweepPlan, TablePlan
 
 TABLE, SWEEP = "work/plan/tables/one_vs_all.json", "work/plan/tune/pu_svm.json"
 COMPUTE, DATA, WEIGHTS = (f"work/plan/{name}.json" for name in ("compute", "data", "weights"))
@@ -26,8 +35,8 @@ PUBLISHED, SELECTED = (f"work/configs/{part}/one_vs_all.json" for part in ("publ
 
 #: Every file with its readers.
 READERS: dict[str, list[Callable[[], Any]]] = {
-    TABLE: [lambda: read_plan(Path(TABLE)), lambda: planned_tables(Path())],
-    SWEEP: [lambda: read_plan(Path(SWEEP)), lambda: planned_sweep(Path(), "pu_svm")],
+    TABLE: [lambda: read_table(Path(TABLE)), lambda: planned_tables(Path())],
+    SWEEP: [lambda: read_sweep(Path(SWEEP)), lambda: planned_sweep(Path(), "pu_svm")],
     COMPUTE: [lambda: read_compute(Path())],
     DATA: [lambda: read_data(Path())],
     WEIGHTS: [lambda: read_weights(Path())],
@@ -69,6 +78,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def plan_in(name: str) -> TablePlan | SweepPlan:
+    """The plan in a file."""
+    return read_table(Path(name)) if name == TABLE else read_sweep(Path(name))
+
+
 def ended(words: str) -> tuple[int, str]:
     """Exit code and words of a command that must not end in a traceback."""
     done = CliRunner().invoke(app, words.split())
@@ -82,7 +96,7 @@ def test_what_the_plan_wrote_is_read(name: str) -> None:
     for read in READERS[name]:
         read()
     if "work/plan/t" in name:
-        assert read_plan(Path(name)) == json.loads(Path(name).read_text())
+        assert plan_in(name).to_json() == json.loads(Path(name).read_text())
 
 
 @pytest.mark.usefixtures("here")
@@ -141,7 +155,7 @@ def test_a_value_of_another_kind_anywhere_is_told_or_does_no_harm(name: str) -> 
     for at, one in changes(whole):
         Path(name).write_text(json.dumps(put(whole, at, one)))
         try:
-            list(bind(read_plan(Path(name)), configs))
+            list(bind(plan_in(name), configs))
             protocol = [plan.twin_pairs() for plan in planned_tables(Path()) if plan.redraws]
         except ValueError as error:
             assert name in str(error)  # noqa: PT017 - either may happen

@@ -14,10 +14,12 @@ from puoc.analysis.paper.claims import claims
 from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.matching import published_cells
 from puoc.analysis.paper.published import CAPTIONS, UNPRINTED, numbers
-from puoc.analysis.tables.plans import TablePlan, planned_tables
 from puoc.plan.bind import bind
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
+from puoc.scenarios import sample_and_test
+from puoc.store.plan_files import planned_tables, read_configs
+from puoc.store.plans import TablePlan
 
 
 @pytest.fixture(scope="module")
@@ -29,17 +31,16 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def asked_rows(root: Path, plan: TablePlan) -> pd.DataFrame:
     """What a run would record of its questions, for two seeds."""
-    asked = json.loads((root / f"work/plan/tables/{plan.table}.json").read_text())
-    configs = json.loads((root / f"work/configs/published/{plan.table}.json").read_text())
+    configs = read_configs(root / f"work/configs/published/{plan.table}.json")
     rows: list[dict[str, Any]] = []
-    for one in bind(asked, configs):
+    for one in bind(plan, configs):
         if one.seed < 2:
-            sample, _ = one.cell.at(one.seed, plan.dataset, "0")
+            sample, _ = sample_and_test(one.cell, one.seed, plan.dataset, "0")
             sizes = {name: getattr(sample, name) for name in ("n_pos_lab", "n_pos_unl", "n_neg_unl")}
             fit = one.trial.fit
             told = {"pos": json.dumps(sample.pos), "params": json.dumps(fit.params), "numerics": fit.numerics}
             rows.append({"entry": one.entry, "cell": one.cell.name, "seed": one.seed} | told | sizes)
-            rows[-1] |= {"prior": fit.prior.kind if fit.prior else None, "config_source": one.config["source"]}
+            rows[-1] |= {"prior": fit.prior.kind if fit.prior else None, "config_source": one.config.source}
     return pd.DataFrame(rows)
 
 
@@ -83,7 +84,7 @@ def test_every_claim_can_be_computed_from_what_is_asked(planned: Path) -> None:
     results = {}
     for plan in plans:
         if plan.published:
-            asked = [(entry.entry, cell, seed) for entry in plan.entries for cell in plan.cells for seed in (0, 1)]
+            asked = [(entry.entry, cell, seed) for entry in plan.entries for cell in plan.cell_names for seed in (0, 1)]
             rows = pd.DataFrame(asked, columns=["entry", "cell", "seed"])
             results[plan.table] = rows.assign(status="ok", auc=0.5)
     held = dict.fromkeys(published_cells(plans), next(iter(reservations(plans, {}).values())))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from plans import cell_plan, sweep_plan
 
 from puoc.analysis import compare
 from puoc.reporting.page import build
@@ -31,10 +32,12 @@ def plan_of(table: str, **changes: Any) -> dict[str, Any]:
     entries = {
         name: {"method": "naive" if name == "pn_oracle" else name, "kind": kind, "twin": twin}
         | {"labels": "oracle" if name == "pn_oracle" else "pu", "numerics": "fp32", "encoder": None}
+        | {"prior": None, "code_digest": "c", "skip": None}
         for name, (kind, twin, _) in METHODS.items()
     }
     plan: dict[str, Any] = {"table": table, "scenario": "one_vs_all", "dataset": "digits", "title": f"Title of {table}"}
-    plan |= {"configs": "published", "cells": [{"name": f"class {at}"} for at in range(3)]}
+    plan |= {"data_digest": "data", "draw_digest": "d", "scoring_digest": "s"}
+    plan |= {"configs": "published", "cells": [cell_plan(f"class {at}").canonical() for at in range(3)]}
     return plan | {"entries": entries, "seeds": list(range(10))} | changes
 
 
@@ -307,7 +310,7 @@ def test_only_entries_whose_choice_replaced_the_published_one_are_called_selecte
 
 
 def test_all_entries_printed_as_the_best_one_are_bold(tmp_path: Path) -> None:
-    plan = plan_of("ova", cells=[{"name": "class 0"}])
+    plan = plan_of("ova", cells=[cell_plan("class 0").canonical()])
     rows = rows_of(plan)
     for entry, auc in {"oc_svm": 0.8341, "pu_svm": 0.8262, "nnpu": 0.8249, "pn_oracle": 0.8301}.items():
         set_where(rows, entry, {"auc": auc})
@@ -389,13 +392,8 @@ def test_the_price_of_choosing_without_labels_is_on_the_page(tmp_path: Path) -> 
         (tmp_path / "results/tune" / part).mkdir(parents=True)
         pd.DataFrame(rows).to_parquet(tmp_path / "results/tune" / part / "pu_svm.parquet")
     (tmp_path / "work/plan/tune").mkdir(parents=True)
-    asked = {
-        "scenario": "one_vs_all",
-        "dataset": "digits",
-        "space": "tiny",
-        "entries": {"pu_svm": {"method": "pu_svm"}},
-    }
-    (tmp_path / "work/plan/tune/pu_svm.json").write_text(json.dumps(asked))
+    planned = sweep_plan("pu_svm", "one_vs_all", "digits", "tiny")
+    (tmp_path / "work/plan/tune/pu_svm.json").write_text(json.dumps(planned.to_json()))
     (tmp_path / "work/configs/selected").mkdir(parents=True)
     chosen = {"pu_svm": {"params": {"lam": "a"}, "source": "published: none beat it", "config_id": "a"}}
     (tmp_path / "work/configs/selected/ova.json").write_text(json.dumps(chosen))

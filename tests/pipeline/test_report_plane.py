@@ -13,9 +13,9 @@ import pytest
 from planned import plan, prepared_in
 from project import REPOSITORY
 
-from puoc.analysis.tables.plans import planned_tables
 from puoc.reporting.page.decision_plane import plane_figure
 from puoc.run.stages import answer
+from puoc.store.plan_files import planned_tables
 
 PAPER = (REPOSITORY / "profiles" / "paper.yaml").read_text()
 #: The two tables and their methods, as the profile asks them, with one seed and fewer rows.

@@ -13,21 +13,15 @@ from beside_paper import as_printed, plan_beside, rows_beside
 
 from puoc.analysis import compare
 from puoc.analysis.paper.verdicts import STATES
-from puoc.analysis.tables.plans import TablePlan
 from puoc.reporting.page import build
+from puoc.store.plans import TablePlan
 
 
 def lay_out(root: Path, plan: TablePlan, rows: pd.DataFrame | None) -> None:
     paths = [root / "work/plan/tables" / f"{plan.table}.json", root / "results/tables" / f"{plan.table}.parquet"]
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-    kept = ("table", "scenario", "dataset", "title", "published")
-    entries = {
-        one.entry: {key: getattr(one, key) for key in ("method", "kind", "twin", "labels", "published_as")}
-        for one in plan.entries
-    }
-    asked = {key: getattr(plan, key) for key in kept} | {"cells": [{"name": cell} for cell in plan.cells]}
-    paths[0].write_text(json.dumps(asked | {"seeds": plan.seeds, "entries": entries}))
+    paths[0].write_text(json.dumps(plan.to_json()))
     if rows is not None:
         rows.assign(table=plan.table, config_source="paper", prior=None, prior_alpha=None, alpha=0.5).to_parquet(
             paths[1]

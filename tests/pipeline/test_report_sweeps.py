@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from plans import sweep_plan
 from typer.testing import CliRunner
 
 from puoc.analysis.selection.surface import NOT_PLANNED, ROLES, SURFACE, SWEEPS, summarise_sweep, sweeps
@@ -103,7 +104,7 @@ def test_every_configuration_of_a_grid_stands_on_its_surface_once(
 
 
 def test_a_sweep_that_was_not_run_says_so_and_one_that_was_not_chosen_of_too(tmp_path: Path) -> None:
-    plan = {"scenario": "s", "dataset": "d", "space": "grid", "entries": {"nnpu": {"method": "nnpu"}}}
+    plan = sweep_plan("nnpu", "s", "d", "grid").to_json()
     path = tmp_path / "work" / "plan" / "tune" / "nnpu.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(plan))

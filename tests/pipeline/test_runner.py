@@ -30,6 +30,7 @@ from puoc.run.runner import Progress, Runner
 from puoc.run.stages import Standing, answer, questions, standing
 from puoc.store.checked_parquet import read_rows, to_parquet
 from puoc.store.ledger import Ledger
+from puoc.store.plan_files import read_compute
 from puoc.store.result_rows import ResultRow
 
 PARAMS = """
@@ -239,11 +240,11 @@ def test_a_ledger_that_cannot_be_written_ends_the_run_with_its_own_words(root: P
 
 
 def test_a_failure_that_another_run_recorded_meanwhile_leaves_the_next_attempt_to_the_next_run(root: Path) -> None:
-    settings = json.loads((root / "work" / "plan" / "compute.json").read_text())
+    settings = read_compute(root)
     table, asked = questions(root, "tables", "shift")
     runner = Runner(root, settings)
     fit = asked[0].trial.fit
-    begun = runner._jobs(table["scoring_digest"], {fit.id: fit}, {fit.id: (asked[0].trial.test,)})
+    begun = runner._jobs(table.scoring_digest, {fit.id: fit}, {fit.id: (asked[0].trial.test,)})
     runner.ledger.put(FitResult(fit=fit, status="failed", reason="RuntimeError: elsewhere"))
     assert jobs.compute(begun[0]) == [jobs.Done(fit.id, "failed", "RuntimeError: elsewhere")]
     assert runner.ledger.attempts(fit.id) == 1
@@ -252,7 +253,7 @@ def test_a_failure_that_another_run_recorded_meanwhile_leaves_the_next_attempt_t
 
 
 def test_a_failed_fit_is_tried_once_in_a_session_however_many_tables_ask_it(root: Path) -> None:
-    settings = json.loads((root / "work" / "plan" / "compute.json").read_text())
+    settings = read_compute(root)
     table, asked = questions(root, "tables", "shift")
     runner = Runner(root, settings)
     fit = asked[0].trial.fit

@@ -144,10 +144,10 @@ def test_a_test_set_asked_for_after_the_change_has_its_own_validation(root: Path
     other = [one._replace(trial=one.trial.model_copy(update={"test": one.trial.test.model_copy(update={"neg": (1,)})}))
              for one in asked]  # fmt: skip
     from puoc.run.runner import Runner
-    from puoc.store.atomic import read_json
+    from puoc.store.plan_files import read_compute
 
     plan, _ = questions(root, "tune", "pu_svm")
-    runner = Runner(root, read_json(root / "work" / "plan" / "compute.json"))
+    runner = Runner(root, read_compute(root))
     assert runner.run(plan, other)["ok"] == 6
     for one in other:
         entry = runner.ledger.get(one.trial.fit.id)

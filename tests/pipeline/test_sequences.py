@@ -115,6 +115,6 @@ def test_an_lstm_without_the_encoder_is_told_of_it(tmp_path: Path) -> None:
 
     (tmp_path / "params.yaml").write_text(PARAMS.replace("    encoder: values\n", ""))
     planned = make_plan(read_params(tmp_path / "params.yaml"))
-    entries = next(of for path, of in planned.files.items() if path.name == "sequences.json")["entries"]
-    assert entries["oc_lstm_positions"]["skip"] is None
-    assert "sequence" in entries["oc_lstm"]["skip"]
+    entries = planned.tables["sequences"].entries_by_name
+    assert entries["oc_lstm_positions"].skip is None
+    assert "sequence" in str(entries["oc_lstm"].skip)

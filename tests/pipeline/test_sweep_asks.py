@@ -26,12 +26,12 @@ from puoc.run.sweep.cluster import Present, Wanted, present_here
 from puoc.run.sweep.evaluate import answer, value
 from puoc.run.sweep.gpu_packing import Packing, ran_out_of_memory
 from puoc.run.sweep.request import Asking, Sweep, ask
-from puoc.run.sweep.status import settings_of, standing
+from puoc.run.sweep.status import standing
 from puoc.run.sweep.study import write_study
 from puoc.run.sweep.submit import entrypoint
 from puoc.run.sweep.tpe import known, params_of, suggest, suggestion_of
-from puoc.store.atomic import read_json
 from puoc.store.ledger import Ledger
+from puoc.store.plan_files import planned_sweep, read_compute
 from puoc.store.yaml_file import InvalidInput
 
 
@@ -43,7 +43,7 @@ def root(tmp_path: Path, prepared_data: Data) -> Path:
 
 def answer_first(root: Path, sweep: Sweep, n: int, session: str = "a test") -> None:
     for config in sweep.configs[:n]:
-        answer(root, settings_of(root), session, sweep.of(config["params"]))
+        answer(root, read_compute(root), session, sweep.of(config.params))
 
 
 def puoc(root: Path, *words: str) -> Repro:
@@ -64,7 +64,7 @@ def fits(plan: dict[str, Any]) -> list[str]:
 def test_without_a_space_it_asks_what_the_plan_asks(root: Path) -> None:
     sweep = ask(root, Asking("pu_svm"))
     assert sweep.is_planned
-    assert sweep.plan == read_json(root / "work" / "plan" / "tune" / "pu_svm.json")
+    assert sweep.plan == planned_sweep(root, "pu_svm")
     assert sweep == ask(root, Asking("pu_svm", scenario="one_vs_all"))
 
 
@@ -77,9 +77,9 @@ def test_the_plans_own_space_named_asks_the_same_fits(root: Path) -> None:
 def test_a_table_lends_its_question_and_a_grid_holds_every_configuration(root: Path) -> None:
     sweep = ask(root, Asking("oc_svm", scenario="one_vs_all", space="grid"))
     assert len(sweep.configs) == 12  # the published one among them: linear, nu 0.5
-    assert [config["is_published"] for config in sweep.configs] == [True] + 11 * [False]
-    assert sweep.plan["holdout"] == 0.2
-    assert len(sweep.plan["cells"]) == 2
+    assert [config.is_published for config in sweep.configs] == [True] + 11 * [False]
+    assert sweep.plan.holdout == 0.2
+    assert len(sweep.plan.cells) == 2
 
 
 WRONG = {
@@ -132,9 +132,9 @@ def test_another_budget_is_refused(text: str) -> None:
 
 def test_what_is_missing_is_what_the_ledger_lacks(root: Path) -> None:
     sweep = ask(root, Asking("pu_svm"))
-    names = [config["config_id"] for config in sweep.configs]
+    names = [config.config_id for config in sweep.configs]
     answer_first(root, sweep, 2)
-    now = standing(Runner(root, settings_of(root)), sweep)
+    now = standing(Runner(root, read_compute(root)), sweep)
     assert (now.done, now.failed, now.missing) == (names[:2], [], names[2:])
 
 
@@ -144,17 +144,17 @@ def test_a_configuration_that_fails_is_not_missing_in_its_session_and_is_tried_o
     TINY.plan(root, ("tune:\n  pu_svm:", "tune:\n  nnpu:"), ("space: tiny", "space: bad"))
     sweep = ask(root, Asking("nnpu"))
     bad = sweep.configs[1]
-    found = answer(root, settings_of(root), "first", sweep.of(bad["params"]))
-    runner = Runner(root, settings_of(root))
+    found = answer(root, read_compute(root), "first", sweep.of(bad.params))
+    runner = Runner(root, read_compute(root))
     assert found.failed == 2  # seeds
     assert isnan(found.val)
     runner.session = "first"
-    assert standing(runner, sweep).failed == [bad["config_id"]]
+    assert standing(runner, sweep).failed == [bad.config_id]
     runner.session = "second"
-    assert bad["config_id"] in standing(runner, sweep).missing
-    answer(root, settings_of(root), "second", sweep.of(bad["params"]))
+    assert bad.config_id in standing(runner, sweep).missing
+    answer(root, read_compute(root), "second", sweep.of(bad.params))
     runner.session = "third"
-    assert standing(runner, sweep).failed == [bad["config_id"]]  # quarantined
+    assert standing(runner, sweep).failed == [bad.config_id]  # quarantined
 
 
 def test_a_study_knows_every_configuration_of_the_same_question_and_no_other(root: Path) -> None:
@@ -162,18 +162,18 @@ def test_a_study_knows_every_configuration_of_the_same_question_and_no_other(roo
     assert known(sweep, Ledger(root / "ledger")) == []
     answer_first(root, ask(root, Asking("pu_svm")), 3)
     other = ask(root, Asking("pu_svm", scenario="one_vs_all", space="tiny"))
-    table = other._replace(plan=other.plan | {"seeds": [7, 8]})
+    table = other._replace(plan=other.plan.model_copy(update={"seeds": (7, 8)}))
     answer_first(root, table, 1)
     found = known(sweep, Ledger(root / "ledger"))
     assert len(found) == 3
     for one in found:
         asked = list(bind(sweep.of(one.params)))
-        assert one.val == value(asked, Ledger(root / "ledger"), sweep.plan["scoring_digest"])
+        assert one.val == value(asked, Ledger(root / "ledger"), sweep.plan.scoring_digest)
 
 
 def test_a_configuration_that_lacks_a_seed_is_not_known(root: Path) -> None:
     sweep = ask(root, Asking("pu_svm"))
-    one_seed = sweep._replace(plan=sweep.plan | {"seeds": [0]})
+    one_seed = sweep._replace(plan=sweep.plan.model_copy(update={"seeds": (0,)}))
     answer_first(root, one_seed, 1)
     assert known(sweep, Ledger(root / "ledger")) == []
 
@@ -283,10 +283,10 @@ def test_the_forecast_counts_fits_and_shares_them_among_the_workers_that_are_ask
     from puoc.cli.doctor import forecast
 
     two_cells = ask(root, Asking("oc_svm", scenario="one_vs_all", space="grid"))
-    runner, costs = Runner(root, settings_of(root)), Forecast(None)
+    runner, costs = Runner(root, read_compute(root)), Forecast(None)
     trials = list(bind(two_cells.plan))
     once = {one.trial.fit.id: one.trial.fit for one in trials}
-    doubled = two_cells._replace(plan=two_cells.plan | {"cells": two_cells.plan["cells"][:1] * 2})
+    doubled = two_cells._replace(plan=two_cells.plan.model_copy(update={"cells": two_cells.plan.cells[:1] * 2}))
     assert standing(runner, two_cells).n_missing == len(once)
     assert standing(runner, doubled).n_missing == len(once) / 2
     now = standing(runner, two_cells, costs)

@@ -26,12 +26,12 @@ from puoc.run.sweep.gpu_packing import Packing
 from puoc.run.sweep.request import Asking, Sweep, ask
 from puoc.run.sweep.results import write
 from puoc.run.sweep.rounds import Suggesting
-from puoc.run.sweep.status import settings_of
 from puoc.run.sweep.study import write_study
 from puoc.run.sweep.tpe import STUDY, Known, answered, count, known, params_of, replay
 from puoc.run.sweep.tuner import Tuner
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.plan_files import read_compute
 from puoc.store.result_rows import ResultRow
 
 
@@ -92,11 +92,11 @@ def test_what_was_stopped_is_neither_suggested_nor_completed_again(root: Path) -
 def test_what_another_space_asked_is_neither_known_nor_in_the_results(root: Path) -> None:
     with_space(root, "few:\n  lam: [0.2, 0.3]", "pu_svm")
     for config in (grid := ask(root, Asking("pu_svm"))).configs:
-        answer(root, settings_of(root), "a test", grid.of(config["params"]))
+        answer(root, read_compute(root), "a test", grid.of(config.params))
     sweep = ask(root, Asking("pu_svm", space="few", search="tpe"))
     assert len(answered(sweep, Ledger(root / "ledger"))) == len(grid.configs) == 3
     found = known(sweep, Ledger(root / "ledger"))
-    own = [config["params"] for config in sweep.configs]
+    own = [config.params for config in sweep.configs]
     assert found
     assert [one.params for one in found if one.params not in own] == []
     rows = write(root, sweep)
@@ -106,7 +106,7 @@ def test_what_another_space_asked_is_neither_known_nor_in_the_results(root: Path
 def test_a_configuration_that_differs_in_what_the_space_leaves_to_the_entry_is_not_in_the_space(root: Path) -> None:
     with_space(root, "few:\n  lr: [0.2, 0.3]")
     sweep = ask(root, Asking("nnpu", "one_vs_all", "few", "tpe"))
-    own = sweep.configs[0]["params"]
+    own = sweep.configs[0].params
     found = [Known(own | changes, 0.7) for changes in ({"lr": 0.2}, {"lr": 0.3, "lr_decay": 0.5}, {"lr": 0.4})]
     assert count(sweep, found) == 1
 
@@ -120,7 +120,7 @@ def test_rungs_are_no_configurations_of_their_own_and_count_once_where_halving_s
     assert sweep.rungs == (11, 33)
 
     def found(lr: float, *epochs: int) -> list[Known]:
-        return [Known(sweep.configs[0]["params"] | {"lr": lr, "epochs": n}, 0.7) for n in epochs]
+        return [Known(sweep.configs[0].params | {"lr": lr, "epochs": n}, 0.7) for n in epochs]
 
     ended, stopped, elsewhere = found(0.1, 11, 33, 95), found(0.2, 11, 33) + found(0.3, 11), found(2.0, 11, 33, 95)
     assert count(sweep, ended) == 1
@@ -147,7 +147,7 @@ def test_a_budget_buys_configurations_of_the_space_that_is_searched_whatever_els
     asked = ask(root, Asking("pu_svm", space="few", search="tpe"))
     for sweep in (ask(root, Asking("pu_svm")), asked):
         for config in sweep.configs:
-            answer(root, settings_of(root), "a test", sweep.of(config["params"]))
+            answer(root, read_compute(root), "a test", sweep.of(config.params))
     listed = len(asked.configs)
     words = ("--method", "pu_svm", "--search", "tpe", "--space", "few", "--budget", str(listed + 3))
     assert said(root, *words) == (3, 0, 0, listed)
@@ -198,7 +198,7 @@ def test_a_study_leaves_out_what_lies_off_a_range_steps(root: Path) -> None:
     with_space(root, "two:\n  lam: [0.25, 0.3]", "pu_svm")
     two = ask(root, Asking("pu_svm", space="two"))
     for config in two.configs:
-        answer(root, settings_of(root), "a test", two.of(config["params"]))
+        answer(root, read_compute(root), "a test", two.of(config.params))
     assert write_study(root, ask(root, Asking("pu_svm", space="stepped", search="tpe")))[1] == 1
 
 
@@ -211,13 +211,13 @@ def test_a_suggestion_that_ran_out_of_memory_among_too_many_is_asked_again_with_
     with_space(root, "few:\n  lam: [0.2, 0.3, 0.4]", "pu_svm")
     sweep = ask(root, Asking("pu_svm", space="few", search="tpe"))
     for config in sweep.configs:
-        answer(root, settings_of(root), "a test", sweep.of(config["params"]))
+        answer(root, read_compute(root), "a test", sweep.of(config.params))
     packing = Packing(gpus=1, cpus=2)
     packing.measure(0.4)
     assert packing.each == 2
     owner = tuner(root, sweep, packing=packing)
-    owner.settings["device"] = "cpu"  # Ray counts the GPU that it is told of, and nothing computes on it
-    failed = {one.trial.fit.id: one.trial.fit for one in bind(sweep.of(sweep.configs[0]["params"] | {"lam": 0.3}))}
+    owner.settings = read_compute(root)  # Ray counts the GPU that it is told of, and nothing computes on it
+    failed = {one.trial.fit.id: one.trial.fit for one in bind(sweep.of(sweep.configs[0].params | {"lam": 0.3}))}
     reason = "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
     for fit in failed.values():
         owner.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git={}, session=owner.session))

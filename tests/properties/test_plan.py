@@ -17,12 +17,13 @@ from puoc.digests import PRIOR, code_digest
 from puoc.methods import normalise
 from puoc.methods.priors import class_prior
 from puoc.plan.bind import bind
-from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.make_plan import Plan, make_plan
 from puoc.plan.params import read_params
 from puoc.plan.search_spaces import enumerate_grid, read_space
 from puoc.records import Prior, Sample
 from puoc.registry import METHODS
 from puoc.scenarios.drawing.draws import draw
+from puoc.store.plan_files import CONFIGS, PLAN
 from puoc.store.yaml_file import InvalidInput
 
 TINY = (REPOSITORY / "profiles" / "tiny.yaml").read_text()
@@ -33,10 +34,10 @@ Ask = Callable[..., dict[Path, Any]]
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Ask:
-    """The files of the plan of the tiny profile with texts replaced, and with a space of pu_svm where one is given."""
+    """The plan of the tiny profile with texts replaced, and with a space of pu_svm where one is given."""
     shutil.copytree(REPOSITORY / "tuning", tmp_path / "tuning")
 
-    def plan(*changes: tuple[str, str], space: str | None = None) -> dict[Path, Any]:
+    def plan(*changes: tuple[str, str], space: str | None = None) -> Plan:
         text = TINY
         for old, new in changes:
             assert old in text, old
@@ -44,15 +45,15 @@ def ask(tmp_path: Path) -> Ask:
         (tmp_path / "params.yaml").write_text(text)
         if space is not None:
             (tmp_path / "tuning" / "spaces" / "pu_svm.yaml").write_text(f"tiny: {space}\n")
-        return make_plan(read_params(tmp_path / "params.yaml")).files
+        return make_plan(read_params(tmp_path / "params.yaml"))
 
     return plan
 
 
-def trials(files: dict[Path, Any], entry: str) -> list[str]:
+def trials(plan: Plan, entry: str) -> list[str]:
     """Ids of what the table asks of an entry, with the published configurations."""
-    plan, configs = (files[folder / "one_vs_all.json"] for folder in (PLAN / "tables", CONFIGS / "published"))
-    return [asked.trial.id for asked in bind(plan, configs) if asked.entry == entry]
+    planned = bind(plan.tables["one_vs_all"], plan.configs["one_vs_all"])
+    return [asked.trial.id for asked in planned if asked.entry == entry]
 
 
 SAME = {
@@ -99,17 +100,17 @@ def test_the_oracle_is_another_question_than_the_method_it_uses(ask: Ask) -> Non
 
 
 def test_the_code_of_a_prior_belongs_to_the_question_where_one_is_given(ask: Ask) -> None:
-    entries = ask()[PLAN / "tables" / "one_vs_all.json"]["entries"]
-    assert entries["nnpu"]["code_digest"] == code_digest(METHODS["nnpu"], PRIOR)
-    assert entries["oc_svm"]["code_digest"] == code_digest(METHODS["oc_svm"])
+    entries = ask().tables["one_vs_all"].entries_by_name
+    assert entries["nnpu"].code_digest == code_digest(METHODS["nnpu"], PRIOR)
+    assert entries["oc_svm"].code_digest == code_digest(METHODS["oc_svm"])
 
 
 BY_POS = ("{kernel: linear, nu: 0.5}", "{kernel: linear, nu: 0.5}\n    by_pos: {digits: {%s: {nu: 0.1}}}")
 
 
-def nus(files: dict[Path, Any]) -> dict[str, float]:
-    plan, configs = (files[folder / "one_vs_all.json"] for folder in (PLAN / "tables", CONFIGS / "published"))
-    asked = [one for one in bind(plan, configs) if one.entry == "oc_svm"]
+def nus(plan: Plan) -> dict[str, float]:
+    planned = bind(plan.tables["one_vs_all"], plan.configs["one_vs_all"])
+    asked = [one for one in planned if one.entry == "oc_svm"]
     return {one.cell.name: one.trial.fit.params["nu"] for one in asked}
 
 
@@ -120,7 +121,7 @@ def test_a_class_may_have_hyperparameters_of_its_own_and_leaves_the_others_alone
 
 def test_a_class_that_the_table_does_not_ask_leaves_its_configurations_as_they_were(ask: Ask) -> None:
     path = CONFIGS / "published" / "one_vs_all.json"
-    assert ask((BY_POS[0], BY_POS[1] % 7))[path] == ask()[path]
+    assert ask((BY_POS[0], BY_POS[1] % 7)).files[path] == ask().files[path]
 
 
 def test_several_positives_have_the_hyperparameters_of_none_of_their_classes(ask: Ask) -> None:
@@ -129,41 +130,38 @@ def test_several_positives_have_the_hyperparameters_of_none_of_their_classes(ask
         "scenario: pos_modes\n    dataset: digits\n    of: [0, 1]\n    neg: [5]\n    k: [1, 2]",
     )
     by_pos = (BY_POS[0], BY_POS[1].replace("{%s: {nu: 0.1}}", "{0: {nu: 0.1}, 1: {nu: 0.2}}"))
-    plan, configs = (
-        ask(scenario, by_pos)[folder / "one_vs_all.json"] for folder in (PLAN / "tables", CONFIGS / "published")
-    )
-    found = [
-        (one.trial.fit.sample.pos, one.trial.fit.params["nu"]) for one in bind(plan, configs) if one.entry == "oc_svm"
-    ]
+    plan = ask(scenario, by_pos)
+    planned = bind(plan.tables["one_vs_all"], plan.configs["one_vs_all"])
+    found = [(one.trial.fit.sample.pos, one.trial.fit.params["nu"]) for one in planned if one.entry == "oc_svm"]
     assert {pos: nu for pos, nu in found if len(pos) == 1}.items() <= {(0,): 0.1, (1,): 0.2}.items()
     assert {nu for pos, nu in found if len(pos) == 2} == {0.5}
 
 
 def test_the_place_beside_the_paper_is_in_the_plan_and_in_no_question(ask: Ask) -> None:
-    files = ask(
+    plan = ask(
         ("    title:", "    published: ova\n    title:"), ("  nnpu:\n", "  nnpu:\n    published_as: nnpu_star\n")
     )
-    plan = files[PLAN / "tables" / "one_vs_all.json"]
-    assert (plan["published"], plan["entries"]["nnpu"]["published_as"]) == ("ova", "nnpu_star")
-    assert trials(files, "nnpu") == trials(ask(), "nnpu")
+    table = plan.tables["one_vs_all"]
+    assert (table.published, table.entries_by_name["nnpu"].published_as) == ("ova", "nnpu_star")
+    assert trials(plan, "nnpu") == trials(ask(), "nnpu")
 
 
 def test_a_range_with_a_step_has_the_values_that_one_would_write(ask: Ask) -> None:
-    plan = ask(space="{lam: {low: 0.1, high: 0.7, step: 0.1}}")[PLAN / "tune" / "pu_svm.json"]
-    values = [config["params"]["lam"] for config in plan["configs"]]
+    plan = ask(space="{lam: {low: 0.1, high: 0.7, step: 0.1}}").sweeps["pu_svm"]
+    values = [config.params["lam"] for config in plan.configs]
     assert values == [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
 
 
 def test_a_configuration_that_the_space_repeats_is_asked_once_and_the_published_one_first(ask: Ask) -> None:
-    plan = ask(space="{lam: [1, 1.0, 1.0e-2, 0.01]}")[PLAN / "tune" / "pu_svm.json"]
-    assert [(c["params"]["lam"], c["is_published"]) for c in plan["configs"]] == [(0.01, True), (1.0, False)]
+    plan = ask(space="{lam: [1, 1.0, 1.0e-2, 0.01]}").sweeps["pu_svm"]
+    assert [(c.params["lam"], c.is_published) for c in plan.configs] == [(0.01, True), (1.0, False)]
 
 
 def test_parts_of_a_space_stand_beside_each_other_and_null_leaves_a_hyperparameter_out(ask: Ask) -> None:
     linear = "{kernel: [linear], gamma: [null], lam: [0.01, 0.1]}"
     rbf = "{kernel: [rbf], gamma: [0.1, 1], lam: [0.1, 0.01]}"
-    asked = ask(space=f"[{linear}, {rbf}]")[PLAN / "tune" / "pu_svm.json"]["configs"]
-    configs = [config["params"] for config in asked]
+    asked = ask(space=f"[{linear}, {rbf}]").sweeps["pu_svm"].configs
+    configs = [config.params for config in asked]
     assert [(c["kernel"], c.get("gamma"), c["lam"]) for c in configs] == [
         *[("linear", None, 0.01), ("linear", None, 0.1)],
         *[("rbf", 0.1, 0.1), ("rbf", 0.1, 0.01), ("rbf", 1.0, 0.1), ("rbf", 1.0, 0.01)],
@@ -293,8 +291,8 @@ def test_a_space_that_is_none_is_refused_with_its_place(ask: Ask, space: str) ->
 
 def test_an_empty_section_tune_asks_for_no_sweep(ask: Ask) -> None:
     sweep = TINY[TINY.index("tune:\n") : TINY.index("methods:\n  oc")]
-    files = ask((sweep, "tune: {}\n\n"), ("configs: selected", "configs: published"))
-    assert not [path for path in files if path.parent == PLAN / "tune"]
+    plan = ask((sweep, "tune: {}\n\n"), ("configs: selected", "configs: published"))
+    assert not plan.sweeps
 
 
 def test_spaces_are_those_of_the_project_wherever_the_params_file_lies(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,13 +15,15 @@ from project import REPOSITORY
 
 from puoc.analysis.paper.matching import published_cells
 from puoc.analysis.paper.published import CAPTIONS, RESULT_TABLES, UNPRINTED, columns, methods, protocol, read
-from puoc.analysis.tables.plans import TablePlan, planned_tables
 from puoc.datasets import DATASETS
 from puoc.plan.bind import PlannedTrial, bind
-from puoc.plan.make_plan import CONFIGS, PLAN, make_plan
+from puoc.plan.make_plan import Plan, make_plan
 from puoc.plan.params import Params, read_params
 from puoc.plan.schema import PublishedRow, PublishedTable
-from puoc.scenarios.drawing.cells import Cell
+from puoc.scenarios import sample_and_test
+from puoc.store.cells import Cell
+from puoc.store.plan_files import planned_tables
+from puoc.store.plans import TablePlan
 
 PROFILES = REPOSITORY / "profiles"
 PAPER, SMALL = PROFILES / "paper.yaml", PROFILES / "paper_small.yaml"
@@ -44,15 +45,13 @@ def params(path: Path) -> Params:
 
 
 @cache
-def files(path: Path) -> dict[Path, Any]:
-    return make_plan(params(path)).files
+def plan_of(path: Path) -> Plan:
+    return make_plan(params(path))
 
 
 @cache
 def asked(path: Path, table: str) -> list[PlannedTrial]:
-    return list(
-        bind(files(path)[PLAN / "tables" / f"{table}.json"], files(path)[CONFIGS / "published" / f"{table}.json"])
-    )
+    return list(bind(plan_of(path).tables[table], plan_of(path).configs[table]))
 
 
 def trainings(path: Path, *tables: str) -> dict[str, float]:
@@ -79,8 +78,8 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> list[TablePlan]:
 
 @pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_profile_is_in_order_and_asks_nothing_that_does_not_apply(path: Path) -> None:
-    for plan in (value for key, value in files(path).items() if key.parent in (PLAN / "tables", PLAN / "tune")):
-        assert {entry: row["skip"] for entry, row in plan["entries"].items() if row["skip"]} == {}
+    for plan in (*plan_of(path).tables.values(), *plan_of(path).sweeps.values()):
+        assert {entry.entry: entry.skip for entry in plan.entries if entry.skip} == {}
 
 
 def test_names_of_the_paper_are_those_of_its_published_numbers() -> None:
@@ -147,7 +146,7 @@ def test_named_shifts_train_a_pu_method_eight_times_for_fifteen_columns() -> Non
     tables = ("named_shift_plane", "named_shift_bird")
     assert sum(len(params(PAPER).tables[name].cells) for name in tables) == 15
     for entry, n in trainings(PAPER, *tables).items():
-        kind = files(PAPER)[PLAN / "tables" / "named_shift_bird.json"]["entries"][entry]["kind"]
+        kind = plan_of(PAPER).tables["named_shift_bird"].entries_by_name[entry].kind
         assert n == (2 if kind == "oc" else 8), entry
 
 
@@ -182,7 +181,7 @@ seeds = st.integers(0, 2**40)
 def test_whatever_a_seed_chooses_classes_are_apart_and_counts_exact(name: str, seed: int, data: st.DataObject) -> None:
     table = params(PAPER).tables[name]
     cell = data.draw(st.sampled_from(table.cells))
-    sample, test = cell.at(seed, table.spec.dataset, "digest")
+    sample, test = sample_and_test(cell, seed, table.spec.dataset, "digest")
     assert (sample.n_pos_lab, sample.n_pos_unl, sample.n_neg_unl) == (cell.n_pos_lab, cell.n_pos_unl, cell.n_neg_unl)
     n_classes = len(DATASETS[table.spec.dataset].classes)
     assert sample.neg is not None
@@ -204,7 +203,7 @@ def test_classes_of_the_papers_settings(seed: int) -> None:
 
     def at(table: str, cell: str) -> tuple[set[int], set[int], set[int]]:
         [found] = [cell_ for cell_ in params(PAPER).tables[table].cells if cell_.name == cell]
-        sample, test = found.at(seed, "cifar10", "digest")
+        sample, test = sample_and_test(found, seed, "cifar10", "digest")
         return set(sample.pos), set(sample.neg or ()), set(test.neg)
 
     for number in range(10):

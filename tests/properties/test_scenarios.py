@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from puoc.scenarios import SCENARIOS, Cell, check_counts
+from puoc.scenarios import SCENARIOS, Cell, check_counts, sample_and_test
 
 U = {"n_pos_lab": 25, "n_pos_unl": 20, "n_neg_unl": 30}
 CASES = {
@@ -50,13 +50,13 @@ def test_a_cell_survives_json(kind):
     for cell in cells(kind):
         again = Cell.model_validate(json.loads(json.dumps(cell.canonical())))
         assert again == cell
-        assert again.at(5, "mnist5k", "digest") == cell.at(5, "mnist5k", "digest")
+        assert sample_and_test(again, 5, "mnist5k", "digest") == sample_and_test(cell, 5, "mnist5k", "digest")
 
 
 @given(st.integers(0, 2**40), st.integers(1, 4))
 def test_shifted_classes_are_distinct_in_range_and_another_draw_for_each_seed(seed, n):
     [cell] = cells("neg_shift", n=[n])
-    sample, test = cell.at(seed, "mnist5k", "digest")
+    sample, test = sample_and_test(cell, seed, "mnist5k", "digest")
     chosen = [*sample.neg, *test.neg]
     assert len(sample.neg) == len(test.neg) == n
     assert len(set(chosen)) == 2 * n
@@ -66,7 +66,7 @@ def test_shifted_classes_are_distinct_in_range_and_another_draw_for_each_seed(se
 
 def test_seeds_reach_all_other_classes_on_both_sides():
     [cell] = cells("neg_shift", n=[1])
-    drawn = [cell.at(seed, "mnist5k", "digest") for seed in range(200)]
+    drawn = [sample_and_test(cell, seed, "mnist5k", "digest") for seed in range(200)]
     others = set(range(10)) - {2}
     assert {sample.neg[0] for sample, _ in drawn} == others
     assert {test.neg[0] for _, test in drawn} == others
@@ -74,14 +74,14 @@ def test_seeds_reach_all_other_classes_on_both_sides():
 
 @given(st.integers(0, 2**40))
 def test_fewer_modes_are_part_of_more(seed):
-    one, two, four = (set(cell.at(seed, "mnist5k", "digest")[0].pos) for cell in cells("pos_modes"))
+    one, two, four = (set(sample_and_test(cell, seed, "mnist5k", "digest")[0].pos) for cell in cells("pos_modes"))
     assert one < two < four == {0, 1, 8, 9}
 
 
 def test_choices_depend_on_the_seed_and_the_dataset_and_not_on_sizes():
     def chosen(dataset: str, **sizes: int) -> list:
         [cell] = cells("neg_shift", n=[2], **sizes)
-        return [cell.at(seed, dataset, "digest")[0].neg for seed in range(20)]
+        return [sample_and_test(cell, seed, dataset, "digest")[0].neg for seed in range(20)]
 
     assert chosen("mnist5k") == chosen("mnist5k", n_pos_lab=3, n_neg_unl=7)
     assert chosen("mnist5k") != chosen("digits")
@@ -91,13 +91,13 @@ def test_choices_depend_on_the_seed_and_the_dataset_and_not_on_sizes():
 def test_known_choices():
     """Choices must not move with versions: published rows depend on them."""
     [cell] = cells("neg_shift", n=[4])
-    sample, test = cell.at(0, "cifar10", "digest")
+    sample, test = sample_and_test(cell, 0, "cifar10", "digest")
     assert sample.neg == (4, 5, 7, 8)
     assert test.neg == (0, 1, 3, 6)
 
 
 def test_one_vs_all_takes_all_other_classes_at_training_and_test():
-    sample, test = cells("one_vs_all")[0].at(0, "mnist5k", "digest", holdout=0.2)
+    sample, test = sample_and_test(cells("one_vs_all")[0], 0, "mnist5k", "digest", holdout=0.2)
     assert sample.pos == test.pos == (3,)
     assert sample.neg == test.neg == (0, 1, 2, 4, 5, 6, 7, 8, 9)
     assert sample.holdout == 0.2
@@ -113,14 +113,14 @@ def test_alpha_is_the_realised_share():
 def test_an_alpha_of_one_is_a_u_without_negatives_and_still_has_a_test():
     [cell] = cells("alpha_sweep", alphas=[1], neg_test=[5])
     assert (cell.n_pos_unl, cell.n_neg_unl, cell.alpha) == (50, 0, 1.0)
-    sample, test = cell.at(0, "mnist5k", "digest")
+    sample, test = sample_and_test(cell, 0, "mnist5k", "digest")
     assert (sample.alpha, sample.neg, test.neg) == (1.0, (2, 3), (5,))
 
 
 def test_a_sweep_may_stand_under_a_shift():
     for kind in ("alpha_sweep", "size_sweep"):
         for cell in cells(kind, neg_test=[4, 5]):
-            sample, test = cell.at(0, "mnist5k", "digest")
+            sample, test = sample_and_test(cell, 0, "mnist5k", "digest")
             assert (sample.neg, test.neg) == ((2, 3), (4, 5))
 
 

@@ -17,10 +17,10 @@ from puoc.analysis.statistics.ranks import RANKS, rank_table
 from puoc.analysis.statistics.seed_power import EVIDENCE, evidence_table
 from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
 from puoc.analysis.tables.frames import frame, present, records, write_frame
-from puoc.analysis.tables.plans import planned_tables, planned_tuning
 from puoc.analysis.tables.results import Trials, read_results
 from puoc.analysis.tables.summary import SUMMARY, summarise
 from puoc.store.checked_parquet import read_frame
+from puoc.store.plan_files import planned_tables, sweep_names
 
 FAILURES = {
     "origin": "text",  # tables/T or tune/M
@@ -69,7 +69,7 @@ def compare(root: Path | str, planned_trials: Trials | None = None) -> None:
     plans = planned_tables(root)
     results = [(plan, read_results(root, plan, planned_trials)) for plan in plans]
     failures = [row for plan, rows in results if rows is not None for row in _failures(rows, f"tables/{plan.table}")]
-    for tune in planned_tuning(root):
+    for tune in sweep_names(root):
         path = root / "results" / "tune" / "val" / f"{tune}.parquet"
         if path.is_file():
             sweep_rows, ids = read_frame(path, ("status", "trial_id")), (planned_trials or {}).get(f"tune/{tune}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +27,9 @@ from puoc.cli.console import (
     say,
 )
 from puoc.store.counting import counted
+
+if TYPE_CHECKING:
+    from puoc.run.stages import Part
 
 # One thread per worker and one worker per core; this must be set before numpy or torch is imported.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -77,15 +80,15 @@ def plan(
         from puoc.userdata.preflight import check_own_tables
 
         new_plan = make_plan(read_params(params, ROOT))
-        check_own_tables(new_plan.files)
+        check_own_tables(new_plan)
         if not check:
             new_plan.write(ROOT, params)
-    files = new_plan.files
-    say(f"{params}: {_count(files, 'tables', 'table')}, {_count(files, 'tune', 'sweep')}, no errors")
+    tables, sweeps = counted(len(new_plan.tables), "table"), counted(len(new_plan.sweeps), "sweep")
+    say(f"{params}: {tables}, {sweeps}, no errors")
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.cli.plan_overview import describe
 
-        for line in describe(files, ROOT):
+        for line in describe(new_plan, ROOT):
             say(line)
 
 
@@ -107,16 +110,16 @@ def fetch(
         from puoc.datasets.prepare import compare_with_dvc, write_fetched
         from puoc.datasets.prepare.weights import weights_file
         from puoc.datasets.prepare.word_vectors import word_vectors
-        from puoc.plan.plan_files import read_data, read_weights
+        from puoc.store.plan_files import read_data, read_weights
 
         datasets = read_data(ROOT)
         mirror = source or _mirror()
         write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
         for encoder in read_weights(ROOT).values():
-            if "vectors" in encoder:
-                word_vectors(encoder["vectors"], mirror)
-            elif "weights" in encoder:
-                weights_file(encoder["network"], encoder["weights"], mirror, keep=source is not None)
+            if encoder.vectors is not None:
+                word_vectors(encoder.vectors, mirror)
+            elif encoder.weights is not None and encoder.network is not None:
+                weights_file(encoder.network, encoder.weights, mirror, keep=source is not None)
         difference = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if difference:
         say(difference)
@@ -231,7 +234,7 @@ def _sync_mlflow() -> None:
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
 
 
-def _compute(part: Any, name: str) -> None:
+def _compute(part: Part, name: str) -> None:
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.stages import answer, questions
@@ -256,7 +259,3 @@ def _compute(part: Any, name: str) -> None:
 def _mirror() -> Path | None:
     value = os.environ.get("PUOC_MIRROR")
     return Path(value) if value else None
-
-
-def _count(files: dict[Path, Any], part: str, singular: str) -> str:
-    return counted(sum(path.parent.name == part and path.parent.parent.name == "plan" for path in files), singular)

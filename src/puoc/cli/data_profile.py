@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from puoc.cli.console import console, say
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from puoc.datasets.readers import Pair
     from puoc.datasets.user.leakage import Audit
 
@@ -40,7 +42,7 @@ def print_profile(pair: Pair) -> None:
     say(f"the method gets {pair.preparing.inputs} rows of shape {pair.preparing.shape}")
 
 
-def _plain(cell: str) -> Any:
+def _plain(cell: str) -> Text:
     from rich.text import Text
 
     return Text(cell)

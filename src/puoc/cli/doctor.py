@@ -7,7 +7,8 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 from puoc.plan.forecast.costs import Forecast, duration
 from puoc.run.executors.ray_nodes import NodeReport, ask_nodes, unequal, unshared, versions_here
@@ -46,7 +47,7 @@ def here(wanted: Wanted) -> list[Finding]:
     return machines(wanted, present_here())
 
 
-def cluster(ray: Any, wanted: Wanted, root: Path) -> list[Finding]:
+def cluster(ray: ModuleType, wanted: Wanted, root: Path) -> list[Finding]:
     """Check the CPUs and GPUs of a joined cluster, and that its nodes share the ledger and have equal versions."""
     nodes = ask_nodes(ray, (root / "ledger").resolve())
     return [*machines(wanted, present_in(ray)), *_shared(nodes), *_versions(nodes)]

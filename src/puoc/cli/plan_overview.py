@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from puoc.analysis.statistics.power import seeds_to_reject
 from puoc.analysis.statistics.signed_rank import smallest_p
-from puoc.datasets.user.dataset import PLANNED
+from puoc.datasets.user.dataset import Declared
 from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds
-from puoc.plan.make_plan import CONFIGS, PLAN
-from puoc.plan.plan_files import read_configs
+from puoc.plan.make_plan import Plan
 from puoc.records import Encoding, Fit, TestSet
 from puoc.registry import ENCODERS, PRIORS
 from puoc.run.executors.frozen_features import key
 from puoc.store.counting import counted
 from puoc.store.ledger import Ledger
+from puoc.store.plan_files import CONFIGS, read_configs
+from puoc.store.plans import ComputeSpec, Config, SweepPlan, TablePlan
 
 LEVEL = 0.05
 _METHODS_SHOWN = 4  # those that take most of the time
@@ -31,7 +31,7 @@ class PlanCount:
     """Counts of one table or sweep."""
 
     name: str
-    plan: dict[str, Any]
+    plan: TablePlan | SweepPlan
     trials: int = 0
     fits: set[str] = field(default_factory=set)
     shared: int = 0  # fits that an earlier table or sweep has as well
@@ -49,27 +49,29 @@ class Count:
     frozen: dict[tuple[str, str], tuple[Encoding, str]] = field(default_factory=dict)  # frozen encoders, data digests
 
 
-def count(files: dict[Path, Any], root: Path) -> Count:
+def count(plan: Plan, root: Path) -> Count:
     """Count the fits of a plan; published configurations stand in for those that are not selected yet."""
     total = Count()
-    for part in ("tables", "tune"):
-        for path in [path for path in files if path.parent == PLAN / part]:
-            plan = files[path]
-            plan_count = PlanCount(plan["table"] if part == "tables" else f"sweep of {plan['table']}", plan)
-            for planned_trial in bind(plan, _configs(files, plan, root) if part == "tables" else None):
-                _add(total, plan_count, planned_trial)
-            earlier = (set.union(*(other.fits for other in total.plans))) if total.plans else set()
-            plan_count.shared = len(plan_count.fits & earlier)
-            total.plans.append(plan_count)
+    for name, table in plan.tables.items():
+        _add_plan(total, PlanCount(name, table), bind(table, _configs(table, plan.configs[name], root)))
+    for name, sweep in plan.sweeps.items():
+        _add_plan(total, PlanCount(f"sweep of {name}", sweep), bind(sweep))
     return total
 
 
-def _configs(files: dict[Path, Any], plan: dict[str, Any], root: Path) -> dict[str, Any]:
-    published: dict[str, Any] = files[CONFIGS / "published" / f"{plan['table']}.json"]
-    path = root / CONFIGS / "selected" / f"{plan['table']}.json"
-    if plan["configs"] != "selected" or not path.exists():
+def _configs(table: TablePlan, published: dict[str, Config], root: Path) -> dict[str, Config]:
+    path = root / CONFIGS / "selected" / f"{table.table}.json"
+    if table.configs != "selected" or not path.exists():
         return published
     return published | {entry: config for entry, config in read_configs(path).items() if entry in published}
+
+
+def _add_plan(total: Count, plan_count: PlanCount, planned_trials: Iterable[PlannedTrial]) -> None:
+    for planned_trial in planned_trials:
+        _add(total, plan_count, planned_trial)
+    earlier = {fit_id for other in total.plans for fit_id in other.fits}
+    plan_count.shared = len(plan_count.fits & earlier)
+    total.plans.append(plan_count)
 
 
 def _add(total: Count, plan_count: PlanCount, planned_trial: PlannedTrial) -> None:
@@ -94,37 +96,36 @@ def _needs(fit: Fit) -> Iterator[Fit]:
         yield from _needs(need)
 
 
-def describe(files: dict[Path, Any], root: Path) -> list[str]:
+def describe(plan: Plan, root: Path) -> list[str]:
     """Return the lines of the overview that ``puoc plan`` prints."""
-    total, ledger = count(files, root), Ledger(root / "ledger")
-    settings = files[PLAN / "compute.json"]
-    forecast = Forecast(ledger, settings["device"])
+    total, ledger = count(plan, root), Ledger(root / "ledger")
+    forecast = Forecast(ledger, plan.compute.device)
     by_method = _seconds(total, ledger, forecast)
     by_method.update(_feature_seconds(total, root, forecast))
     all_fits = total.fits | total.needs
     known = sum(ledger.is_final(fit_id) for fit_id in all_fits)
     failed = sum(ledger.attempts(fit_id) > 0 and not ledger.is_final(fit_id) for fit_id in all_fits)
-    sharing = sum(plan.shared for plan in total.plans)
+    sharing = sum(plan_count.shared for plan_count in total.plans)
     before = [fit for fit_id, fit in total.needs.items() if fit_id not in total.fits]  # a table may hold one itself
     priors = sum(fit.method in PRIORS or fit.method not in ENCODERS for fit in before)
-    trials = sum(plan.trials for plan in total.plans)
+    trials = sum(plan_count.trials for plan_count in total.plans)
     lines = [
         f"{counted(trials, 'trial')} by {counted(len(total.fits), 'fit')}, which tables share "
         f"{counted(sharing, 'time')}; before them {counted(len(before) - priors, 'encoder')} and "
         f"{counted(priors, 'estimate')} of the class prior",
         f"the ledger has {known:,} of these {len(all_fits):,}" + (f"; {failed:,} failed so far" if failed else ""),
     ]
-    lines += _hours(by_method, forecast, settings)
-    lines += [line for path, declared in files.items() if path.parent == PLANNED for line in _own(declared)]
-    return lines + [_line(plan) for plan in total.plans]
+    lines += _hours(by_method, forecast, plan.compute)
+    lines += [line for declared in plan.user_data for line in _user_data(declared)]
+    return lines + [_line(plan_count) for plan_count in total.plans]
 
 
-def _own(declared: dict[str, Any]) -> list[str]:
+def _user_data(declared: Declared) -> list[str]:
     """Return the lines on a dataset that a user declared: its rows and the warnings about them."""
-    (p, u, _), (positive, _, negative) = declared["counts"]["train"], declared["counts"]["test"]
+    (p, u, _), (positive, _, negative) = declared.counts["train"], declared.counts["test"]
     tested = f"{positive + negative} labelled test rows" if positive + negative else "no labelled test rows"
-    head = f"{declared['name']}: {p} labelled positives, {u} unlabelled rows, {tested}"
-    return [head, *(f"  {note}" for note in (*declared["marks"], *declared["notes"]))]
+    head = f"{declared.name}: {p} labelled positives, {u} unlabelled rows, {tested}"
+    return [head, *(f"  {note}" for note in (*declared.marks, *declared.notes))]
 
 
 def _seconds(total: Count, ledger: Ledger, forecast: Forecast) -> Counter[str]:
@@ -157,10 +158,9 @@ def _feature_seconds(total: Count, root: Path, forecast: Forecast) -> Counter[st
     return seconds
 
 
-def _hours(by_method: Counter[str], forecast: Forecast, settings: dict[str, Any]) -> list[str]:
+def _hours(by_method: Counter[str], forecast: Forecast, settings: ComputeSpec) -> list[str]:
     total = sum(by_method.values())
-    setting = settings["workers"]
-    workers = len(os.sched_getaffinity(0)) if setting == "auto" else int(setting)
+    workers = len(os.sched_getaffinity(0)) if settings.workers == "auto" else settings.workers
     most = ", ".join(
         f"{name} {duration(seconds)}" for name, seconds in by_method.most_common(_METHODS_SHOWN) if seconds
     )
@@ -187,16 +187,17 @@ def _line(count: PlanCount) -> str:
     return f"{head}; {power}" if (power := can_show(count.plan)) else head
 
 
-def can_show(plan: dict[str, Any]) -> str:
+def can_show(plan: TablePlan | SweepPlan) -> str:
     """Describe the smallest p-value that the seeds of a table allow for a twin pair, before and after Holm."""
-    entries = [entry for entry in plan["entries"].values() if entry["labels"] != "oracle" and entry["skip"] is None]
-    pairs = sum(entry["method"] == pu_oc["twin"] for pu_oc in entries if pu_oc["kind"] == "pu_oc" for entry in entries)
-    comparisons, seeds = pairs * len(plan["cells"]), len(plan["seeds"])
-    if not comparisons or "holdout" in plan:
+    if isinstance(plan, SweepPlan):
         return ""
-    if not plan.get("own", {}).get("tested", True):
+    pairs = sum(hybrid.skip is None and parent.skip is None for hybrid, parent in plan.twin_pairs())
+    comparisons, seeds = pairs * len(plan.cells), len(plan.seeds)
+    if not comparisons:
+        return ""
+    if not plan.tested:
         return "no labelled test rows: only the label-free criterion, and no test of significance"
-    if (shares := plan.get("shared_rows")) and min(shares["P"], shares["U"]) == 1:
+    if not plan.redraws:
         return "every seed learns from the same rows: no test of significance (set n_pos_lab or n_unl to draw some)"
     min_p = smallest_p(seeds)
     adjusted = min(1.0, min_p * comparisons)

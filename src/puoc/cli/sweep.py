@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -159,7 +159,7 @@ def doctor(
         else:
             with connected(wanted, 1) as ray:
                 machine_findings, cpus = checks.cluster(ray, wanted, ROOT), present_in(ray).cpus
-        forecasts, missing = _forecast(asked, wanted.workers or cpus) if asked is not None else (list[Any](), 0)
+        forecasts, missing = _forecast(asked, wanted.workers or cpus) if asked is not None else ([], 0)
         findings = machine_findings + checks.local(ROOT, missing) + forecasts
         for finding in findings:
             say(f"{'FAULT' if finding.is_fault else 'ok   '} {finding.subject}: {finding.message}")
@@ -179,12 +179,12 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
 
 
 def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wanted:
-    from puoc.plan.plan_files import read_compute
     from puoc.run.sweep.cluster import Wanted
+    from puoc.store.plan_files import read_compute
 
     settings = read_compute(ROOT)
-    planned_workers = settings["workers"] if settings["workers"] != "auto" and address is None else None
-    on_gpu = settings["device"] != "cpu"
+    planned_workers = settings.workers if settings.workers != "auto" and address is None else None
+    on_gpu = settings.device != "cpu"
     return Wanted(workers or planned_workers, int(on_gpu) if gpus is None else gpus, address)
 
 
@@ -195,7 +195,7 @@ def _forecast(asked: Sweep, workers: int | None) -> tuple[list[Finding], int]:
     from puoc.run.sweep.status import standing
 
     runner = _runner()
-    costs = Forecast(runner.ledger, runner.settings["device"])
+    costs = Forecast(runner.ledger, runner.settings.device)
     now = standing(runner, asked, costs)
     return [forecast(now.n_missing, now.seconds, costs, workers)], now.n_missing
 
@@ -211,9 +211,9 @@ def _workers(wanted: Wanted) -> int | None:
 
 def _runner() -> Runner:
     from puoc.run.runner import Runner
-    from puoc.run.sweep.status import settings_of
+    from puoc.store.plan_files import read_compute
 
-    return Runner(ROOT, settings_of(ROOT))
+    return Runner(ROOT, read_compute(ROOT))
 
 
 def _say_plan(asked: Sweep, wanted: Wanted) -> None:
@@ -221,8 +221,8 @@ def _say_plan(asked: Sweep, wanted: Wanted) -> None:
 
     now = standing(_runner(), asked)
     plan, (forecasts, _) = asked.plan, _forecast(asked, _workers(wanted))
-    cells, seeds = counted(len(plan["cells"]), "cell"), counted(len(plan["seeds"]), "seed")
-    say(f"{asked.name}: {asked.method} on {plan['dataset']}, {plan['scenario']}: {cells}, {seeds}")
+    cells, seeds = counted(len(plan.cells), "cell"), counted(len(plan.seeds), "seed")
+    say(f"{asked.name}: {asked.method} on {plan.dataset}, {plan.scenario}: {cells}, {seeds}")
     scope = "first, then those that the search suggests" if asked.parts is not None else "in total"
     state = f"{len(now.done)} known, {len(now.failed)} failed, {len(now.missing)} missing"
     say(f"{counted(now.n_configs, 'configuration')} {scope}: {state}")

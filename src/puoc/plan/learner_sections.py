@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from puoc.datasets import DATASETS
 from puoc.methods.encoders import ENCODERS, PLAIN
 from puoc.methods.priors import PRIORS
 from puoc.plan.schema import EncoderSpec, MethodSpec, PriorSpec
 from puoc.plan.section_reader import Sections
+from puoc.records import Params
 from puoc.registry import METHODS
 from puoc.store.messages import listed, nearest
 from puoc.store.yaml_file import KeyPath, YamlFile
+
+if TYPE_CHECKING:
+    from puoc.methods.training.estimator import Estimator
 
 
 class Entries(Sections):
@@ -22,7 +27,7 @@ class Entries(Sections):
         self.encoders: dict[str, EncoderSpec] = {}
         self.priors: dict[str, PriorSpec] = {}
 
-    def _encoders(self, raw: dict[str, Any]) -> dict[str, EncoderSpec]:
+    def _encoders(self, raw: Mapping[str, object]) -> dict[str, EncoderSpec]:
         from puoc.methods.encoders import normalise
 
         found = {}
@@ -40,7 +45,7 @@ class Entries(Sections):
                 found[name] = spec.model_copy(update={"encoder": named, "params": params})
         return found
 
-    def _priors(self, raw: dict[str, Any]) -> dict[str, PriorSpec]:
+    def _priors(self, raw: Mapping[str, object]) -> dict[str, PriorSpec]:
         from puoc import methods
         from puoc.methods import priors
 
@@ -58,7 +63,7 @@ class Entries(Sections):
                 found[name] = spec.model_copy(update={"prior": named, "params": params})
         return found
 
-    def _methods(self, raw: dict[str, Any]) -> dict[str, MethodSpec]:
+    def _methods(self, raw: Mapping[str, object]) -> dict[str, MethodSpec]:
         from puoc.methods import normalise
 
         found = {}
@@ -74,13 +79,11 @@ class Entries(Sections):
                 found[name] = spec.model_copy(update={"method": named, "params": params, "by_pos": by_pos})
         return found
 
-    def _by_pos(
-        self, key: KeyPath, spec: MethodSpec, method: str, params: dict[str, Any]
-    ) -> dict[str, dict[int, dict[str, Any]]]:
+    def _by_pos(self, key: KeyPath, spec: MethodSpec, method: str, params: Params) -> dict[str, dict[int, Params]]:
         """All hyperparameters of the classes that have some of their own."""
         from puoc.methods import normalise
 
-        found: dict[str, dict[int, dict[str, Any]]] = {}
+        found: dict[str, dict[int, Params]] = {}
         for dataset, by_class in spec.by_pos.items():
             if not self._named((*key, dataset), "dataset", dataset, DATASETS):
                 continue
@@ -93,7 +96,7 @@ class Entries(Sections):
                     found.setdefault(dataset, {})[number] = own
         return found
 
-    def _check_given(self, key: KeyPath, spec: MethodSpec, cls: Any) -> None:
+    def _check_given(self, key: KeyPath, spec: MethodSpec, cls: type[Estimator]) -> None:
         """What an entry gives its method beside the hyperparameters. What would not be looked at is refused."""
         needs_prior = cls.kind != "oc" and getattr(cls, "needs_alpha", True)
         if spec.prior is not None and not needs_prior:
@@ -124,7 +127,7 @@ class Entries(Sections):
             )
 
 
-def _estimates_alpha(cls: Any) -> bool:
+def _estimates_alpha(cls: type[Estimator]) -> bool:
     """Whether a method gives an estimate of the class prior that others may be given."""
     from puoc.methods.training.deep import Deep
 

@@ -6,34 +6,58 @@ is no loop. A sweep's plan carries every configuration by value.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import JsonValue
 
 from puoc.datasets import DATASETS
-from puoc.datasets.user.dataset import PLANNED, own_data
+from puoc.datasets.user.dataset import PLANNED, Declared, own_data
 from puoc.digests import PLAIN_ENCODER, PRIOR, code_digest, draw_digest, scoring_digest
 from puoc.methods.encoders import PLAIN, inputs_of
 from puoc.methods.encoders import make as make_encoder
 from puoc.plan.params import Params, Table, Tune
 from puoc.plan.plan_source import SOURCE, source_of
-from puoc.plan.schema import EncoderSpec, MethodSpec, TableSpec, TuneSpec
-from puoc.records import Encoding, Prior, content_id
+from puoc.plan.schema import EncoderSpec, MethodSpec
+from puoc.records import Encoding, JsonObject, Prior, content_id
+from puoc.records import Params as Hyperparameters
 from puoc.registry import ENCODERS, METHODS, PRIORS
-from puoc.scenarios.drawing.cells import pool
 from puoc.scenarios.drawing.overlap import shared_rows
 from puoc.store.atomic import write_bytes, write_json
+from puoc.store.cells import pool
+from puoc.store.plan_files import CONFIGS, PLAN
+from puoc.store.plans import ComputeSpec, Config, EntryPlan, SharedRows, SweepConfig, SweepPlan, TablePlan, UserDataPlan
 from puoc.store.yaml_file import InvalidInput
-
-WORK = Path("work")
-PLAN = WORK / "plan"
-CONFIGS = WORK / "configs"
 
 
 class Plan(NamedTuple):
-    """The files of a plan below the project's root, by their path."""
+    """Everything that ``puoc plan`` writes."""
 
-    files: dict[Path, Any]
+    compute: ComputeSpec
+    tables: dict[str, TablePlan]
+    configs: dict[str, dict[str, Config]]  # published configurations, by table and entry
+    sweeps: dict[str, SweepPlan]
+    weights: dict[str, Hyperparameters]  # of frozen encoders
+    data: dict[str, JsonObject]  # digests and files of the planned datasets
+    user_data: list[Declared]
+
+    @property
+    def files(self) -> dict[Path, JsonValue]:
+        """Contents of the files by their path below the project's root."""
+        files: dict[Path, JsonValue] = {PLAN / "compute.json": self.compute.model_dump()}
+        for name, table in self.tables.items():
+            files[PLAN / "tables" / f"{name}.json"] = table.to_json()
+            configs = {entry: config.to_json() for entry, config in self.configs[name].items()}
+            files[CONFIGS / "published" / f"{name}.json"] = dict(configs)
+        for name, sweep in self.sweeps.items():
+            files[PLAN / "tune" / f"{name}.json"] = sweep.to_json()
+        files[PLAN / "weights.json"] = dict(self.weights)
+        files[PLAN / "data.json"] = dict(self.data)
+        for declared in self.user_data:
+            files[PLANNED / f"{declared.name}.json"] = declared.canonical()
+        return files
 
     def write(self, root: Path, params: Path | None = None) -> list[Path]:
         """Write what changed and remove what is asked no more; returns the paths touched.
@@ -55,105 +79,117 @@ class Plan(NamedTuple):
 
 
 def make_plan(params: Params) -> Plan:
-    """The plan of validated params."""
-    files: dict[Path, Any] = {PLAN / "compute.json": params.compute.model_dump()}
-    for name, table in params.tables.items():
-        files[PLAN / "tables" / f"{name}.json"] = _plan_table(name, table, params)
-        files[CONFIGS / "published" / f"{name}.json"] = {
-            entry: _published(params.methods[entry], table) for entry in table.spec.methods
-        }
-    for name, tune in params.tune.items():
-        files[PLAN / "tune" / f"{name}.json"] = _plan_tune(name, tune, params)
-    files[PLAN / "weights.json"] = {name: spec.params for name, spec in params.encoders.items() if _is_frozen(spec)}
-    asked = {t.spec.dataset for t in params.tables.values()} | {t.spec.dataset for t in params.tune.values()}
-    files[PLAN / "data.json"] = {name: _plan_data(name) for name in sorted(asked)}
-    for name in sorted(asked):
-        if (own := own_data(name)) is not None:
-            files[PLANNED / f"{name}.json"] = own.declared.canonical()
-    return Plan(files)
+    """Return the plan of validated params."""
+    datasets = sorted(
+        {table.spec.dataset for table in params.tables.values()} | {tune.spec.dataset for tune in params.tune.values()}
+    )
+    return Plan(
+        compute=params.compute,
+        tables={name: _plan_table(name, table, params) for name, table in params.tables.items()},
+        configs={
+            name: {entry: _published(params.methods[entry], table) for entry in table.spec.methods}
+            for name, table in params.tables.items()
+        },
+        sweeps={name: _plan_sweep(name, tune, params) for name, tune in params.tune.items()},
+        weights={name: spec.params for name, spec in params.encoders.items() if _is_frozen(spec)},
+        data={name: _plan_data(name) for name in datasets},
+        user_data=[own.declared for name in datasets if (own := own_data(name)) is not None],
+    )
 
 
-def _published(spec: MethodSpec, table: Table) -> dict[str, Any]:
-    """An entry's configuration as params.yaml gives it, with those of the classes that the table may ask for."""
-    asked = {number for cell in table.cells for number in pool(cell.pos)}
-    own = {number: params for number, params in spec.by_pos.get(table.spec.dataset, {}).items() if number in asked}
-    config: dict[str, Any] = {"params": spec.params, "source": spec.source}
-    return config | ({"by_pos": {str(number): params for number, params in sorted(own.items())}} if own else {})
+def _published(spec: MethodSpec, table: Table) -> Config:
+    """Return the configuration that params.yaml gives, with those of the classes that the table may have."""
+    classes = {number for cell in table.cells for number in pool(cell.pos)}
+    own = {number: params for number, params in spec.by_pos.get(table.spec.dataset, {}).items() if number in classes}
+    if not own:
+        return Config(params=spec.params, source=spec.source)
+    params_by_class = {str(number): params for number, params in sorted(own.items())}
+    return Config(params=spec.params, source=spec.source, params_by_class=params_by_class)
 
 
-def _plan_table(name: str, table: Table, params: Params) -> dict[str, Any]:
-    spec = table.spec
-    return {
-        "table": name,
-        "title": spec.title or name.replace("_", " "),
-        **_question(spec, table.cells),
-        "configs": spec.configs,
-        **({"published": spec.published} if spec.published else {}),
-        "shared_rows": _shared_rows(table),
-        "entries": {entry: _plan_entry(params, entry, spec.dataset) for entry in spec.methods},
-    }
+def _plan_table(name: str, table: Table, params: Params) -> TablePlan:
+    spec, dataset = table.spec, DATASETS[table.spec.dataset]
+    return TablePlan(
+        table=name,
+        title=spec.title or name.replace("_", " "),
+        scenario=spec.scenario,
+        dataset=spec.dataset,
+        data_digest=dataset.digest,
+        draw_digest=draw_digest(dataset),
+        scoring_digest=scoring_digest(),
+        seeds=spec.seeds,
+        cells=tuple(table.cells),
+        user_data=_plan_user_data(spec.dataset),
+        configs=spec.configs,
+        published=spec.published,
+        shared_rows=_shared_rows(table),
+        entries_by_name={entry: _plan_entry(params, entry, spec.dataset) for entry in spec.methods},
+    )
 
 
-def _shared_rows(table: Table) -> dict[str, float]:
-    """Mean over the cells, to three digits."""
+def _shared_rows(table: Table) -> SharedRows:
+    """Return the mean over the cells, to three digits."""
     by_cell = [shared_rows(cell, DATASETS[table.spec.dataset].counts) for cell in table.cells]
-    return {part: round(sum(shares[part] for shares in by_cell) / len(by_cell), 3) for part in by_cell[0]}
+
+    def mean(shares: Iterable[float]) -> float:
+        return round(sum(shares) / len(by_cell), 3)
+
+    return SharedRows(
+        P=mean(shares.P for shares in by_cell),
+        U=mean(shares.U for shares in by_cell),
+        test=mean(shares.test for shares in by_cell),
+    )
 
 
-def _plan_tune(name: str, tune: Tune, params: Params) -> dict[str, Any]:
-    return {
-        "table": name,
-        "title": f"sweep of {name}",
-        **_question(tune.spec, tune.cells),
-        "holdout": tune.spec.holdout,
-        "space": tune.spec.space,
-        "entries": {name: _plan_entry(params, name, tune.spec.dataset)},
-        "configs": [
-            {"config_id": content_id(config)[:8], "params": config, "is_published": index == 0}
+def _plan_sweep(name: str, tune: Tune, params: Params) -> SweepPlan:
+    spec, dataset = tune.spec, DATASETS[tune.spec.dataset]
+    return SweepPlan(
+        table=name,
+        title=f"sweep of {name}",
+        scenario=spec.scenario,
+        dataset=spec.dataset,
+        data_digest=dataset.digest,
+        draw_digest=draw_digest(dataset),
+        scoring_digest=scoring_digest(),
+        seeds=spec.seeds,
+        cells=tuple(tune.cells),
+        user_data=_plan_user_data(spec.dataset),
+        holdout=spec.holdout,
+        space=spec.space,
+        entries_by_name={name: _plan_entry(params, name, spec.dataset)},
+        configs=tuple(
+            SweepConfig(config_id=content_id(config)[:8], params=config, is_published=index == 0)
             for index, config in enumerate(tune.configs)
-        ],
-    }
+        ),
+    )
 
 
-def _question(spec: TableSpec | TuneSpec, cells: list[Any]) -> dict[str, Any]:
-    dataset = DATASETS[spec.dataset]
-    return {
-        "scenario": spec.scenario,
-        "dataset": spec.dataset,
-        "data_digest": dataset.digest,
-        "draw_digest": draw_digest(dataset),
-        "scoring_digest": scoring_digest(),
-        "seeds": list(spec.seeds),
-        "cells": [cell.canonical() for cell in cells],
-        **_plan_own(spec.dataset),
-    }
-
-
-def _plan_own(dataset: str) -> dict[str, Any]:
-    """What a table of own data says of them; nothing for another dataset."""
+def _plan_user_data(dataset: str) -> UserDataPlan | None:
+    """Return what a plan says about user data; None for another dataset."""
     own = own_data(dataset)
     if own is None:
-        return {}
-    return {"own": {"tested": own.tested(), "marks": own.declared.marks, "notes": own.declared.notes}}
+        return None
+    return UserDataPlan(tested=own.tested(), warnings=own.declared.marks, notes=own.declared.notes)
 
 
-def _plan_entry(params: Params, entry: str, dataset: str) -> dict[str, Any]:
+def _plan_entry(params: Params, entry: str, dataset: str) -> EntryPlan:
     spec = params.methods[entry]
-    cls = METHODS[str(spec.method)]
+    method = METHODS[str(spec.method)]
     encoder, prior = _encoder(params, spec.encoder, dataset), _prior(params, spec.prior, dataset)
     besides = ([PLAIN_ENCODER] if isinstance(encoder, str) else []) + ([PRIOR] if prior else [])
-    return {
-        "method": spec.method,
-        "kind": cls.kind,
-        "twin": cls.twin,
-        "labels": spec.labels,
-        "prior": prior.canonical() if prior else None,
-        "encoder": encoder.canonical() if isinstance(encoder, Encoding) else encoder,
-        "numerics": spec.numerics,
-        "code_digest": code_digest(cls, *besides),
-        "skip": _not_applicable(params, spec, cls, dataset),
-        **({"published_as": spec.published_as} if spec.published_as else {}),
-    }
+    return EntryPlan(
+        entry=entry,
+        method=str(spec.method),
+        kind=method.kind,
+        twin=method.twin,
+        labels=spec.labels,
+        prior=prior,
+        encoder=encoder,
+        numerics=spec.numerics,
+        code_digest=code_digest(method, *besides),
+        skip=_not_applicable(params, spec, dataset),
+        published_as=spec.published_as,
+    )
 
 
 def _encoder(params: Params, encoder: str | None, dataset: str) -> str | Encoding | None:
@@ -177,19 +213,15 @@ def _prior(params: Params, prior: Prior | str | None, dataset: str) -> Prior | N
     spec = params.priors[prior]
     name, encoder = str(spec.prior), _encoder(params, spec.encoder, dataset)
     besides = [PLAIN_ENCODER] if isinstance(encoder, str) else []
-    digest = code_digest(_estimator(name), *besides)
+    digest = code_digest(PRIORS[name] if name in PRIORS else METHODS[name], *besides)
     return Prior(kind=name, params=spec.params, encoder=encoder, code_digest=digest)
 
 
-def _estimator(name: str) -> Any:
-    return PRIORS[name] if name in PRIORS else METHODS[name]
-
-
-def _not_applicable(params: Params, spec: MethodSpec, cls: Any, dataset: str) -> str | None:
+def _not_applicable(params: Params, spec: MethodSpec, dataset: str) -> str | None:
     """Why a method cannot be asked on a dataset: it, or what it needs, takes other rows."""
     from puoc.methods import inputs_of as taken_by
 
-    reason = _takes_not(params, str(spec.method), taken_by(cls.name, spec.params), spec.encoder, dataset)
+    reason = _takes_not(params, str(spec.method), taken_by(str(spec.method), spec.params), spec.encoder, dataset)
     if reason is None and isinstance(spec.prior, str):
         of = params.priors[spec.prior]
         name = str(of.prior)
@@ -225,7 +257,7 @@ def _advice(taken: frozenset[str], inputs: str) -> str:
     return f"; an encoder that fits: {' or '.join(able)}" if able else ""
 
 
-def _plan_data(name: str) -> dict[str, Any]:
+def _plan_data(name: str) -> JsonObject:
     dataset, own = DATASETS[name], own_data(name)
     files = own.declared.files if own else {file.path: file.sha256 for file in dataset.files}
-    return {"digest": dataset.digest, "files": files}
+    return {"digest": dataset.digest, "files": dict(files)}

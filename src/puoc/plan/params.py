@@ -6,20 +6,23 @@ a file are reported at once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from puoc.datasets import DATASETS
 from puoc.datasets.user.dataset import own_data
 from puoc.plan.learner_sections import Entries
-from puoc.plan.schema import ComputeSpec, EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
+from puoc.plan.schema import EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
 from puoc.plan.search_spaces import enumerate_grid, read_space
 from puoc.plan.user_data_section import OwnSection
-from puoc.scenarios import SCENARIOS, Cell, check_counts
+from puoc.records import Params as Hyperparameters
+from puoc.scenarios import SCENARIOS, Cell, Scenario, check_counts
 from puoc.store.messages import kind, listed, nearest
+from puoc.store.plans import ComputeSpec
 from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
-M = TypeVar("M", bound="Spec")
+M = TypeVar("M", bound=Spec)
 
 
 class Table(NamedTuple):
@@ -34,7 +37,7 @@ class Tune(NamedTuple):
 
     spec: TuneSpec
     cells: list[Cell]
-    configs: list[dict[str, Any]]
+    configs: list[Hyperparameters]
 
 
 class Params(NamedTuple):
@@ -48,7 +51,7 @@ class Params(NamedTuple):
     tune: dict[str, Tune]
 
 
-def read_params(path: Path, root: Path | None = None, tune: dict[str, Any] | None = None) -> Params:
+def read_params(path: Path, root: Path | None = None, tune: Mapping[str, object] | None = None) -> Params:
     """Read and check a params file; raises InvalidInput with every fault in it.
 
     Parameters
@@ -66,7 +69,7 @@ class _Reader(Entries, OwnSection):
     def __init__(self, file: YamlFile, root: Path):
         super().__init__(file)
         self.root = root
-        self.entries: dict[str, Any] = {}  # of the section methods, right or wrong
+        self.entries: dict[str, object] = {}  # of the section methods, right or wrong
 
     def read(self) -> Params:
         data = self.file.data
@@ -101,7 +104,7 @@ class _Reader(Entries, OwnSection):
             raise InvalidInput(self.faults)
         return params
 
-    def _table(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Table | None:
+    def _table(self, name: str, raw: object, methods: dict[str, MethodSpec]) -> Table | None:
         key: KeyPath = ("tables", name)
         parts = self._question(key, raw, TableSpec)
         if parts is None:
@@ -144,7 +147,7 @@ class _Reader(Entries, OwnSection):
             expected = f"at least one of its columns, {listed(columns(published))}"
             self._fault(key, f"got {published}, and the cells are {listed(cells)}; expected {expected}")
 
-    def _tune(self, name: str, raw: Any, methods: dict[str, MethodSpec]) -> Tune | None:
+    def _tune(self, name: str, raw: object, methods: dict[str, MethodSpec]) -> Tune | None:
         key: KeyPath = ("tune", name)
         if name not in methods:
             if name not in self.entries:
@@ -169,7 +172,7 @@ class _Reader(Entries, OwnSection):
         used = (entry.encoder, prior.encoder if prior else None)
         return any(name in self.encoders and self.encoders[name].ae_data == "all_positives" for name in used)
 
-    def _configs(self, key: KeyPath, spec: TuneSpec, entry: MethodSpec) -> list[dict[str, Any]]:
+    def _configs(self, key: KeyPath, spec: TuneSpec, entry: MethodSpec) -> list[Hyperparameters]:
         from puoc.methods import normalise
 
         method = str(entry.method)
@@ -185,7 +188,7 @@ class _Reader(Entries, OwnSection):
             self.faults += [f"{self.file.at((*key, 'space'))}: {method}: {line}" for line in str(error).splitlines()]
         return configs
 
-    def _question(self, key: KeyPath, raw: Any, model: type[M]) -> tuple[M, list[Cell]] | None:
+    def _question(self, key: KeyPath, raw: object, model: type[M]) -> tuple[M, list[Cell]] | None:
         """A section that names a scenario: its own keys, and those of the scenario, in one mapping."""
         if not isinstance(raw, dict):
             self._fault(key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)} and the scenario's own")
@@ -215,7 +218,7 @@ class _Reader(Entries, OwnSection):
         own = {name: value for name, value in raw.items() if name in model.model_fields}
         asked = {name: value for name, value in raw.items() if name not in model.model_fields and name not in strange}
         spec = self._section(own, model, key)
-        scene: Any = self._section(asked, SCENARIOS[scenario], key)
+        scene: Scenario | None = self._section(asked, SCENARIOS[scenario], key)
         if spec is None or scene is None:
             return None
         cls = DATASETS[dataset]

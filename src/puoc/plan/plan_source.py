@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
 
-from puoc.records import content_id
+from puoc.records import JsonObject, content_id
 from puoc.store.checked_json import BY_PLAN, read_form
 from puoc.store.yaml_file import InvalidInput, YamlFile
 
@@ -23,8 +22,8 @@ class _Source(BaseModel):
     spaces: dict[str, str]
 
 
-def source_of(params: Path, root: Path) -> dict[str, Any]:
-    """The params file with its digests, of its bytes and of what they say, and the digests of all spaces."""
+def source_of(params: Path, root: Path) -> JsonObject:
+    """Return the params file with its digests, of its bytes and of what they say, and the digests of all spaces."""
     path = params.resolve()
     return {
         "params": str(path.relative_to(root.resolve()) if path.is_relative_to(root.resolve()) else path),
@@ -39,10 +38,10 @@ def changed_since(root: Path) -> list[str]:
     if not (root / SOURCE).exists():
         return []
     source = read_form(root / SOURCE, _Source, BY_PLAN)
-    params, changed = root / source["params"], []
-    if not params.exists() or (_digest(params) != source["bytes"] and _says(params) != source["content"]):
-        changed.append(source["params"])
-    for name, digest in source["spaces"].items():
+    params, changed = root / source.params, []
+    if not params.exists() or (_digest(params) != source.bytes and _says(params) != source.content):
+        changed.append(source.params)
+    for name, digest in source.spaces.items():
         path = root / _SPACES / name
         if not path.exists() or _digest(path) != digest:
             changed.append(str(_SPACES / name))

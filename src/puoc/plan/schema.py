@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SkipValidation,
+    StrictInt,
+)
 
 from puoc.records import Prior
 
@@ -20,7 +28,7 @@ class Spec(BaseModel):
 MOST_SEEDS = 100_000  # by their number: more were never meant, and each is a line of the plan
 
 
-def _as_seeds(value: Any) -> Any:
+def _as_seeds(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("expected a number of seeds or a list of them")
     if isinstance(value, int):
@@ -44,7 +52,7 @@ Seed = Annotated[StrictInt, Field(ge=0, lt=2**63)]
 Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_as_seeds), AfterValidator(_each_once), Field(min_length=1)]
 
 
-def _as_prior(value: Any) -> Any:
+def _as_prior(value: object) -> object:
     """``true`` (YAML reads it as a truth value), ``{fixed: 0.4}``, or a key of the section priors."""
     if value is True or value == "true":
         return {"kind": "true"}
@@ -53,12 +61,6 @@ def _as_prior(value: Any) -> Any:
     if isinstance(value, str):
         return value
     raise ValueError("expected true (the share in the draw), {fixed: NUMBER} or a key of the section priors")
-
-
-def _known_device(value: str) -> str:
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", value):
-        raise ValueError("expected cpu, cuda or cuda:NUMBER")
-    return value
 
 
 # fmt: off
@@ -76,19 +78,7 @@ PublishedRow = Literal[
 # fmt: on
 
 
-class ComputeSpec(Spec):
-    """How to compute; nothing here changes what is asked."""
-
-    executor: Literal["local", "ray"] = "local"  # processes of this machine, or actors of a Ray cluster
-    #: processes or actors with one thread each; auto: as many as there are cores
-    workers: Annotated[StrictInt, Field(ge=1)] | Literal["auto"] = "auto"
-    lane_map: Literal["auto", "loop", "vmap"] = "auto"
-    max_lanes: int = Field(8, ge=1)  # fits trained as one batch
-    models: Literal["all", "none"] = "all"  # which fitted models the ledger keeps
-    device: Annotated[str, AfterValidator(_known_device)] = "cpu"
-
-
-def _as_value(value: Any) -> Any:
+def _as_value(value: object) -> object:
     """A number or truth value where a text of a file is meant: ``positive: 2``. The readers take True as true, too."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -97,18 +87,18 @@ def _as_value(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _as_name(value: Any) -> Any:
+def _as_name(value: object) -> object:
     """The same for a column's name, which may be true, True or TRUE."""
     if isinstance(value, bool):
         raise ValueError("expected a column's name: put it in quotes, as the file has it, such as 'true' or 'True'")
     return _as_value(value)
 
 
-def _each(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _each(convert: Callable[[object], object]) -> Callable[[object], tuple[object, ...]]:
     return lambda value: tuple(map(convert, value if isinstance(value, list | tuple) else [value]))
 
 
-def _as_separator(value: Any) -> Any:
+def _as_separator(value: object) -> object:
     """One character. A tab may be written as for the option of a command, too: backslash and t."""
     found = "\t" if value == "\\t" else value
     if not isinstance(found, str) or len(found) != 1:
@@ -120,6 +110,8 @@ Value = Annotated[str, BeforeValidator(_as_value)]
 Values = Annotated[tuple[str, ...], BeforeValidator(_each(_as_value))]
 Name = Annotated[str, BeforeValidator(_as_name)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_each(_as_name))]
+#: Hyperparameters by name; their values are checked by the class of the method, encoder or prior.
+Hyperparameters = dict[str, Annotated[JsonValue, SkipValidation]]
 Separator = Annotated[str, BeforeValidator(_as_separator)]
 
 
@@ -152,7 +144,7 @@ class EncoderSpec(Spec):
     """An encoder that is fitted."""
 
     encoder: str | None = None  # id of the encoder; absent: the entry's own name
-    params: dict[str, Any]
+    params: Hyperparameters
     ae_data: Literal["labelled_positives", "all_positives"] = "labelled_positives"
     source: str = "params.yaml"
 
@@ -161,7 +153,7 @@ class PriorSpec(Spec):
     """An estimator of the class prior, or a method that estimates it along the way."""
 
     prior: str | None = None  # id of the estimator; absent: the entry's own name
-    params: dict[str, Any]
+    params: Hyperparameters
     encoder: str | None = None
     source: str = "params.yaml"
 
@@ -170,9 +162,9 @@ class MethodSpec(Spec):
     """A row of a table: a method, its hyperparameters and what it is given."""
 
     method: str | None = None  # id of the method; absent: the entry's own name
-    params: dict[str, Any]  # hyperparameters, all of them
+    params: Hyperparameters  # hyperparameters, all of them
     #: dataset and class to hyperparameters that differ where this class alone is positive
-    by_pos: dict[str, dict[Annotated[StrictInt, Field(ge=0)], dict[str, Any]]] = {}
+    by_pos: dict[str, dict[Annotated[StrictInt, Field(ge=0)], Hyperparameters]] = {}
     prior: Annotated[Prior | str, BeforeValidator(_as_prior)] | None = None  # a text: a key of the section priors
     encoder: str | None = None  # flatten, or a key of the section encoders
     numerics: Literal["fp32", "bf16"] = "fp32"

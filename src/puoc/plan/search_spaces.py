@@ -11,8 +11,11 @@ from decimal import Decimal
 from itertools import product
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pydantic import JsonValue
+
+from puoc.records import Params
 from puoc.store.yaml_file import InvalidInput, YamlFile
 
 if TYPE_CHECKING:
@@ -60,7 +63,7 @@ def read_space(folder: Path, method: str, space: str) -> list[Part]:
     return found
 
 
-def enumerate_grid(space: list[Part]) -> list[dict[str, Any]]:
+def enumerate_grid(space: list[Part]) -> list[Params]:
     """Every configuration of each part, in the order of its file (the last parameter runs fastest)."""
     found = []
     for part in space:
@@ -69,13 +72,13 @@ def enumerate_grid(space: list[Part]) -> list[dict[str, Any]]:
     return found
 
 
-def extremes(distribution: BaseDistribution) -> list[Any]:
+def extremes(distribution: BaseDistribution) -> list[JsonValue]:
     """Both ends of a range, or every choice."""
     choices = getattr(distribution, "choices", None)
     return list(choices) if choices is not None else [distribution.low, distribution.high]  # type: ignore[attr-defined]
 
 
-def _distribution(spec: Any) -> BaseDistribution:
+def _distribution(spec: object) -> BaseDistribution:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if isinstance(spec, list):
@@ -94,7 +97,7 @@ def _distribution(spec: Any) -> BaseDistribution:
     raise ValueError(f"type: got {kind!r}; expected int or float")
 
 
-def _check_numbers(spec: dict[str, Any], is_whole: bool) -> None:
+def _check_numbers(spec: dict[str, object], is_whole: bool) -> None:
     """Refuse what Optuna would take as it is (NaN, infinity, true) or cut to a whole number."""
     for key in ("low", "high", "step"):
         value = spec.get(key)
@@ -107,7 +110,7 @@ def _check_numbers(spec: dict[str, Any], is_whole: bool) -> None:
             raise ValueError(f"{key}: got {value!r}; expected a {'whole' if is_whole else 'finite'} number")
 
 
-def _values(name: str, distribution: BaseDistribution) -> list[Any]:
+def _values(name: str, distribution: BaseDistribution) -> list[JsonValue]:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if isinstance(distribution, CategoricalDistribution):

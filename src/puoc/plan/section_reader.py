@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from puoc.plan.schema import Spec
+from puoc.records import Params
 from puoc.store.messages import MOST_LETTERS, is_name, kind, listed, location, nearest, sentence
 from puoc.store.yaml_file import KeyPath, YamlFile
 
-M = TypeVar("M", bound="Spec")
+M = TypeVar("M", bound=BaseModel)
 
 
 class Sections:
@@ -21,7 +21,7 @@ class Sections:
         self.file = file
         self.faults: list[str] = []
 
-    def _mapping(self, data: dict[str, Any], section: str, required: bool = False) -> dict[str, Any]:
+    def _mapping(self, data: Mapping[str, object], section: str, required: bool = False) -> dict[str, object]:
         value = data.get(section)
         if value in (None, {}) and not required:
             return {}
@@ -34,7 +34,7 @@ class Sections:
                 self._fault((section, name), f"{expected}, of {MOST_LETTERS} letters at most")
         return {name: entry for name, entry in value.items() if is_name(str(name))}
 
-    def _section(self, raw: Any, model: type[M], key: KeyPath) -> M | None:
+    def _section(self, raw: object, model: type[M], key: KeyPath) -> M | None:
         if not isinstance(raw, dict):
             self._fault(key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)}")
             return None
@@ -48,7 +48,7 @@ class Sections:
     def _fault(self, key: KeyPath, text: str) -> None:
         self.faults.append(f"{self.file.at(key)}: {text}")
 
-    def _named(self, key: KeyPath, what: str, name: str, table: Mapping[str, Any]) -> str | None:
+    def _named(self, key: KeyPath, what: str, name: str, table: Mapping[str, object]) -> str | None:
         """The id that an entry names, in a key of its own or by its own name; None for an unknown one."""
         if name in table:
             return name
@@ -59,11 +59,11 @@ class Sections:
     def _normal(
         self,
         key: KeyPath,
-        normalise: Callable[[str, dict[str, Any]], dict[str, Any]],
+        normalise: Callable[[str, Params], Params],
         name: str,
-        raw: dict[str, Any],
+        raw: Params,
         part: str | None = "params",
-    ) -> dict[str, Any] | None:
+    ) -> Params | None:
         place = key if part is None else (*key, part)
         try:
             return normalise(name, raw)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from puoc.datasets.user.dataset import Declared, own_data, register
 from puoc.datasets.user.declare import ROLES, declare
 from puoc.plan.schema import DatasetSpec, EncoderSpec, MethodSpec, PriorSpec
 from puoc.plan.section_reader import Sections
 from puoc.registry import DATASETS
-from puoc.scenarios.drawing.cells import Cell
+from puoc.store.cells import Cell
 from puoc.store.yaml_file import KeyPath
 
 #: Folders of work/ and work/prepared that are no dataset's: what puoc writes or takes away there would meet the arrays.
@@ -22,14 +21,14 @@ _OTHERS = ("kind", "prepared_from", "allow_overlap")  # keys of an entry that sa
 class OwnSection(Sections):
     """Reads own data before anything names them, and refuses what needs the classes of their unlabelled rows."""
 
-    def _datasets(self, raw: dict[str, Any], root: Path) -> None:
+    def _datasets(self, raw: Mapping[str, object], root: Path) -> None:
         """Make the entries the own datasets of this process; ``unread`` are those with a fault."""
         register((), root)
         found = [one for name, value in raw.items() if (one := self._dataset(name, value, root))]
         register(found, root)
         self.unread = set(raw) - {one.name for one in found}
 
-    def _dataset(self, name: str, raw: Any, root: Path) -> Declared | None:
+    def _dataset(self, name: str, raw: object, root: Path) -> Declared | None:
         key: KeyPath = ("datasets", name)
         if name in DATASETS:
             self._fault(key, f"{name} is the name of a dataset that puoc has; expected another name")

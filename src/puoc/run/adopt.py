@@ -17,13 +17,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from puoc.digests import scoring_digest
-from puoc.plan.plan_files import read_compute
 from puoc.records import Fit, JsonObject, TestSet, Trial
 from puoc.run.adopt_sample import Group, Pair, groups_of, pairs_of, planned_fits, sample_of, with_companions
 from puoc.run.runner import Progress, Runner
 from puoc.store.atomic import write_json
 from puoc.store.ledger import Ledger
 from puoc.store.ledger_adopt import adopt_record, compare_records, copy_fit
+from puoc.store.plan_files import read_compute
 from puoc.store.provenance import git_state, versions
 
 #: What a fit is used by, one of which must have been compared; an objective by epoch alone proves too little.
@@ -66,17 +66,20 @@ def adopt(
     pairs = pairs_of(ledger, fits)
     found = Adoption(groups_of(ledger, pairs), not_selected)
     for group in found.groups:
-        if group.device == settings["device"]:
+        if group.device == settings.device:
             group.sample = sample_of(group.pairs, every)
         else:
-            group.refused = f"computed on {group.device}; compute.device in params.yaml is {settings['device']}"
+            group.refused = f"computed on {group.device}; compute.device in params.yaml is {settings.device}"
     wanted, batches, incomplete = with_companions(ledger, pairs, found.groups)
     found.n_computed = len(wanted)
     found.expected_seconds = sum(pair.old.fit_seconds or 0.0 for pair in wanted.values())
     if found.groups and not dry_run:
         with TemporaryDirectory(dir=root / "work", prefix="adopt-") as folder:
             runner = Runner(
-                root, settings | {"models": "all"}, on_progress=on_progress, ledger=Path(folder), batches=batches
+                *(root, settings.model_copy(update={"models": "all"})),
+                on_progress=on_progress,
+                ledger=Path(folder),
+                batches=batches,
             )
             _compute(runner, ledger, wanted)
             for group in found.groups:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from puoc.plan.bind import PlannedTrial
 from puoc.records import Encoding
+from puoc.scenarios import sample_and_test
 from puoc.store.ledger import Entry, Ledger
+from puoc.store.plans import Config, SweepPlan, TablePlan
 from puoc.store.result_rows import ResultRow
 
 
-def collect(plan: dict[str, Any], asked: Iterable[PlannedTrial], ledger: Ledger) -> list[ResultRow]:
+def collect(plan: TablePlan | SweepPlan, asked: Iterable[PlannedTrial], ledger: Ledger) -> list[ResultRow]:
     """One row per asked trial; a trial without a record has the status ``missing``."""
     entries: dict[str, Entry | None] = {}
     rows = []
@@ -25,30 +26,29 @@ def collect(plan: dict[str, Any], asked: Iterable[PlannedTrial], ledger: Ledger)
     return rows
 
 
-def row(plan: dict[str, Any], asked: PlannedTrial, entry: Entry | None) -> ResultRow:
+def row(plan: TablePlan | SweepPlan, asked: PlannedTrial, entry: Entry | None) -> ResultRow:
     """The row of one trial, from its question and what the ledger holds of its fit."""
-    trial, fit, member = asked.trial, asked.trial.fit, plan["entries"][asked.entry]
+    trial, fit, member = asked.trial, asked.trial.fit, plan.entries_by_name[asked.entry]
     config = asked.config
-    sample, _ = asked.cell.at(
-        asked.seed, plan["dataset"], plan["data_digest"]
-    )  # with U, which an OC fit does not carry
+    # with U, which the sample of an OC fit does not have
+    sample, _ = sample_and_test(asked.cell, asked.seed, plan.dataset, plan.data_digest)
     unknown = sample.unknown_u
     encoder, prior = fit.encoder_fit(), fit.prior_fit()
     found = ResultRow(
-        table=plan["table"],
-        scenario=plan["scenario"],
-        dataset=plan["dataset"],
+        table=plan.table,
+        scenario=plan.scenario,
+        dataset=plan.dataset,
         entry=asked.entry,
-        method=member["method"],
-        kind=member["kind"],
-        twin=member["twin"],
-        labels=member["labels"],
-        configs=plan["configs"] if isinstance(plan["configs"], str) else "sweep",
-        config_source=config.get("source"),
-        config_id=config.get("config_id"),
-        is_published=config.get("is_published"),
+        method=member.method,
+        kind=member.kind,
+        twin=member.twin,
+        labels=member.labels,
+        configs=plan.configs if isinstance(plan, TablePlan) else "sweep",
+        config_source=config.source if isinstance(config, Config) else None,
+        config_id=config.config_id,
+        is_published=config.is_published,
         params=json.dumps(fit.params, sort_keys=True),
-        numerics=member["numerics"],
+        numerics=member.numerics,
         encoder=_in_words(fit.encoder),
         prior=fit.prior.kind if fit.prior else None,
         cell=asked.cell.name,
@@ -78,10 +78,10 @@ def row(plan: dict[str, Any], asked: PlannedTrial, entry: Entry | None) -> Resul
         trial_id=trial.id,
         encoder_fit_id=encoder.id if encoder else None,
         prior_fit_id=prior.id if prior else None,
-        code_digest=member["code_digest"],
-        draw_digest=plan["draw_digest"],
-        scoring_digest=plan["scoring_digest"],
-        marks="; ".join(plan.get("own", {}).get("marks", ())) or None,
+        code_digest=member.code_digest,
+        draw_digest=plan.draw_digest,
+        scoring_digest=plan.scoring_digest,
+        marks="; ".join(plan.warnings) or None,
     )
     return found if entry is None else _with_record(found, entry)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.user.dataset import register_planned
@@ -22,6 +22,7 @@ from puoc.run.executors.job import Done, Job, compute
 from puoc.run.executors.local import LocalExecutor, WorkerDied
 from puoc.run.executors.process_lifetime import session
 from puoc.store.ledger import Ledger
+from puoc.store.plans import ComputeSpec, SweepPlan, TablePlan
 from puoc.store.provenance import git_state
 
 if TYPE_CHECKING:
@@ -58,26 +59,28 @@ class Runner:
     on_progress : called often with the state of the run.
     ledger : another folder for the records.
     batches : by fit id, for fits whose batch is fixed; the settings decide on others.
+    inline : compute in this process, one job after the other, in place of ``settings.executor`` and its workers.
     """
 
     def __init__(
         self,
         root: Path,
-        settings: dict[str, Any],
+        settings: ComputeSpec,
         on_done: Callable[[Sequence[str]], None] = lambda _: None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         ledger: Path | None = None,
         batches: Mapping[str, Batch] | None = None,
+        inline: bool = False,
     ):
         register_planned(root)  # an actor of another process knows no own data yet
-        self.root, self.settings = root, settings
+        self.root, self.settings, self.inline = root, settings, inline
         self.ledger = Ledger(ledger or root / "ledger")
         self.batches = batches or {}
         self.on_done, self.on_progress = on_done, on_progress
         self.session = session()
         self.reasons: dict[str, str] = {}  # of fits that failed in this run
 
-    def run(self, plan: dict[str, Any], asked: Iterable[PlannedTrial]) -> Counter[str]:
+    def run(self, plan: TablePlan | SweepPlan, asked: Iterable[PlannedTrial]) -> Counter[str]:
         """Compute what is missing; counts of fits computed here as ``ok`` and ``failed``, elsewhere as ``known``.
 
         Raises
@@ -87,7 +90,7 @@ class Runner:
         OSError : the ledger cannot be written.
         """
         wanted: dict[str, Fit] = {}
-        scoring: str = plan["scoring_digest"]
+        scoring = plan.scoring_digest
         tests: dict[str, dict[str, TestSet]] = defaultdict(dict)
         for one in asked:
             fit = one.trial.fit
@@ -167,14 +170,13 @@ class Runner:
         self.on_progress(Progress(wanted, done, 0, 0, what=what))
 
     def _executor(self) -> LocalExecutor | RayExecutor | InlineExecutor:
-        if self.settings["executor"] == "inline":
+        if self.inline:
             return InlineExecutor(compute)
-        if self.settings["executor"] == "ray":
+        if self.settings.executor == "ray":
             from puoc.run.executors.ray import RayExecutor
 
-            asked = self.settings["workers"]
-            shared = self.ledger.root.resolve()
-            return RayExecutor(None if asked == "auto" else int(asked), compute, shared)
+            workers = self.settings.workers
+            return RayExecutor(None if workers == "auto" else workers, compute, self.ledger.root.resolve())
         return LocalExecutor(self._n_workers(), compute)
 
     def _drive(
@@ -229,7 +231,7 @@ class Runner:
                 tests=tuple(tests[fit.id] for fit in batch),
                 attempts=tuple(self.ledger.attempts(fit.id) for fit in batch),
                 compute=how,
-                keep_models=self.settings["models"] == "all",
+                keep_models=self.settings.models == "all",
                 ledger=self.ledger.root.resolve(),
                 prepared=(self.root / "work" / "prepared").resolve(),
                 git=git,
@@ -240,8 +242,10 @@ class Runner:
         ]
 
     def _n_workers(self) -> int:
-        asked = self.settings["workers"]
-        return len(os.sched_getaffinity(0)) if asked == "auto" else int(asked)
+        if self.inline:
+            return 1
+        workers = self.settings.workers
+        return len(os.sched_getaffinity(0)) if workers == "auto" else workers
 
     def _is_due(self, fit_id: str) -> bool:
         """A fit that two tables share and that failed for the first is not tried again for the second right away."""
@@ -265,7 +269,7 @@ class Runner:
     def _check_device(self) -> None:
         import torch
 
-        device = self.settings["device"]
+        device = self.settings.device
         if device == "cpu":
             return
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # else asking makes CUDA unusable after a fork

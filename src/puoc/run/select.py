@@ -17,9 +17,10 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from puoc.plan.bind import bind
-from puoc.plan.plan_files import read_configs, read_plan
+from puoc.records import JsonObject
 from puoc.store.atomic import write_json
 from puoc.store.checked_parquet import read_rows
+from puoc.store.plan_files import CONFIGS, planned_sweep, planned_table, read_configs, sweep_names, table_names
 from puoc.store.result_rows import ValidationRow
 
 
@@ -107,14 +108,14 @@ def _words(
     return f"published: none of {among} beat its {published:.4f} by a standard error (best gain {gain})"
 
 
-def _tuned(root: Path, planned: Path) -> list[ValidationRow]:
-    """Validation rows of a planned sweep."""
-    path = root / "results" / "tune" / "val" / f"{planned.stem}.parquet"
+def _tuned(root: Path, sweep: str) -> list[ValidationRow]:
+    """Return the validation rows of a planned sweep."""
+    path = root / "results" / "tune" / "val" / f"{sweep}.parquet"
     if not path.exists():
-        raise ValueError(f"{path} does not exist; the sweep writes it: run dvc repro tune@{planned.stem}")
+        raise ValueError(f"{path} does not exist; the sweep writes it: run dvc repro tune@{sweep}")
     rows = read_rows(path, ValidationRow)
-    if {row.trial_id for row in rows} != {asked.trial.id for asked in bind(read_plan(planned))}:
-        raise ValueError(f"{path} answers an earlier plan; run dvc repro tune@{planned.stem}")
+    if {row.trial_id for row in rows} != {planned.trial.id for planned in bind(planned_sweep(root, sweep))}:
+        raise ValueError(f"{path} answers an earlier plan; run dvc repro tune@{sweep}")
     return rows
 
 
@@ -129,25 +130,24 @@ def select(root: Path) -> list[Path]:
     """
     import json
 
-    choices = {
-        path.stem: choose(_tuned(root, path)) for path in sorted((root / "work" / "plan" / "tune").glob("*.json"))
-    }
+    choices = {sweep: choose(_tuned(root, sweep)) for sweep in sweep_names(root)}
     written: list[Path] = []
-    folder = root / "work" / "configs" / "selected"
+    folder = root / CONFIGS / "selected"
     folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted((root / "work" / "plan" / "tables").glob("*.json")):
-        plan = read_plan(path)
-        if plan["configs"] != "selected":
+    for plan in (planned_table(root, name) for name in table_names(root)):
+        if plan.configs != "selected":
             continue
-        configs = read_configs(root / "work" / "configs" / "published" / path.name)
-        for entry in configs:
+        path = folder / f"{plan.table}.json"
+        configs: dict[str, JsonObject] = {}
+        for entry, config in read_configs(root / CONFIGS / "published" / path.name).items():
             choice = choices.get(entry)
             if choice is None:
-                configs[entry]["source"] += " (published; not tuned)"
+                untuned = config.model_copy(update={"source": f"{config.source} (published; not tuned)"})
+                configs[entry] = untuned.to_json()
             else:
                 configs[entry] = choice._asdict() | {"params": json.loads(choice.params)}
-        write_json(folder / path.name, configs)
-        written.append(folder / path.name)
+        write_json(path, configs)
+        written.append(path)
     of_sweeps = [folder / "sweeps" / f"{entry}.json" for entry in choices]
     for path, choice in zip(of_sweeps, choices.values(), strict=True):
         write_json(path, choice._asdict())

@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import TypeAdapter
 
 from puoc.plan.bind import PlannedTrial, bind
-from puoc.plan.plan_files import read_compute, read_configs, read_data
-from puoc.plan.plan_files import read_plan as read_plan_file
 from puoc.run.result_rows import collect, row
 from puoc.run.runner import Progress, Runner
+from puoc.store import plan_files
 from puoc.store.atomic import write_json
 from puoc.store.checked_json import read_form
 from puoc.store.checked_parquet import BY_SWEEP, read_rows
 from puoc.store.ledger import Ledger
+from puoc.store.plans import SweepPlan, TablePlan
 from puoc.store.result_rows import OutcomeRow, ResultRow, read_results, write_sweep, write_table
 
 Part = Literal["tables", "tune"]
@@ -27,8 +27,8 @@ OnRows = Callable[[Sequence[ResultRow]], None]
 
 
 def names(root: Path, part: Part) -> list[str]:
-    """What the plan asks: names of tables, or of tuned entries."""
-    return sorted(path.stem for path in (root / "work" / "plan" / part).glob("*.json"))
+    """Return the names of the planned tables or sweeps."""
+    return plan_files.table_names(root) if part == "tables" else plan_files.sweep_names(root)
 
 
 def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[str]]:
@@ -47,14 +47,14 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
     from puoc.scenarios.drawing.overlap import repeats_of_test
 
     folder, digests, notes = root / "work" / "prepared", dict[str, str](), list[str]()
-    for name in read_data(root):
+    for name in plan_files.read_data(root):
         ensure(name, root / "data", mirror=mirror)  # also where arrays lie there already
         digests[name] = prepare(name, root / "data", folder, mirror=mirror)
         if repeats := repeats_of_test(Prepared.open(folder / name)):
             notes.append(f"{name}: {repeats} training rows have the content of a test row, and no draw uses them")
     parts: tuple[Part, ...] = ("tables", "tune")
     asked = {
-        folder / part / f"{name}.json": read_plan(root, part, name)["dataset"]
+        folder / part / f"{name}.json": read_plan(root, part, name).dataset
         for part in parts
         for name in names(root, part)
     }
@@ -69,8 +69,8 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
     return digests, notes
 
 
-def read_plan(root: Path, part: Part, name: str) -> dict[str, Any]:
-    """The plan of a table or a sweep.
+def read_plan(root: Path, part: Part, name: str) -> TablePlan | SweepPlan:
+    """Return the plan of a table or a sweep.
 
     Raises
     ------
@@ -79,25 +79,25 @@ def read_plan(root: Path, part: Part, name: str) -> dict[str, Any]:
     if name not in (known := names(root, part)):  # a name such as ../x is no path, either
         planned = ", ".join(known) or "none (run puoc plan first)"
         raise ValueError(f"no plan of {name!r} in {part}; planned: {planned}")
-    return read_plan_file(root / "work" / "plan" / part / f"{name}.json")
+    return plan_files.planned_table(root, name) if part == "tables" else plan_files.planned_sweep(root, name)
 
 
-def questions(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[PlannedTrial]]:
-    """A plan and every trial it asks, with configurations filled in.
+def questions(root: Path, part: Part, name: str) -> tuple[TablePlan | SweepPlan, list[PlannedTrial]]:
+    """Return a plan and every trial of it, with configurations filled in.
 
     Raises
     ------
     ValueError : the configurations have not been selected yet.
     """
     plan = read_plan(root, part, name)
-    if part == "tune":
+    if isinstance(plan, SweepPlan):
         return plan, list(bind(plan))
-    path = _configs(root, part, name)
+    path = _configs(root, plan)
     if not path.exists():
         raise ValueError(
             f"{path.relative_to(root)} does not exist; the stage select writes it: run dvc repro run@{name}"
         )
-    return plan, list(bind(plan, read_configs(path)))
+    return plan, list(bind(plan, plan_files.read_configs(path)))
 
 
 def asked_trials(root: Path) -> dict[str, frozenset[str]]:
@@ -106,27 +106,26 @@ def asked_trials(root: Path) -> dict[str, frozenset[str]]:
     A table whose configurations have not been selected is not among them, and of one whose selection is older than an
     entry, as after ``puoc plan`` with a new one, the trials of that entry are not.
     """
-    tables = [name for name in names(root, "tables") if _configs(root, "tables", name).exists()]
+    tables = [name for name in names(root, "tables") if _configs(root, plan_files.planned_table(root, name)).exists()]
     asked = {name: selected_trials(root, "tables", name)[1] for name in tables}
     asked |= {f"tune/{name}": selected_trials(root, "tune", name)[1] for name in names(root, "tune")}
     return {key: frozenset(one.trial.id for one in of) for key, of in asked.items()}
 
 
-def selected_trials(root: Path, part: Part, name: str) -> tuple[dict[str, Any], list[PlannedTrial], list[str]]:
-    """A plan, every trial of it whose configuration is known, and the entries that have none yet."""
-    plan, path = read_plan(root, part, name), _configs(root, part, name)
-    if part == "tune":
+def selected_trials(root: Path, part: Part, name: str) -> tuple[TablePlan | SweepPlan, list[PlannedTrial], list[str]]:
+    """Return a plan, every trial of it whose configuration is known, and the entries that have none yet."""
+    plan = read_plan(root, part, name)
+    if isinstance(plan, SweepPlan):
         return plan, list(bind(plan)), []
-    configs = read_configs(path) if path.exists() else {}
-    known = {entry: row for entry, row in plan["entries"].items() if entry in configs}
-    unknown = [entry for entry in plan["entries"] if entry not in known]
-    return plan, list(bind(plan | {"entries": known}, configs)), unknown
+    path = _configs(root, plan)
+    configs = plan_files.read_configs(path) if path.exists() else {}
+    unknown = [entry for entry in plan.entries_by_name if entry not in configs]
+    return plan, list(bind(plan.only(configs), configs)), unknown
 
 
-def _configs(root: Path, part: Part, name: str) -> Path:
-    """The file with a plan's configurations; a sweep's own plan has them."""
-    plan = root / "work" / "plan" / part / f"{name}.json"
-    return plan if part == "tune" else root / "work" / "configs" / read_plan_file(plan)["configs"] / f"{name}.json"
+def _configs(root: Path, plan: TablePlan) -> Path:
+    """Return the file with the configurations of a table."""
+    return root / plan_files.CONFIGS / plan.configs / f"{plan.table}.json"
 
 
 def answer(
@@ -154,7 +153,7 @@ def answer(
         asked_here = [(one, fit_id) for fit_id in fit_ids for one in by_fit.get(fit_id, ())]  # not an encoder's
         on_rows([row(plan, one, runner.ledger.get(fit_id)) for one, fit_id in asked_here])
 
-    runner = Runner(root, read_compute(root), on_done=report, on_progress=on_progress)
+    runner = Runner(root, plan_files.read_compute(root), on_done=report, on_progress=on_progress)
     counts = runner.run(plan, asked)
     rows = [_or_failed(found, runner.reasons) for found in collect(plan, asked, runner.ledger)]
     if part == "tables":
@@ -214,8 +213,7 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
 def _said_before(root: Path, part: Part, name: str) -> dict[str, int | str]:
     path = root / "work" / "pending" / part / f"{name}.json"
     again = "expected numbers or texts by fit; delete it, and puoc pending writes it again"
-    said: dict[str, int | str] = read_form(path, _SAID, again) if path.exists() else {}
-    return said
+    return read_form(path, _SAID, again) if path.exists() else {}
 
 
 def allow_retry(ledger: Ledger, fit_id: str) -> None:

@@ -7,7 +7,7 @@ here, with the values that params.yaml gives. ``puoc.scenarios.drawing`` turns c
 from __future__ import annotations
 
 from puoc.registry import SCENARIOS
-from puoc.scenarios.drawing.cells import Cell, Choice, check_counts, required
+from puoc.scenarios.drawing.cells import check_counts, required, sample_and_test
 from puoc.scenarios.drawing.draws import (
     Draw,
     check_disjoint,
@@ -19,6 +19,7 @@ from puoc.scenarios.drawing.draws import (
     train_pool_rows,
 )
 from puoc.scenarios.drawing.scenario import Scenario
+from puoc.store.cells import Cell, Choice
 
 __all__ = [
     "SCENARIOS",
@@ -31,6 +32,7 @@ __all__ = [
     "draw",
     "positive_rows",
     "required",
+    "sample_and_test",
     "split_rows",
     "stream",
     "test_rows",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from puoc.registry import scenario
-from puoc.scenarios.drawing.cells import Cell
 from puoc.scenarios.drawing.scenario import ClassSet, FixedCounts, braced
+from puoc.store.cells import Cell
 
 
 @scenario("fixed_classes")

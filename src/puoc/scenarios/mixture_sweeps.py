@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from puoc.registry import scenario
-from puoc.scenarios.drawing.cells import Cell
 from puoc.scenarios.drawing.draws import count_of
 from puoc.scenarios.drawing.scenario import Alpha, Alphas, ClassSet, Count, Counts, Drawn
+from puoc.store.cells import Cell
 
 
 class Mixtures(Drawn):
@@ -28,8 +28,16 @@ class Mixtures(Drawn):
         most = n_unl if alpha == 1 else n_unl - 1
         if not 0 < n_pos <= most:
             raise ValueError(f"{self.kind}: alpha {alpha:g} of {n_unl} rows is {n_pos} positives, 1 to {most} expected")
-        counts = {"n_pos_unl": n_pos, "n_neg_unl": n_unl - n_pos}
-        return self._cell(name, pos=self.pos, neg=self.neg, neg_test=self.neg_test, **counts)
+        return Cell(
+            scenario=self.kind,
+            name=name,
+            pos=self.pos,
+            neg=self.neg,
+            neg_test=self.neg_test,
+            n_pos_lab=self.n_pos_lab,
+            n_pos_unl=n_pos,
+            n_neg_unl=n_unl - n_pos,
+        )
 
 
 @scenario("alpha_sweep")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from puoc.registry import scenario
-from puoc.scenarios.drawing.cells import Cell
 from puoc.scenarios.drawing.scenario import ClassList, FixedCounts, other_classes
+from puoc.store.cells import Cell
 
 
 @scenario("one_vs_all")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from puoc.registry import scenario
-from puoc.scenarios.drawing.cells import Cell, Choice
 from puoc.scenarios.drawing.scenario import ClassSet, Counts, FixedCounts
+from puoc.store.cells import Cell, Choice
 
 
 @scenario("pos_modes")

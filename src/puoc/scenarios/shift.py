@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from puoc.registry import scenario
-from puoc.scenarios.drawing.cells import Cell, Choice
 from puoc.scenarios.drawing.scenario import ClassSet, Counts, FixedCounts, braced, distinct, other_classes
+from puoc.store.cells import Cell, Choice
 
 
 @scenario("neg_shift")

@@ -7,8 +7,8 @@ from pydantic import Field
 from puoc.datasets.declare.dataset import Dataset
 from puoc.datasets.user.dataset import OwnData
 from puoc.registry import scenario
-from puoc.scenarios.drawing.cells import Cell
 from puoc.scenarios.drawing.scenario import Count, Scenario
+from puoc.store.cells import Cell
 
 
 @scenario("own")

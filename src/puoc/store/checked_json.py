@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from puoc.store.atomic import read_json
 from puoc.store.yaml_file import dotted
 
 BY_PLAN = "expected it as puoc plan writes it; run puoc plan (or dvc repro plan)"
 BY_SELECT = "expected it as puoc select writes it; run puoc select (or dvc repro select)"
+T = TypeVar("T")
+
 _SHOWN = 60  # characters of a value that a message repeats
 
 
-def read_form(path: Path, form: type[BaseModel] | TypeAdapter[Any], again: str) -> Any:
-    """A file's value as it stands there, once it is of the form.
+def read_form(path: Path, form: type[T] | TypeAdapter[T], again: str) -> T:
+    """Return the value of a file as an object of the form.
 
     Parameters
     ----------
+    form : a pydantic model, or the adapter of another type.
     again : what is expected and how it is written again, for the message.
 
     Raises
@@ -31,7 +34,7 @@ def read_form(path: Path, form: type[BaseModel] | TypeAdapter[Any], again: str) 
     except ValueError as error:
         raise ValueError(f"{error}; {again}") from error
     try:
-        (form if isinstance(form, TypeAdapter) else TypeAdapter(form)).validate_python(value)
+        return (form if isinstance(form, TypeAdapter) else TypeAdapter(form)).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = dotted(tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part)))
@@ -41,4 +44,3 @@ def read_form(path: Path, form: type[BaseModel] | TypeAdapter[Any], again: str) 
         shown = repr(first["input"])
         got = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
         raise ValueError(f"{where}: got {got} ({first['msg'].removeprefix('Value error, ')}); {again}") from error
-    return value

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
-from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from puoc import methods
 from puoc.datasets.user.dataset import own_data
@@ -18,10 +17,11 @@ from puoc.datasets.user.declare import as_keys
 from puoc.methods import encoders, priors
 from puoc.methods.training.estimator import RowChecks
 from puoc.plan.bind import bind
-from puoc.plan.make_plan import CONFIGS, PLAN
+from puoc.plan.make_plan import Plan
 from puoc.records import Encoding, Fit
 from puoc.registry import ENCODERS, PRIORS
 from puoc.scenarios.drawing.draws import count_of
+from puoc.store.plans import Config, SweepPlan, TablePlan
 from puoc.userdata.settings import Part, Settings
 
 Shape = tuple[int, ...]
@@ -48,49 +48,53 @@ def check_rows(asked: Settings, encoder: str | Part | None, shape: Shape, n_p: i
         _check(method, seen, n_p, 0 if method.one_class else n_u)
 
 
-def check_own_tables(files: Mapping[Path, Any]) -> None:
-    """The same for the tables and sweeps of own data that a plan asks.
+def check_own_tables(plan: Plan) -> None:
+    """Check the tables and sweeps of user data in a plan in the same way.
 
     What a table with ``configs: selected`` will fit is told by its sweep. A sweep whose space holds some configuration
     that the rows allow is not refused: what cannot be fitted of it becomes rows with a reason.
-
-    Parameters
-    ----------
-    files : of a plan, by path.
 
     Raises
     ------
     ValueError : of every entry with too few rows what was got, what was expected and which key changes it.
     """
     faults: dict[str, None] = {}
-    for path, plan in files.items():
-        if path.parent == PLAN / "tables" and plan["configs"] == "published":
-            refused = _refusals(plan, files[CONFIGS / "published" / path.name])
-            faults |= {f"tables.{path.stem}.methods: {entry}: {told}": None for entry, _, told in refused if told}
-        elif path.parent == PLAN / "tune":
-            refused = _refusals(plan)
-            possible = {config for _, config, told in refused} - {config for _, config, told in refused if told}
-            if refused and not possible:
-                faults[f"tune.{path.stem}: {next(told for *_, told in refused if told)}"] = None
+    for name, table in plan.tables.items():
+        if table.configs == "published":
+            checks = _checks(table, plan.configs[name])
+            faults |= {f"tables.{name}.methods: {check.entry}: {check.fault}": None for check in checks if check.fault}
+    for name, sweep in plan.sweeps.items():
+        checks = _checks(sweep)
+        refused = {check.config for check in checks if check.fault}
+        if checks and all(check.config in refused for check in checks):
+            faults[f"tune.{name}: {next(check.fault for check in checks if check.fault)}"] = None
     if faults:
         raise ValueError("\n".join(faults))
 
 
-def _refusals(plan: dict[str, Any], configs: dict[str, Any] | None = None) -> list[tuple[str, str, str | None]]:
-    """Of every question of a plan on own data: its entry, its configuration, and why its rows would be refused."""
-    own = own_data(plan["dataset"])
-    found: list[tuple[str, str, str | None]] = []
+class _Check(NamedTuple):
+    """The check of one fit on user data."""
+
+    entry: str
+    config: str  # of a sweep its id, of a table the entry
+    fault: str | None  # why the rows are rejected
+
+
+def _checks(plan: TablePlan | SweepPlan, configs: Mapping[str, Config] | None = None) -> list[_Check]:
+    """Check every fit of a plan on user data, by its first seed; there are no checks for another dataset."""
+    own = own_data(plan.dataset)
+    checks: list[_Check] = []
     if own is None:
-        return found
-    for asked in bind(plan, configs):
-        if asked.seed == plan["seeds"][0] and asked.skip is None:
-            told = None
+        return checks
+    for planned in bind(plan, configs):
+        if planned.seed == plan.seeds[0] and planned.skip is None:
+            fault = None
             try:
-                _check_fit(asked.trial.fit, own.shape)
+                _check_fit(planned.trial.fit, own.shape)
             except ValueError as error:
-                told = as_keys(str(error))
-            found.append((asked.entry, asked.config.get("config_id", asked.entry), told))
-    return found
+                fault = as_keys(str(error))
+            checks.append(_Check(planned.entry, planned.config.config_id or planned.entry, fault))
+    return checks
 
 
 def _check_fit(fit: Fit, shape: Shape) -> None:

@@ -14,8 +14,8 @@ from puoc.analysis.paper.deviations import Reservation
 from puoc.analysis.paper.matching import PublishedCell, published_cells
 from puoc.analysis.paper.published import AVERAGE_COLUMN, CAPTIONS, RESULT_TABLES, TWINS, numbers
 from puoc.analysis.paper.underlines import twin_outcomes
-from puoc.analysis.tables.plans import TablePlan
 from puoc.analysis.tables.results import scored
+from puoc.store.plans import TablePlan
 
 #: A row that the paper copied from another paper: its printed numbers are also used as ours.
 _COPIED = "hrn_star"

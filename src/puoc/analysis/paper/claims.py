@@ -30,7 +30,7 @@ from puoc.analysis.paper.matching import PublishedCell
 from puoc.analysis.paper.published import AVERAGE_COLUMN, UNPRINTED, columns, read
 from puoc.analysis.paper.verdicts import student
 from puoc.analysis.tables.frames import frame, records
-from puoc.analysis.tables.plans import TablePlan
+from puoc.store.plans import TablePlan
 
 CLAIMS = {
     "id": "text",

@@ -12,7 +12,7 @@ import pandas as pd
 from puoc.analysis.paper.matching import PublishedCell, published_cells
 from puoc.analysis.paper.published import CAPTIONS, UNPRINTED, protocol, settings
 from puoc.analysis.tables.frames import present
-from puoc.analysis.tables.plans import TablePlan
+from puoc.store.plans import TablePlan
 
 _SIZES = {
     "n_pos_lab": "labelled positives",

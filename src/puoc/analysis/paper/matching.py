@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from puoc.analysis.paper.published import AVERAGE_COLUMN, CAPTIONS, RESULT_TABLES, UNPRINTED, columns
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
 from puoc.analysis.tables.summary import AVERAGE
+from puoc.store.plans import EntryPlan, TablePlan
 
 #: ``published_as`` of an entry that is compared with no row of the paper.
 _NO_ROW = "none"
@@ -79,7 +79,7 @@ def published_columns(published: str, cells: Sequence[str], dataset: str) -> dic
 
 
 def _cells_of_plan(plan: TablePlan, name: str) -> Iterator[PublishedCell]:
-    cells = published_columns(name, plan.cells, plan.dataset)
+    cells = published_columns(name, plan.cell_names, plan.dataset)
     for method, entry in published_entries(plan).items():
         for cell, column in cells.items():
             yield PublishedCell(name, method, column, plan.table, entry.entry, cell, is_average=False)

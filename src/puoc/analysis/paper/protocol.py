@@ -8,8 +8,8 @@ import pandas as pd
 
 from puoc.analysis.statistics.signed_rank import shift_with_interval
 from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.plans import UNTESTED, TablePlan
-from puoc.analysis.tables.results import scored
+from puoc.analysis.tables.results import UNTESTED, scored
+from puoc.store.plans import TablePlan
 
 PROTOCOL = {
     "table": "text",
@@ -42,7 +42,7 @@ def _row(plan: TablePlan, entry: str, method: str, rows: pd.DataFrame | None) ->
     if both.empty:
         return row | {"note": "no trial with both AUCs" if plan.tested else UNTESTED}
     by_seed = both.assign(gain=both["auc_train_pool"] - both["auc"]).pivot(index="seed", columns="cell", values="gain")
-    complete = by_seed.reindex(columns=list(plan.cells)).dropna(axis=0, how="any")
+    complete = by_seed.reindex(columns=list(plan.cell_names)).dropna(axis=0, how="any")
     notes = [] if len(complete) == len(plan.seeds) else [f"{len(complete)} of {len(plan.seeds)} seeds have every cell"]
     row |= {"n_seeds": len(complete), "n_trials": len(both)}
     row |= {"held_out": float(both["auc"].mean()), "train_pool": float(both["auc_train_pool"].mean())}

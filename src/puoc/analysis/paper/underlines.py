@@ -10,7 +10,7 @@ import pandas as pd
 from puoc.analysis.paper.matching import published_entries
 from puoc.analysis.paper.published import TWINS
 from puoc.analysis.tables.frames import number, records
-from puoc.analysis.tables.plans import TablePlan
+from puoc.store.plans import TablePlan
 
 #: The significance level of the paper.
 LEVEL = 0.05

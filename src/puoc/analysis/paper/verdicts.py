@@ -21,7 +21,7 @@ from puoc.analysis.paper.matching import PublishedCell, published_cells
 from puoc.analysis.paper.published import REPETITIONS, numbers, scored_on
 from puoc.analysis.paper.underlines import underline_verdicts
 from puoc.analysis.tables.frames import frame, number, present, records
-from puoc.analysis.tables.plans import TablePlan
+from puoc.store.plans import TablePlan
 
 #: Largest difference of a reproduced mean, in AUC.
 BAND = 0.03

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import TypeAdapter
 
 from puoc.analysis.tables.frames import frame, number, present
-from puoc.analysis.tables.plans import EntryPlan, TablePlan, planned_tuning
 from puoc.analysis.tables.results import Trials, present_sweep
-from puoc.store.checked_json import BY_SELECT, read_form
 from puoc.store.checked_parquet import read_frame
+from puoc.store.plan_files import read_configs, sweep_names
+from puoc.store.plans import Config, EntryPlan, TablePlan
 
 _CHOICES = ("published", "selected", "oracle")
 _OF_CHOICE = {
@@ -42,7 +41,6 @@ CHOICE = {
     "note": "text",
 }
 
-_CHOSEN = TypeAdapter(dict[str, dict[str, Any]])
 _KEY = ["entry", "config_id", "cell", "seed"]
 #: Required columns of validation rows and of test rows.
 _NEEDED = ([*_KEY, "trial_id", "method", "params", "is_published", "auc_val_pu"], [*_KEY, "trial_id", "auc"])
@@ -63,7 +61,7 @@ def choices(root: Path, plans: list[TablePlan], planned_trials: Trials | None = 
     """
     used = _selected_configs(root, plans)
     rows = []
-    for tune in planned_tuning(root):
+    for tune in sweep_names(root):
         paths = [root / "results" / "tune" / part / f"{tune}.parquet" for part in ("val", "test")]
         if not all(path.is_file() for path in paths):
             rows.append({"tune": tune, "entry": tune, "note": "not run"})
@@ -88,12 +86,12 @@ def _with_all_columns(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row.get(name, counts.get(name)) for name in CHOICE}
 
 
-def _selected_configs(root: Path, plans: list[TablePlan]) -> list[tuple[TablePlan, EntryPlan, dict[str, Any]]]:
+def _selected_configs(root: Path, plans: list[TablePlan]) -> list[tuple[TablePlan, EntryPlan, Config]]:
     selected = []
     for plan in plans:
         path = root / "work" / "configs" / "selected" / f"{plan.table}.json"
         if path.is_file():
-            values = read_form(path, _CHOSEN, BY_SELECT)
+            values = read_configs(path)
             selected += [(plan, entry, values[entry.entry]) for entry in plan.entries if entry.entry in values]
     return selected
 
@@ -108,7 +106,7 @@ def _entry_rows(
     tune: str,
     entry: str,
     tuned: tuple[pd.DataFrame, pd.DataFrame],
-    used: list[tuple[TablePlan, EntryPlan, dict[str, Any]]],
+    used: list[tuple[TablePlan, EntryPlan, Config]],
 ) -> list[dict[str, Any]]:
     """Return one row per table that uses the choice of this entry, or one row without a table."""
     method = str(tuned[0]["method"].iloc[0])
@@ -116,13 +114,13 @@ def _entry_rows(
     if not users:
         return [{"tune": tune, "entry": entry, "method": method} | _side_by_side(tuned, None)]
     return [
-        {"table": plan.table, "tune": tune, "entry": row.entry, "method": method, "source": chosen.get("source")}
+        {"table": plan.table, "tune": tune, "entry": row.entry, "method": method, "source": chosen.source}
         | _side_by_side(tuned, chosen)
         for plan, row, chosen in users
     ]
 
 
-def _side_by_side(tuned: tuple[pd.DataFrame, pd.DataFrame], chosen: dict[str, Any] | None) -> dict[str, Any]:
+def _side_by_side(tuned: tuple[pd.DataFrame, pd.DataFrame], chosen: Config | None) -> dict[str, Any]:
     val, test = tuned[0], tuned[1][tuned[1]["auc"].notna()]
     published = sorted(val.loc[val["is_published"].astype(bool), "config_id"].unique())
     picked: dict[str, str | None] = dict.fromkeys(_CHOICES)
@@ -131,7 +129,7 @@ def _side_by_side(tuned: tuple[pd.DataFrame, pd.DataFrame], chosen: dict[str, An
     if chosen is None:
         notes.append("no table uses a selected configuration")
     else:
-        picked["selected"] = chosen.get("config_id") or picked["published"]
+        picked["selected"] = chosen.config_id or picked["published"]
     counts = test.groupby("config_id").size()
     comparable = sorted(counts.index[counts == counts.max()]) if len(counts) else []
     means = test[test["config_id"].isin(comparable)].groupby("config_id")["auc"].mean()

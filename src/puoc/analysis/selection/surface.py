@@ -15,10 +15,10 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from puoc.analysis.tables.frames import frame, number
-from puoc.analysis.tables.plans import planned_sweep, planned_tuning
 from puoc.analysis.tables.results import Trials, present_sweep
 from puoc.store.checked_json import BY_SELECT, read_form
 from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame
+from puoc.store.plan_files import planned_sweep, sweep_names
 
 #: Roles of configurations in a sweep. Tables use the first; the last uses test labels.
 ROLES = ("chosen", "published", "by_value", "by_rank", "best_on_test")
@@ -96,11 +96,11 @@ def sweeps(root: Path, planned_trials: Trials | None = None) -> tuple[pd.DataFra
             about = {"tune": name, **{key: val[key].iloc[0] for key in ("method", "scenario", "dataset")}}
             sweep_rows.append(_with_all_columns(about | summary | {"note": NOT_PLANNED}))
             surfaces += [about | row for row in surface]
-    for tune in planned_tuning(root):
+    for tune in sweep_names(root):
         plan = planned_sweep(root, tune)
         paths = [root / "results" / "tune" / part / f"{tune}.parquet" for part in ("val", "test")]
-        about = {name: plan[name] for name in ("scenario", "dataset", "space")} | {"tune": tune}
-        about |= {"method": plan["entries"][tune]["method"]}
+        about = {"scenario": plan.scenario, "dataset": plan.dataset, "space": plan.space, "tune": tune}
+        about |= {"method": plan.entries_by_name[tune].method}
         if not all(path.is_file() for path in paths):
             sweep_rows.append(_with_all_columns(about | {"note": "not run"}))
             continue
@@ -121,7 +121,7 @@ def unplanned(root: Path) -> dict[str, tuple[Path, Path]]:
 
     They come from ``puoc sweep`` with its own space or search, or from a section ``tune`` that was removed.
     """
-    files_by_name, planned = {}, set(planned_tuning(root))
+    files_by_name, planned = {}, set(sweep_names(root))
     for folder in (root / "results" / "tune", root / "results" / "sweeps"):
         for path in sorted((folder / "val").glob("*.parquet")):
             tested = folder / "test" / path.name

@@ -22,8 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from puoc.analysis.statistics.signed_rank import midranks
 from puoc.analysis.tables.frames import frame
 from puoc.analysis.tables.grid import Grid
-from puoc.analysis.tables.plans import UNTESTED, TablePlan
+from puoc.analysis.tables.results import UNTESTED
 from puoc.store.counting import counted
+from puoc.store.plans import TablePlan
 
 RANKS = {
     "table": "text",

@@ -9,7 +9,7 @@ import pandas as pd
 from puoc.analysis.statistics.power import power, seeds_for_power, seeds_to_reject
 from puoc.analysis.statistics.signed_rank import smallest_p
 from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.plans import TablePlan
+from puoc.store.plans import TablePlan
 
 #: Standardised effects (mean difference over its standard deviation) for which a power is given.
 EFFECTS = (0.5, 1.0, 2.0)

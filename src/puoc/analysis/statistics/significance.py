@@ -23,8 +23,9 @@ from puoc.analysis.statistics.signed_rank import (
 )
 from puoc.analysis.tables.frames import frame
 from puoc.analysis.tables.grid import CIRCUMSTANCES, Floats, Grid
-from puoc.analysis.tables.plans import UNTESTED, EntryPlan, TablePlan
+from puoc.analysis.tables.results import UNTESTED
 from puoc.analysis.tables.summary import AVERAGE
+from puoc.store.plans import EntryPlan, TablePlan
 
 #: The unit of repetition, and what it does not show.
 UNIT = "seed"
@@ -99,7 +100,7 @@ def unit_note(plan: TablePlan) -> str:
     """
     if not plan.shared_rows or len(plan.seeds) < 2:
         return UNIT_NOTE
-    shares = ", ".join(f"{share:.0%} of {part}" for part, share in plan.shared_rows.items() if share >= _MIN_SHARE)
+    shares = ", ".join(f"{share:.0%} of {part}" for part, share in plan.shared_rows if share >= _MIN_SHARE)
     return f"{UNIT_NOTE}; two seeds share {shares}, so they are not independent" if shares else UNIT_NOTE
 
 
@@ -111,7 +112,7 @@ def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, gr
         "scenario": plan.scenario,
         "entry": pair[0].entry,
         "twin_entry": pair[1].entry,
-        "cell": AVERAGE if cell is None else plan.cells[cell],
+        "cell": AVERAGE if cell is None else plan.cell_names[cell],
         "cell_index": index,
         "is_average": cell is None,
         "family": f"twin pairs of {plan.table}, {'average' if cell is None else 'cells'}",

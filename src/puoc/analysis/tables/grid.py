@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from puoc.analysis.tables.plans import TablePlan
+from puoc.store.plans import TablePlan
 
 #: Circumstances other than the method in which two computations may differ: column and words.
 CIRCUMSTANCES = (("device", "device"), ("torch_version", "torch version"), ("numerics", "numerics"))
@@ -34,7 +34,7 @@ class Grid:
     @classmethod
     def from_rows(cls, plan: TablePlan, rows: pd.DataFrame) -> Self:
         """Build the arrays from rows as returned by ``planned_rows``."""
-        order = {"entry": [entry.entry for entry in plan.entries], "cell": plan.cells, "seed": plan.seeds}
+        order = {"entry": [entry.entry for entry in plan.entries], "cell": plan.cell_names, "seed": plan.seeds}
         shape = tuple(len(names) for names in order.values())
         place = tuple(
             rows[key].map({name: n for n, name in enumerate(names)}).to_numpy() for key, names in order.items()

@@ -8,10 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from puoc.analysis.tables.plans import TablePlan
 from puoc.store.checked_parquet import FROM_LEDGER, read_frame
 from puoc.store.counting import counted
+from puoc.store.plans import TablePlan
 
+#: Why a table of user data has no AUC and nothing that is computed from one.
+UNTESTED = "no labelled test rows"
 #: All statuses that a planned trial may have; ``missing`` means that a run stopped before it.
 STATUSES = ("ok", "failed", "skipped", "missing")
 _KEY = ["entry", "cell", "seed"]
@@ -83,7 +85,7 @@ def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFra
     rows = rows.assign(entry=rows["entry"].astype(str), cell=rows["cell"].astype(str))
     order: dict[str, list[Any]] = {
         "entry": [entry.entry for entry in plan.entries],
-        "cell": list(plan.cells),
+        "cell": list(plan.cell_names),
         "seed": list(plan.seeds),
     }
     is_planned = pd.DataFrame({key: rows[key].isin(names) for key, names in order.items()}).all(axis=1)
@@ -124,5 +126,5 @@ def class_averages(rows: pd.DataFrame, plan: TablePlan, entry: str, column: str 
     Only seeds that have every cell are included, so that all averages are over the same cells.
     """
     grid = scored(rows, entry, column).pivot(index="seed", columns="cell", values=column)
-    complete = grid.reindex(columns=list(plan.cells)).dropna(axis=0, how="any").astype(float)
+    complete = grid.reindex(columns=list(plan.cell_names)).dropna(axis=0, how="any").astype(float)
     return complete.mean(axis=1)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from puoc.analysis.tables.frames import frame
 from puoc.analysis.tables.grid import Floats, Grid
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
+from puoc.store.plans import EntryPlan, TablePlan
 
 #: Name of the column of class-averaged AUC; ``is_average`` distinguishes it from a cell with that name.
 AVERAGE = "average"
@@ -60,7 +60,7 @@ def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     summary = []
     for position, entry in enumerate(plan.entries):
         head = _head(plan, entry)
-        for index, cell in enumerate(plan.cells):
+        for index, cell in enumerate(plan.cell_names):
             column = {"cell": cell, "cell_index": index, "is_average": False, "n_planned": len(plan.seeds)}
             summary.append(_unrun(head | column) if grid is None else _cell_row(head | column, grid, position, index))
         column = {"cell": AVERAGE, "cell_index": len(plan.cells), "is_average": True, "n_planned": len(plan.seeds)}
@@ -100,7 +100,7 @@ def _head(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
         "kind": entry.kind,
         "twin": entry.twin,
         "labels": entry.labels,
-        "configs": entry.configs,
+        "configs": plan.configs,
     }
 
 

@@ -6,11 +6,11 @@ Of a network: rows that pass in training, as often as they do. Of an exact progr
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from puoc.datasets import DATASETS
 from puoc.methods.encoders import inputs_of
-from puoc.records import Encoding, Fit
+from puoc.records import Encoding, Fit, Params
 
 #: A step of DROCC's search passes the second part of the network alone: so many passes of the whole one.
 _ASCENT = 0.2
@@ -56,9 +56,9 @@ def seen(encoder: str | Encoding | None, dataset: str) -> tuple[str, int]:
     if encoder is None or isinstance(encoder, str):
         return inputs_of(encoder, data.inputs), values
     inputs = inputs_of(encoder.name, data.inputs)
-    values //= encoder.params.get("values", 1)  # of a step
+    values //= whole(encoder.params, "values", 1)  # of a step
     for key in ("dimension", "length"):
-        values = encoder.params.get(key, values)
+        values = whole(encoder.params, key, values)
     return inputs, _WIDTHS.get(str(encoder.params.get("network")), values)
 
 
@@ -67,7 +67,7 @@ def row_scale(inputs: str, values: int) -> float:
     return float(max(values, _SMALL) if inputs == "vector" else values)
 
 
-def _units(method: str, params: dict[str, Any], n_p: int, n_u: int, values: int, inputs: str) -> float:
+def _units(method: str, params: Params, n_p: int, n_u: int, values: int, inputs: str) -> float:
     scale = row_scale(inputs, values)
     if "epochs" in params:
         return passes(method, params, n_p, n_u) * scale
@@ -76,18 +76,28 @@ def _units(method: str, params: dict[str, Any], n_p: int, n_u: int, values: int,
     return (n_p + n_u) * scale
 
 
-def passes(method: str, params: dict[str, Any], n_p: int, n_u: int) -> float:
+def passes(method: str, params: Params, n_p: int, n_u: int) -> float:
     """Rows that pass a network in training, the steps of a search among them."""
     from puoc.methods.training.deep import batch_sizes
 
-    steps = batch_sizes(n_p, n_u, params["batch_size"], params.get("batching", "union"))
+    batching = params.get("batching")
+    by: Literal["p", "union", "equal"] = "p" if batching == "p" else "equal" if batching == "equal" else "union"
+    steps = batch_sizes(n_p, n_u, whole(params, "batch_size"), by)
     p, u = sum(p for p, _ in steps), sum(u for _, u in steps)
     if "batch_size_u" in params and n_u:
-        u = len(steps) * params["batch_size_u"]
-    found = float(params["epochs"] * (p + u))
+        u = len(steps) * whole(params, "batch_size_u")
+    found = float(whole(params, "epochs") * (p + u))
     if "ascent_steps" in params:
-        searched = max(params["epochs"] - params["warmup_epochs"], 0) * (u or p)
-        found += _ASCENT * params["ascent_steps"] * searched
+        searched = max(whole(params, "epochs") - whole(params, "warmup_epochs"), 0) * (u or p)
+        found += _ASCENT * whole(params, "ascent_steps") * searched
     if method in _WIDE:
-        found *= params["hidden"]
-    return found * max(int(params.get("folds", 1)) - 1, 1)
+        found *= whole(params, "hidden")
+    return found * max(whole(params, "folds", 1) - 1, 1)
+
+
+def whole(params: Params, name: str, default: int | None = None) -> int:
+    """Return a hyperparameter that is a whole number. Raises TypeError if it is none, or has no value."""
+    value = params.get(name, default)
+    if not isinstance(value, int):
+        raise TypeError(f"{name}: got {value!r}; expected a whole number")
+    return value

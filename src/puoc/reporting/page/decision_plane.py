@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from puoc.analysis.tables.plans import TablePlan
 from puoc.analysis.tables.results import scored
 from puoc.datasets import DATASETS
 from puoc.datasets.prepare.arrays import Prepared
@@ -24,6 +23,7 @@ from puoc.records import TestSet
 from puoc.reporting.page.figures import FONT
 from puoc.scenarios import test_rows
 from puoc.store.ledger import Ledger
+from puoc.store.plans import TablePlan
 
 #: Trace or layout of plotly.
 Trace = dict[str, object]
@@ -54,7 +54,7 @@ def plane_figure(root: Path, plan: TablePlan, rows: pd.DataFrame) -> dict[str, o
     # user data of two columns may be anywhere in the plane, but the panels show the unit square
     if data is None or own_data(plan.dataset) or tuple(data.shape) != (2,) or not folder.exists():
         return None
-    chosen = [trial for entry in plan.entries for cell in plan.cells for trial in _first(rows, entry.entry, cell)]
+    chosen = [trial for entry in plan.entries for cell in plan.cell_names for trial in _first(rows, entry.entry, cell)]
     if not chosen:
         return None
     prepared, ledger = Prepared.open(folder), Ledger(root / "ledger")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from puoc.analysis.tables.plans import EntryPlan, TablePlan
 from puoc.analysis.tables.results import scored
+from puoc.store.plans import EntryPlan, TablePlan
 
 # distinguishable with the common colour blindnesses (after Okabe and Ito, 2008)
 _COLOURS = (
@@ -61,7 +61,7 @@ def _cells(plan: TablePlan, summary: pd.DataFrame) -> dict[str, Any]:
             "text": of_entry["cell"].tolist(),
         }
         data.append(styles[entry.entry] | points | {"mode": "markers", "error_y": _bars(of_entry["std"])})
-    axis = {"tickvals": list(range(len(plan.cells))), "ticktext": list(plan.cells)}
+    axis = {"tickvals": list(range(len(plan.cells))), "ticktext": list(plan.cell_names)}
     axis |= {"range": [-0.6, len(plan.cells) - 0.4], "showgrid": False, "zeroline": False}
     caption = "Mean AUC on held-out test rows by cell; bars span one standard deviation over seeds."
     return {"figure": {"data": data, "layout": _layout(axis, len(plan.entries))}, "caption": caption + _key(plan)}

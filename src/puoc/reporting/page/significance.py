@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from puoc.analysis.tables.frames import present, records
-from puoc.analysis.tables.plans import UNTESTED
+from puoc.analysis.tables.results import UNTESTED
 from puoc.reporting.page.format import p_value
 from puoc.store.counting import counted
 

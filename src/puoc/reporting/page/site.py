@@ -14,7 +14,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from puoc.analysis.compare import COMPARED
 from puoc.analysis.statistics.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.analysis.tables.frames import present, records, replace_file
-from puoc.analysis.tables.plans import TablePlan, planned_tables
 from puoc.analysis.tables.results import Trials, present_rows, read_results
 from puoc.reporting.page.decision_plane import plane_figure
 from puoc.reporting.page.figures import table_figure
@@ -28,6 +27,8 @@ from puoc.reporting.page.sweeps import sweep_views
 from puoc.reporting.page.tables import chance_notes, column_heads, constant_notes, empty_notes, row_views
 from puoc.store.checked_parquet import BY_COMPARE, read_frame
 from puoc.store.counting import counted
+from puoc.store.plan_files import planned_tables
+from puoc.store.plans import TablePlan
 
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
 

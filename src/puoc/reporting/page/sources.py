@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from puoc.analysis.tables.frames import number, records
-from puoc.analysis.tables.plans import TablePlan
+from puoc.store.plans import TablePlan
 
 _SIZES = (
     ("n_pos_lab", "labelled positives"),
@@ -92,7 +92,7 @@ def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[Trial
         if len(plan.cells) > 1 and (rows["entry"] == entry.entry).any():
             heading = f"average: of the trials of all {len(plan.cells)} columns, which follow"
             groups.append(TrialGroup(f"{anchor}-e{index}", entry.entry, heading, []))
-        for column, cell in enumerate(plan.cells):
+        for column, cell in enumerate(plan.cell_names):
             trials = rows[(rows["entry"] == entry.entry) & (rows["cell"] == cell)]
             if len(trials):
                 groups.append(TrialGroup(f"{anchor}-e{index}-c{column}", entry.entry, cell, _trial_views(trials)))

@@ -9,11 +9,12 @@ import pandas as pd
 
 from puoc.analysis.paper.verdicts import student
 from puoc.analysis.tables.frames import present, records
-from puoc.analysis.tables.plans import UNTESTED, EntryPlan, TablePlan
+from puoc.analysis.tables.results import UNTESTED
 from puoc.analysis.tables.summary import AVERAGE
 from puoc.reporting.page.format import DASH, number, spread
 from puoc.reporting.page.significance import ALPHA
 from puoc.reporting.page.sources import config_badge
+from puoc.store.plans import EntryPlan, TablePlan
 
 _CHANCE = 0.5  # the AUC of uninformative scores
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
@@ -44,7 +45,7 @@ class RowView:
 
 def column_heads(plan: TablePlan) -> list[str]:
     """Return the names of the columns. A table with one cell has no average column."""
-    return [*plan.cells, *([AVERAGE] if len(plan.cells) > 1 else [])]
+    return [*plan.cell_names, *([AVERAGE] if len(plan.cells) > 1 else [])]
 
 
 def row_views(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from math import ceil
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from puoc.datasets import DATASETS
 from puoc.methods.training.estimator import Compute
 from puoc.records import Fit, TestSet
 from puoc.run.executors.job import Job
+from puoc.store.plans import ComputeSpec
 
 
 class Batch(NamedTuple):
@@ -30,12 +31,12 @@ class Lanes(NamedTuple):
 def lanes_of(
     fits: Mapping[str, Fit],
     tests: Mapping[str, Collection[TestSet]],
-    settings: Mapping[str, Any],
+    settings: ComputeSpec,
     n_workers: int,
     batches: Mapping[str, Batch],
 ) -> Iterator[Lanes]:
     """Yield the fits of each job: batches that are fixed as they are, others by the section ``compute``."""
-    how = Compute(device=settings["device"], lane_map=settings["lane_map"])
+    how = Compute(device=settings.device, lane_map=settings.lane_map)
     groups: dict[Batch | tuple[str, int, str], list[Fit]] = defaultdict(list)
     for fit in fits.values():
         groups[batches.get(fit.id) or (fit.lane_key, len(tests[fit.id]), how.lane_map)].append(fit)
@@ -43,7 +44,7 @@ def lanes_of(
         if isinstance(key, Batch):
             yield Lanes(members, Compute(device=how.device, lane_map=key.lane_map))
             continue
-        size = min(settings["max_lanes"], ceil(len(members) / n_workers))
+        size = min(settings.max_lanes, ceil(len(members) / n_workers))
         if how.lane_map == "loop" or (how.lane_map == "auto" and how.device == "cpu" and _takes_images(members[0])):
             size = 1  # a batch gains nothing under loop, and a killed one loses more
         for start in range(0, len(members), size):

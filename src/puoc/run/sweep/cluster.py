@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 from puoc.run.executors.ray_nodes import alive
 
@@ -33,7 +34,7 @@ class Present(NamedTuple):
 
 
 @contextmanager
-def connected(wanted: Wanted, workers: int) -> Iterator[Any]:
+def connected(wanted: Wanted, workers: int) -> Iterator[ModuleType]:
     """Ray, for a block. What was started for it ends with it; a cluster that was joined stays.
 
     Raises
@@ -64,7 +65,7 @@ def _gpus_here() -> int:
     return int(torch.cuda.device_count()) if torch.cuda.is_available() else 0
 
 
-def present_in(ray: Any) -> Present:
+def present_in(ray: ModuleType) -> Present:
     """CPUs, GPUs and living nodes of the cluster."""
     total = ray.cluster_resources()
     return Present(int(total.get("CPU", 0)), int(total.get("GPU", 0)), len(alive(ray)))

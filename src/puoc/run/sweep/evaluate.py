@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import nan
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from puoc.plan.bind import PlannedTrial, bind
 from puoc.run.runner import Runner
 from puoc.store.ledger import Entry, Ledger
+from puoc.store.plans import ComputeSpec, SweepPlan
 
 
 class Answer(NamedTuple):
@@ -21,7 +22,7 @@ class Answer(NamedTuple):
     failed: int  # fits that have a failed attempt and no record
 
 
-def answer(root: Path, settings: dict[str, Any], session: str, plan: dict[str, Any]) -> Answer:
+def answer(root: Path, settings: ComputeSpec, session: str, plan: SweepPlan) -> Answer:
     """Compute what the ledger lacks of a plan with one configuration, waiting for what others compute.
 
     Raises
@@ -29,10 +30,10 @@ def answer(root: Path, settings: dict[str, Any], session: str, plan: dict[str, A
     OSError, ValueError : as ``Runner.run``.
     """
     asked = list(bind(plan))
-    runner = Runner(root, settings | {"executor": "inline", "workers": 1})
+    runner = Runner(root, settings, inline=True)
     runner.session = session
     counts = runner.run(plan, asked)
-    val = value(asked, runner.ledger, plan["scoring_digest"])
+    val = value(asked, runner.ledger, plan.scoring_digest)
     return Answer(val, counts["ok"], counts["known"], failures(asked, runner.ledger))
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from puoc.methods import normalise
-from puoc.plan.make_plan import PLAN, make_plan
+from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
 from puoc.plan.search_spaces import enumerate_grid, extremes, read_space
-from puoc.records import content_id
-from puoc.run.stages import names, read_plan
+from puoc.records import JsonObject, Params, content_id
+from puoc.store.plan_files import planned_sweep, sweep_names
+from puoc.store.plans import SweepConfig, SweepPlan
 from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
 if TYPE_CHECKING:
@@ -37,26 +38,29 @@ class Sweep(NamedTuple):
 
     name: str  # of its files
     entry: str
-    plan: dict[str, Any]  # as a file of work/plan/tune
+    plan: SweepPlan
     parts: list[Part] | None  # the space that is searched; None where the plan lists every configuration
     is_planned: bool  # exactly what work/plan/tune/<entry>.json asks
     rungs: tuple[int, ...] = ()  # epochs after which a configuration may be stopped
 
     @property
-    def configs(self) -> list[dict[str, Any]]:
+    def configs(self) -> tuple[SweepConfig, ...]:
         """The configurations that are listed: all of a grid, the first ones of a search."""
-        return list(self.plan["configs"])
+        return self.plan.configs
 
     @property
     def method(self) -> str:
         """Id of the method."""
-        return str(self.plan["entries"][self.entry]["method"])
+        return self.plan.entries_by_name[self.entry].method
 
-    def of(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The plan with one configuration alone."""
-        listed = next((config for config in self.configs if config["params"] == params), None)
-        one = listed or {"config_id": content_id(params)[:8], "params": params, "is_published": False}
-        return self.plan | {"configs": [one]}
+    def config(self, params: Params) -> SweepConfig:
+        """Return the configuration with these hyperparameters, listed or not."""
+        listed = next((config for config in self.configs if config.params == params), None)
+        return listed or SweepConfig(config_id=content_id(params)[:8], params=params, is_published=False)
+
+    def of(self, params: Params) -> SweepPlan:
+        """Return the plan with one configuration alone."""
+        return self.plan.with_configs([self.config(params)])
 
 
 def ask(root: Path, asking: Asking) -> Sweep:
@@ -67,10 +71,10 @@ def ask(root: Path, asking: Asking) -> Sweep:
     ValueError : there is no such entry, scenario, sweep or space; what there is, is named. Nothing was started.
     """
     if asking.space is None and asking.search is None and not asking.asha:
-        planned = names(root, "tune")
+        planned = sweep_names(root)
         if asking.entry in planned:
-            plan = read_plan(root, "tune", asking.entry)
-            if asking.scenario in (None, plan["scenario"]):
+            plan = planned_sweep(root, asking.entry)
+            if asking.scenario in (None, plan.scenario):
                 return Sweep(asking.entry, asking.entry, plan, None, is_planned=True)
         elif asking.scenario is None:
             expected = f"planned: {', '.join(planned) or 'none'}; or give --scenario and --space"
@@ -87,6 +91,7 @@ def _other(root: Path, asking: Asking) -> Sweep:
     space = asking.space or ("wide" if search == "tpe" else section.pop("space", None))
     if space is None:
         raise InvalidInput([f"--space: params.yaml sweeps no {asking.entry}; {_spaces(root, method)}"])
+    space = str(space)
     parts = read_space(root / "tuning" / "spaces", method, space)
     file = YamlFile(root / "tuning" / "spaces" / f"{method}.yaml")
     if search == "tpe" and "published" not in file.data:
@@ -109,25 +114,21 @@ def _other(root: Path, asking: Asking) -> Sweep:
         # read as if params.yaml asked it, which is not where the fault is
         at = YamlFile(root / "params.yaml").at(("tune", asking.entry, "space"))
         raise InvalidInput([fault.replace(at, place) for fault in error.faults]) from None
-    plan = make_plan(params).files[PLAN / "tune" / f"{asking.entry}.json"]
+    plan = make_plan(params).sweeps[asking.entry]
     if search == "tpe":
-        _check_values(file, space, parts, method, plan["configs"][0]["params"])
+        _check_values(file, space, parts, method, plan.configs[0].params)
     name = "-".join([asking.entry, str(asking.scenario or section["scenario"]), space, search])
     rungs = _rungs(plan, parts) if asking.asha else ()
     name += "-asha" if rungs else ""
     return Sweep(name, asking.entry, plan, parts if search == "tpe" else None, is_planned=False, rungs=rungs)
 
 
-def _section(data: dict[str, Any], asking: Asking) -> dict[str, Any]:
-    """The question as the section tune writes it: the entry's own sweep, else what a table asks."""
-    tune = data.get("tune")
-    own = (tune if isinstance(tune, dict) else {}).get(asking.entry)
-    if isinstance(own, dict) and asking.scenario in (None, own.get("scenario")):
-        return dict(own)
-    given = data.get("tables")
-    tables = {
-        name: table for name, table in (given if isinstance(given, dict) else {}).items() if isinstance(table, dict)
-    }
+def _section(data: JsonObject, asking: Asking) -> JsonObject:
+    """Return the section as tune has it: the entry's own sweep, else the keys of a table."""
+    planned = _mappings(data, "tune").get(asking.entry)
+    if planned is not None and asking.scenario in (None, planned.get("scenario")):
+        return dict(planned)
+    tables = _mappings(data, "tables")
     of_scenario = [name for name, table in tables.items() if table.get("scenario") == asking.scenario]
     found = asking.scenario if asking.scenario in tables else of_scenario[0] if len(of_scenario) == 1 else None
     if found is None:
@@ -139,10 +140,16 @@ def _section(data: dict[str, Any], asking: Asking) -> dict[str, Any]:
     return {"holdout": HOLDOUT} | {key: value for key, value in tables[found].items() if key not in leave}
 
 
-def _method(data: dict[str, Any], entry: str) -> str:
-    entries = data.get("methods")
-    entries = entries if isinstance(entries, dict) else {}
-    if not isinstance(entries.get(entry), dict):
+def _mappings(data: JsonObject, section: str) -> dict[str, JsonObject]:
+    """Return the entries of a section that are mappings."""
+    entries = data.get(section)
+    named = entries.items() if isinstance(entries, dict) else ()
+    return {name: entry for name, entry in named if isinstance(entry, dict)}
+
+
+def _method(data: JsonObject, entry: str) -> str:
+    entries = _mappings(data, "methods")
+    if entry not in entries:
         raise InvalidInput(
             [f"--method: got {entry!r}; expected an entry of methods in params.yaml: {', '.join(entries)}"]
         )
@@ -155,7 +162,7 @@ def _spaces(root: Path, method: str) -> str:
     return f"expected a space of {method}: {known}"
 
 
-def _check_values(file: YamlFile, space: str, parts: list[Part], method: str, own: dict[str, Any]) -> None:
+def _check_values(file: YamlFile, space: str, parts: list[Part], method: str, own: Params) -> None:
     """Refuse a space from which a search could suggest what its method does not take: ends of ranges, every choice."""
     faults: dict[str, str] = {}
     for index, part in enumerate(parts):
@@ -174,9 +181,15 @@ def _check_values(file: YamlFile, space: str, parts: list[Part], method: str, ow
         raise InvalidInput([f"{place}: {line}" for place, line in faults.items()])
 
 
-def _rungs(plan: dict[str, Any], parts: list[Part]) -> tuple[int, ...]:
+def epochs_of(params: Params) -> int:
+    """Return the number of epochs; 0 for a method without epochs."""
+    epochs = params.get("epochs")
+    return epochs if isinstance(epochs, int) else 0
+
+
+def _rungs(plan: SweepPlan, parts: list[Part]) -> tuple[int, ...]:
     """A ninth and a third of the most epochs that are asked."""
-    listed = [config["params"].get("epochs") or 0 for config in plan["configs"]]
+    listed = [epochs_of(config.params) for config in plan.configs]
     ranges = [getattr(part["epochs"], "high", 0) for part in parts if "epochs" in part]
     most = max([*listed, *ranges])
     if most < FEWEST_EPOCHS:

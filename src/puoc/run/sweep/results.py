@@ -21,13 +21,10 @@ def write(root: Path, sweep: Sweep) -> list[ResultRow]:
     ledger = Ledger(root / "ledger")
     plans = [sweep.plan]
     if sweep.parts is not None:
-        listed = {config["config_id"] for config in sweep.configs}
-        plans += [
-            plan
-            for one in known(sweep, ledger)
-            if (plan := sweep.of(one.params))["configs"][0]["config_id"] not in listed
-        ]
-    rows = [found for plan in plans for found in collect(plan, bind(plan), ledger)]
+        listed = {config.config_id for config in sweep.configs}
+        found = (sweep.config(one.params) for one in known(sweep, ledger))
+        plans += [sweep.plan.with_configs([config]) for config in found if config.config_id not in listed]
+    rows = [row for plan in plans for row in collect(plan, bind(plan), ledger)]
     if not sweep.is_planned:
         write_sweep(root / "results" / "sweeps", sweep.name, rows)
     return rows

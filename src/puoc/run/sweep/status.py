@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from puoc.plan.bind import bind
 from puoc.plan.forecast.costs import Forecast
-from puoc.plan.plan_files import read_compute
 from puoc.records import Fit, TestSet
 from puoc.run.runner import Runner
 from puoc.run.sweep.request import Sweep
@@ -32,11 +30,6 @@ class Standing(NamedTuple):
         return len(self.done) + len(self.failed) + len(self.missing)
 
 
-def settings_of(root: Path) -> dict[str, Any]:
-    """The section compute of the plan."""
-    return read_compute(root)
-
-
 def standing(runner: Runner, sweep: Sweep, forecast: Forecast | None = None) -> Standing:
     """Compare the listed configurations with the ledger. Of a fit its name is kept: a sweep may have thousands.
 
@@ -46,8 +39,8 @@ def standing(runner: Runner, sweep: Sweep, forecast: Forecast | None = None) -> 
     """
     found, fit_ids = Standing([], [], [], [], 0, 0.0, None), dict[str, None]()
     missing, counted, seconds, example = set[str](), set[str](), 0.0, None
-    scoring = sweep.plan["scoring_digest"]
-    for config_id, trials in groupby(bind(sweep.plan), lambda one: str(one.config["config_id"])):
+    scoring = sweep.plan.scoring_digest
+    for config_id, trials in groupby(bind(sweep.plan), lambda planned: str(planned.config.config_id)):
         fits, tests, states = dict[str, Fit](), dict[str, set[TestSet]](), set[str]()
         for one in trials:  # a name is a hash of all that is asked, so each is made once
             fit_id = one.trial.fit.id

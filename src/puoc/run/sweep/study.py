@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pydantic import JsonValue
+
+from puoc.records import Params
 from puoc.run.sweep.request import Sweep
 from puoc.run.sweep.tpe import known, replay
 from puoc.store.ledger import Ledger
@@ -36,20 +39,22 @@ def write_study(root: Path, sweep: Sweep) -> tuple[Path, int]:
     return path, n
 
 
-def _around(configs: list[dict[str, Any]]) -> Part:
+def _around(configs: list[Params]) -> Part:
     """A space that holds listed configurations: what varies among them, numbers as ranges."""
     names = dict.fromkeys(name for config in configs for name in config)
     values = {name: [config.get(name) for config in configs] for name in names}
     return {name: _distribution(found) for name, found in values.items() if any(one != found[0] for one in found)}
 
 
-def _distribution(values: list[Any]) -> BaseDistribution:
+def _distribution(values: list[JsonValue]) -> BaseDistribution:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in values):
-        return CategoricalDistribution(list(dict.fromkeys(values)))
-    low, high = min(values), max(values)
+    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    if len(numbers) < len(values):
+        choices = [value for value in values if not isinstance(value, (list, dict))]  # Optuna takes no others
+        return CategoricalDistribution(list(dict.fromkeys(choices)))
+    low, high = min(numbers), max(numbers)
     log = low > 0 and high / low >= _MANY
-    if all(isinstance(value, int) for value in values):
+    if isinstance(low, int) and isinstance(high, int) and all(isinstance(value, int) for value in numbers):
         return IntDistribution(low, high, log=log)
     return FloatDistribution(low, high, log=log)

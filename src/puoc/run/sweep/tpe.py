@@ -7,11 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from math import isnan
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
+
+from pydantic import JsonValue
 
 from puoc.methods import normalise
 from puoc.plan.bind import bind
-from puoc.records import content_id
+from puoc.records import JsonObject, Params, content_id
 from puoc.run.sweep.request import Sweep
 from puoc.store.ledger import Ledger
 
@@ -28,10 +30,27 @@ _NEARLY = 1e-8  # of a step, as Optuna rounds
 _EPOCHS = frozenset({"epochs"})
 
 
+class _RawResult(TypedDict):
+    fit: JsonObject
+    status: NotRequired[str]
+    auc_val_pu: NotRequired[float | None]
+
+
+class _RawTrial(TypedDict):
+    scoring_digest: str
+
+
+class _RawRecord(TypedDict):
+    """The part of a record's JSON that a search reads."""
+
+    result: _RawResult
+    trials: dict[str, _RawTrial]
+
+
 class Known(NamedTuple):
     """A configuration that the ledger answers wholly."""
 
-    params: dict[str, Any]
+    params: Params
     val: float
 
 
@@ -42,17 +61,15 @@ def suggest(trial: Trial, parts: list[Part]) -> None:
         _suggest(trial, _name(name, chosen, parts), distribution)
 
 
-def params_of(config: dict[str, Any], sweep: Sweep) -> dict[str, Any]:
+def params_of(config: Params, sweep: Sweep) -> Params:
     """Hyperparameters of a suggestion, over those of the entry."""
     parts = sweep.parts or []
-    chosen = int(config.get(_PART, 0))
+    chosen = int(str(config.get(_PART, 0)))
     values = {name: config[_name(name, chosen, parts)] for name in parts[chosen]}
-    return normalise(sweep.method, sweep.configs[0]["params"] | values)
+    return normalise(sweep.method, sweep.configs[0].params | values)
 
 
-def suggestion_of(
-    params: dict[str, Any], parts: list[Part]
-) -> tuple[dict[str, Any], dict[str, BaseDistribution]] | None:
+def suggestion_of(params: Params, parts: list[Part]) -> tuple[Params, dict[str, BaseDistribution]] | None:
     """The suggestion that gives these hyperparameters, with its distributions; None where the space has them not."""
     from optuna.distributions import CategoricalDistribution
 
@@ -72,12 +89,12 @@ def answered(sweep: Sweep, ledger: Ledger) -> list[Known]:
 
     Its fits are those of the sweep but for the hyperparameters.
     """
-    wanted = {_apart(one.trial.fit.canonical())[1] for one in bind(sweep.of(sweep.configs[0]["params"]))}
+    wanted = {_apart(one.trial.fit.canonical())[1] for one in bind(sweep.of(sweep.configs[0].params))}
     values: dict[str, dict[str, float]] = defaultdict(dict)
     for fit_id, record in _records_of(sweep.method, ledger):
         params, rest = _apart(record["result"]["fit"])
         if rest in wanted and record["result"].get("status") == "ok":
-            val = _value(fit_id, record, ledger, sweep.plan["scoring_digest"])
+            val = _value(fit_id, record, ledger, sweep.plan.scoring_digest)
             if val is not None:
                 values[params][rest] = val
     whole = {params: fmean(found.values()) for params, found in values.items() if len(found) == len(wanted)}
@@ -89,10 +106,10 @@ def known(sweep: Sweep, ledger: Ledger) -> list[Known]:
     return [one for one in answered(sweep, ledger) if is_asked(sweep, one.params)]
 
 
-def is_asked(sweep: Sweep, params: dict[str, Any]) -> bool:
+def is_asked(sweep: Sweep, params: Params) -> bool:
     """Whether a sweep lists these hyperparameters, or may suggest them."""
-    own = sweep.configs[0]["params"]
-    listed = any(params == config["params"] for config in sweep.configs)
+    own = sweep.configs[0].params
+    listed = any(params == config.params for config in sweep.configs)
     return listed or any(_gives(part, params, own) for part in sweep.parts or [])
 
 
@@ -102,8 +119,8 @@ def count(sweep: Sweep, found: list[Known]) -> int:
     A rung is recorded as a configuration with fewer epochs, and is none of its own. Where rungs are all that there is,
     halving has stopped the configuration, which counts once.
     """
-    own, parts = sweep.configs[0]["params"], sweep.parts or []
-    listed = [_but_epochs(config["params"]) for config in sweep.configs]
+    own, parts = sweep.configs[0].params, sweep.parts or []
+    listed = [_but_epochs(config.params) for config in sweep.configs]
     whole, stopped = Counter[str](), set[str]()
     for one in found:
         rest = _but_epochs(one.params)
@@ -133,11 +150,10 @@ def replay(storage: BaseStorage, parts: list[Part], found: list[Known], name: st
     return n
 
 
-def _value(fit_id: str, record: dict[str, Any], ledger: Ledger, scoring: str) -> float | None:
+def _value(fit_id: str, record: _RawRecord, ledger: Ledger, scoring: str) -> float | None:
     """AUC of the withheld rows by this scoring code: of the record, or of what was scored again."""
     if any(trial["scoring_digest"] == scoring for trial in record["trials"].values()):
-        found: float | None = record["result"].get("auc_val_pu")
-        return found
+        return record["result"].get("auc_val_pu")
     entry = ledger.get(fit_id)
     if entry is None:
         return None
@@ -145,18 +161,18 @@ def _value(fit_id: str, record: dict[str, Any], ledger: Ledger, scoring: str) ->
     return next((entry.auc_val_pu(trial) for trial in later if trial.scoring_digest == scoring), None)
 
 
-def _records_of(method: str, ledger: Ledger) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records_of(method: str, ledger: Ledger) -> Iterator[tuple[str, _RawRecord]]:
     """Final records of a method as JSON by fit; others are told by their text alone, which is ten times as fast."""
     mark = f'"method": "{method}"'.encode()
     for folder in sorted(ledger.root.glob("[0-9a-f][0-9a-f]")):
         for path in sorted(folder.glob("*.json")):
             if "+" not in path.name and ".failed-" not in path.name and mark in (content := path.read_bytes()):
-                record = json.loads(content)
+                record: _RawRecord = json.loads(content)
                 if record["result"]["fit"]["method"] == method:
                     yield path.stem, record
 
 
-def _apart(fit: dict[str, Any]) -> tuple[str, str]:
+def _apart(fit: JsonObject) -> tuple[str, str]:
     """A fit's hyperparameters as text, and the name of the rest of it."""
     rest = {key: value for key, value in fit.items() if key != "params"}
     return json.dumps(fit["params"], sort_keys=True), content_id(rest)
@@ -166,11 +182,11 @@ def _name(name: str, chosen: int, parts: list[Part]) -> str:
     return f"{name}_{chosen}" if len(parts) > 1 else name
 
 
-def _but_epochs(params: dict[str, Any]) -> dict[str, Any]:
+def _but_epochs(params: Params) -> Params:
     return {name: value for name, value in params.items() if name not in _EPOCHS}
 
 
-def _gives(part: Part, params: dict[str, Any], own: dict[str, Any], but: frozenset[str] = frozenset()) -> bool:
+def _gives(part: Part, params: Params, own: Params, but: frozenset[str] = frozenset()) -> bool:
     """Whether a part's suggestion over an entry's own hyperparameters may give these, in all but some of them."""
     return all(
         _holds(part[name], params.get(name)) if name in part else params.get(name) == own.get(name)
@@ -178,15 +194,16 @@ def _gives(part: Part, params: dict[str, Any], own: dict[str, Any], but: frozens
     )
 
 
-def _holds(distribution: BaseDistribution, value: Any) -> bool:
+def _holds(distribution: BaseDistribution, value: JsonValue) -> bool:
     """Whether Optuna takes the value as one of the distribution, which it does not off a range's steps."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if isinstance(distribution, CategoricalDistribution):
         return value in distribution.choices
     assert isinstance(distribution, (FloatDistribution, IntDistribution))
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not distribution.low <= value <= distribution.high:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    if not distribution.low <= value <= distribution.high:
         return False
     if isinstance(distribution, IntDistribution):
         return bool((value - distribution.low) % distribution.step == 0)

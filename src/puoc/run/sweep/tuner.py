@@ -11,10 +11,10 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from puoc.plan.bind import bind
-from puoc.records import Fit, FitResult, content_id
+from puoc.records import Fit, FitResult, Params, content_id
 from puoc.run.executors.encode_features import encode
 from puoc.run.executors.local import WorkerDied
 from puoc.run.executors.process_lifetime import session
@@ -23,11 +23,17 @@ from puoc.run.runner import Progress, Runner
 from puoc.run.sweep.budget import Budget
 from puoc.run.sweep.gpu_packing import Packing, ran_out_of_memory
 from puoc.run.sweep.request import Sweep
-from puoc.run.sweep.status import Standing, settings_of, standing
+from puoc.run.sweep.status import Standing, standing
 from puoc.store.claims import A_DAY, is_held
 from puoc.store.ledger import Ledger
+from puoc.store.plan_files import read_compute
 from puoc.store.provenance import git_state
 from puoc.store.result_rows import ResultRow
+
+if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
+
+    Search = tuple[BaseStorage, dict[str, float]]  # the study's storage, and known values by configuration
 
 _PER_WORKER = 50  # configurations that an actor answers before it is replaced: libraries lose memory over many fits
 _ROUNDS_IN_VAIN = 3
@@ -84,8 +90,8 @@ class Tuner:
         self.root, self.sweep, self.packing, self.budget = root.resolve(), sweep, packing, budget
         self.deadline = started + budget.seconds if budget.seconds is not None else None
         self.on_rows, self.on_progress = on_rows, on_progress
-        device = {"device": "cuda"} if packing.gpus else {}
-        self.settings = settings_of(root) | device
+        settings = read_compute(root)
+        self.settings = settings.model_copy(update={"device": "cuda"}) if packing.gpus else settings
         self.session = session()
         self.ledger = Ledger(self.root / "ledger")
         self.folder = self.root / "work" / "ray" / content_id(self.session)[:12]
@@ -93,7 +99,7 @@ class Tuner:
         self.total: int | None = None  # configurations that are to get an outcome in this run, where that is known
         self.seen: dict[str, bool] = {}  # configurations with an outcome in this run, and whether it is no failure
         self.stopped: set[str] = set()  # by successive halving
-        self.short_of_memory: dict[str, dict[str, Any]] = {}  # configurations of the round that a GPU could not hold
+        self.short_of_memory: dict[str, Params] = {}  # configurations of the round that a GPU could not hold
         self.last_error = ""
 
     @property
@@ -162,7 +168,7 @@ class Tuner:
                 break
         return self._searched(None)
 
-    def _is_asked_again(self, storage: Any, values: dict[str, float]) -> bool:
+    def _is_asked_again(self, storage: BaseStorage, values: dict[str, float]) -> bool:
         """As ``_after_round``, after suggestions: whether the study is to suggest some again before any others."""
         import optuna
 
@@ -205,7 +211,7 @@ class Tuner:
 
         encode(self.root / "work", fits, self.packing.cpus, tell)
 
-    def _round(self, config_ids: list[str], n: int = 0, search: tuple[Any, dict[str, float]] | None = None) -> bool:
+    def _round(self, config_ids: list[str], n: int = 0, search: Search | None = None) -> bool:
         """Run named configurations, or ``n`` suggested ones; False where time ended it."""
         from puoc.run.sweep.rounds import Round, TimeIsUp
 
@@ -233,7 +239,7 @@ class Tuner:
         results = [entry.result for fit_id in fit_ids if (entry := self.ledger.get(fit_id)) is not None]
         return any(one.session == self.session and ran_out_of_memory(one.reason) for one in results)
 
-    def has_outcome(self, params: dict[str, Any], is_ok: bool, was_stopped: bool = False) -> None:
+    def has_outcome(self, params: Params, is_ok: bool, was_stopped: bool = False) -> None:
         """Take note of a configuration's outcome and hand on its rows."""
         plan, name = self.sweep.of(params), content_id(params)[:8]
         self.seen[name] = is_ok
@@ -244,7 +250,7 @@ class Tuner:
         else:
             self.on_rows([row(plan, one, self.ledger.get(one.trial.fit.id)) for one in bind(plan)])
 
-    def record_dead_actor(self, params: dict[str, Any], error: str) -> None:
+    def record_dead_actor(self, params: Params, error: str) -> None:
         """Record the fits that a trial was computing when its actor died, twice, as failed; the rest stays missing."""
         self.last_error = error
         for fit in self._fits(params).values():
@@ -254,7 +260,7 @@ class Tuner:
                 reason = str(WorkerDied(None))
                 self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=git, session=self.session))
 
-    def _fits(self, params: dict[str, Any]) -> dict[str, Fit]:
+    def _fits(self, params: Params) -> dict[str, Fit]:
         """The fits of a configuration and of its rungs."""
         rungs = [params | {"epochs": rung} for rung in self.sweep.rungs]
         return {one.trial.fit.id: one.trial.fit for given in (params, *rungs) for one in bind(self.sweep.of(given))}

@@ -1,86 +1,48 @@
-"""Cells of tables. A cell and a seed give a sample and a test set; ``draws`` finds their rows."""
+"""Samples and test sets of cells, and the rows that cells need. ``draws`` finds the rows of a sample."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Self
+from typing import NamedTuple
 
-from pydantic import Field, model_validator
-
-from puoc.records import Classes, Record, Sample, TestSet
+from puoc.records import Classes, Sample, TestSet
 from puoc.scenarios.drawing.draws import count_of, stream, train_count
+from puoc.store.cells import Cell, Choice, pool
 
 
-class Choice(Record):
-    """Classes chosen anew by each seed: positions ``start`` to ``stop`` of a random order of ``of``.
+def chosen_classes(classes: Classes | Choice, seed: int, dataset: str) -> Classes:
+    """Return the classes that a seed chooses, or the fixed ones, sorted."""
+    if not isinstance(classes, Choice):
+        return tuple(sorted(classes))
+    order = stream("classes", dataset, classes.of, seed).permutation(len(classes.of))
+    return tuple(sorted(classes.of[position] for position in order[classes.start : classes.stop]))
 
-    The order depends on the dataset, on ``of`` and on the seed alone, so choices of disjoint positions are disjoint and
-    a smaller choice is part of a larger one.
+
+def sample_and_test(
+    cell: Cell, seed: int, dataset: str, data_digest: str, holdout: float = 0.0
+) -> tuple[Sample, TestSet]:
+    """Return the sample and the test set of one seed. The choice of classes depends only on these and the cell.
+
+    Parameters
+    ----------
+    holdout : share that a sweep withholds; 0: the share of the cell.
     """
-
-    of: Classes
-    start: int = Field(default=0, ge=0)
-    stop: int
-
-    @model_validator(mode="after")
-    def _within(self) -> Self:
-        if not self.start < self.stop <= len(self.of):
-            raise ValueError(f"positions {self.start} to {self.stop} wanted of {len(self.of)} classes {self.of}")
-        return self
-
-    def at(self, seed: int, dataset: str) -> Classes:
-        """The classes that this seed chooses, sorted."""
-        order = stream("classes", dataset, self.of, seed).permutation(len(self.of))
-        return tuple(sorted(self.of[position] for position in order[self.start : self.stop]))
-
-
-class Cell(Record):
-    """One column of a table: which classes, fixed or chosen by the seed, and how many rows."""
-
-    scenario: str
-    name: str
-    pos: Classes | Choice
-    neg: Classes | Choice  # of the negatives in U
-    neg_test: Classes | Choice | None = None  # of the negatives at test; absent: as in U, no shift
-    n_pos_lab: int = Field(gt=0)
-    n_pos_unl: int = Field(ge=0)
-    n_neg_unl: int = Field(ge=0)  # 0: U is all positive, alpha = 1
-    #: own data: nobody knows the classes of U, so ``neg`` is that of unlabelled rows and ``n_neg_unl`` counts all;
-    #: without ``neg_test`` there are no labelled test rows
-    unknown_u: Literal[True] | None = None
-    reading: str | None = None  # own data: see ``Sample``
-    holdout: float | None = Field(None, gt=0, lt=1)  # share withheld of P and U in a table; a sweep says it itself
-
-    @model_validator(mode="after")
-    def _has_positives(self) -> Self:
-        if not self.n_pos_unl and not self.unknown_u:
-            raise ValueError(f"{self.scenario}, cell {self.name}: n_pos_unl is 0, at least 1 expected")
-        return self
-
-    @model_validator(mode="after")
-    def _disjoint(self) -> Self:
-        both = set(pool(self.pos)) & (set(pool(self.neg)) | set(pool(self.neg_test or self.neg)))
-        if both:
-            raise ValueError(f"{self.scenario}, cell {self.name}: classes {sorted(both)} are positive and negative")
-        return self
-
-    @property
-    def alpha(self) -> float | None:
-        """Share of positives in U, p(y=1 | s=0), of the whole counts; None where nobody knows it."""
-        return None if self.unknown_u else self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
-
-    def at(self, seed: int, dataset: str, data_digest: str, holdout: float = 0.0) -> tuple[Sample, TestSet]:
-        """The sample and the test set of one repetition. What is chosen depends on nothing but these and the cell."""
-        pos, neg, neg_test = (
-            part.at(seed, dataset) if isinstance(part, Choice) else tuple(sorted(part))
-            for part in (self.pos, self.neg, self.neg_test or self.neg)
-        )
-        counts: dict[str, Any] = {
-            key: getattr(self, key) for key in ("n_pos_lab", "n_pos_unl", "n_neg_unl", "unknown_u", "reading")
-        }
-        held = holdout or self.holdout or 0.0
-        sample = Sample(dataset=dataset, data_digest=data_digest, pos=pos, neg=neg, holdout=held, **counts)
-        return sample, TestSet(pos=pos, neg=() if self.unknown_u and self.neg_test is None else neg_test)
+    pos, neg, neg_test = (
+        chosen_classes(classes, seed, dataset) for classes in (cell.pos, cell.neg, cell.neg_test or cell.neg)
+    )
+    sample = Sample(
+        dataset=dataset,
+        data_digest=data_digest,
+        pos=pos,
+        neg=neg,
+        holdout=holdout or cell.holdout or 0.0,
+        n_pos_lab=cell.n_pos_lab,
+        n_pos_unl=cell.n_pos_unl,
+        n_neg_unl=cell.n_neg_unl,
+        unknown_u=cell.unknown_u,
+        reading=cell.reading,
+    )
+    return sample, TestSet(pos=pos, neg=() if cell.unknown_u and cell.neg_test is None else neg_test)
 
 
 class Demand(NamedTuple):
@@ -134,10 +96,10 @@ def check_counts(
         sides = {"train": train, "test": [n - kept for n, kept in zip(counts["all"], train, strict=True)]}
     else:
         sides = {part: list(counts[part]) for part in ("train", "test")}
-    for what, part, pool, k, n in required(cell):
-        available = sum(sorted(sides[part][number] for number in pool)[:k])
+    for what, part, classes, k, n in required(cell):
+        available = sum(sorted(sides[part][number] for number in classes)[:k])
         if n > available:
-            choice = "" if k == len(pool) else f" for the smallest choice of {k} from classes {list(pool)}"
+            choice = "" if k == len(classes) else f" for the smallest choice of {k} from classes {list(classes)}"
             raise ValueError(f"{where}: {n} {what} wanted, {available} available in {dataset}/{part}{choice}")
     holdout = holdout or cell.holdout or 0.0
     in_u = (cell.n_pos_unl, cell.n_neg_unl)
@@ -146,11 +108,6 @@ def check_counts(
     for of, (held, n) in withheld.items():
         if holdout and not 0 < held < n:
             raise ValueError(f"{where}: holdout {holdout} of {n} rows of {of} withholds {held}, 1 to {n - 1} expected")
-
-
-def pool(classes: Classes | Choice) -> Classes:
-    """Every class that a seed may choose."""
-    return classes.of if isinstance(classes, Choice) else classes
 
 
 def _size(classes: Classes | Choice) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from puoc.datasets.prepare.arrays import Prepared
-from puoc.scenarios.drawing.cells import Cell, pool
 from puoc.scenarios.drawing.draws import count_of, split_rows, train_count
+from puoc.store.cells import Cell, pool
+from puoc.store.plans import SharedRows
 
 
-def shared_rows(cell: Cell, counts: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """The share of a seed's rows that another seed has too, in expectation: of ``P``, ``U`` and ``test``.
+def shared_rows(cell: Cell, counts: Mapping[str, Sequence[int]]) -> SharedRows:
+    """Return the share of a seed's rows that another seed also has, in expectation.
 
     A seed takes each row of its pool equally often, so the share is that of the pool which it takes. With classes
     chosen by the seed this holds where they are of one size.
@@ -24,7 +25,7 @@ def shared_rows(cell: Cell, counts: Mapping[str, Sequence[int]]) -> dict[str, fl
     n_pos, n_neg = (sum(train[number] for number in pool(classes)) for classes in (cell.pos, cell.neg))
     in_u = [(_kept(cell, cell.n_pos_unl), n_pos), (_kept(cell, cell.n_neg_unl), n_neg)]
     u = sum(n * n / available for n, available in in_u if n) / sum(n for n, _ in in_u)
-    return {"P": _kept(cell, cell.n_pos_lab) / n_pos, "U": u, "test": _test_share(cell, counts)}
+    return SharedRows(P=_kept(cell, cell.n_pos_lab) / n_pos, U=u, test=_test_share(cell, counts))
 
 
 def _kept(cell: Cell, n: int) -> int:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from typing import Annotated, Any, ClassVar
+from collections.abc import Hashable
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from puoc.datasets.declare.dataset import Dataset
 from puoc.datasets.user.dataset import OwnData
 from puoc.records import Classes
-from puoc.scenarios.drawing.cells import Cell
+from puoc.store.cells import Cell, Choice
+
+H = TypeVar("H", bound=Hashable)
 
 Count = Annotated[StrictInt, Field(gt=0)]
 
 
-def as_tuple(value: Any) -> Any:
-    """Return one number as a tuple of one."""
+def as_tuple(value: object) -> object:
+    """Return one number as a tuple of one, and any other value as it is."""
     return (value,) if isinstance(value, int) else value
 
 
-def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def distinct(values: tuple[H, ...]) -> tuple[H, ...]:
     """Return the values. Raises ValueError if there are none, or if one stands there twice."""
     if not values:
         raise ValueError("expected at least 1 entry in the list")
@@ -83,9 +86,6 @@ class Drawn(Scenario):
         ValueError : a class is out of range, positive and negative, or more are wanted than there are.
         """
 
-    def _cell(self, name: str, **parts: Any) -> Cell:
-        return Cell(scenario=self.kind, name=name, n_pos_lab=self.n_pos_lab, **parts)
-
     def _check_range(self, n_classes: int, *sets: Classes) -> None:
         outside = sorted({number for classes in sets for number in classes if number >= n_classes})
         if outside:
@@ -103,8 +103,19 @@ class FixedCounts(Drawn):
     n_pos_unl: Count
     n_neg_unl: Count
 
-    def _cell(self, name: str, **parts: Any) -> Cell:
-        return super()._cell(name, n_pos_unl=self.n_pos_unl, n_neg_unl=self.n_neg_unl, **parts)
+    def _cell(
+        self, name: str, *, pos: Classes | Choice, neg: Classes | Choice, neg_test: Classes | Choice | None = None
+    ) -> Cell:
+        return Cell(
+            scenario=self.kind,
+            name=name,
+            pos=pos,
+            neg=neg,
+            neg_test=neg_test,
+            n_pos_lab=self.n_pos_lab,
+            n_pos_unl=self.n_pos_unl,
+            n_neg_unl=self.n_neg_unl,
+        )
 
 
 def other_classes(classes: Classes, n_classes: int) -> Classes:
