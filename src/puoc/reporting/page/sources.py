@@ -18,8 +18,6 @@ _SIZES = (
 _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alpha")
 _SHOWN = 4  # more values than this are shown as a range
 
-_GAINS = ("gain", "gain_low", "gain_high")
-
 
 def draw_sentence(rows: pd.DataFrame) -> str:
     """Return a sentence on the training data of a trial: the sizes and the share of positives in U."""
@@ -51,15 +49,6 @@ def config_badge(rows: pd.DataFrame | None, entry: str) -> str:
     if sources.empty:
         return ""
     return "selected" if sources.str.startswith("selected").any() else "published"
-
-
-def protocol_views(summary: pd.DataFrame, protocol: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return both AUCs of the same models, averaged over cells, and their difference; empty without a training pool."""
-    average = summary[summary["is_average"]]
-    if not (average["n_train_pool"] > 0).any():
-        return []
-    gains = {row["entry"]: row for row in records(protocol)}
-    return [row | {name: gains[row["entry"]][name] for name in _GAINS} for row in records(average)]
 
 
 def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, Any]]:
