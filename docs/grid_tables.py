@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from puoc.analysis.selection.surface import summarise_sweep
+from puoc.analysis.selection.choice_file import SelectedConfig
+from puoc.analysis.selection.surface import SweepRow, summarise_sweep
 from puoc.run.select import choose
 
 EVIDENCE = Path(__file__).parent / "evidence" / "grids.parquet"
@@ -26,15 +27,17 @@ def grid_choices() -> list[list[str]]:
     lines = [[*head, *_ROLES.values(), "regret of the choice", "regret of the published"]]
     for tune, part in rows.groupby("tune", sort=False):
         listed = part.astype(object).where(part.notna(), None).to_dict("records")
-        found, surface = summarise_sweep(part, part, choose(listed)._asdict())
-        base = json.loads(found["published_params"])
-        own = {k: v for k, v in json.loads(found["chosen_params"]).items() if base.get(k) != v}
+        sweep = SweepRow(tune=str(tune), method="", scenario="", dataset="", note="")
+        choice = SelectedConfig.model_validate(choose(listed)._asdict())
+        found, surface = summarise_sweep(sweep, part, part, choice)
+        base = json.loads(found.published.params)
+        own = {k: v for k, v in json.loads(found.chosen.params).items() if base.get(k) != v}
         chosen = ", ".join(f"{name} {value}" for name, value in own.items()) or "the published"
-        tests = [_mean(found[f"{role}_test"], found[f"{role}_test_se"]) for role in ("chosen", *_ROLES)]
-        regrets = [_mean(found[f"{role}_regret"], found[f"{role}_regret_se"]) for role in ("chosen", "published")]
-        complete = f"{found['n_complete']} of {len(surface)}"
-        gain = f"{found['gain']:+.3f} ± {found['gain_se']:.3f}"
-        lines.append([f"`{tune}`", complete, str(found["n_seeds"]), gain, chosen, *tests, *regrets])
+        tests = [_mean(found.roles[role].test, found.roles[role].test_se) for role in ("chosen", *_ROLES)]
+        regrets = [_mean(role.regret, role.regret_se) for role in (found.chosen, found.published)]
+        complete = f"{found.n_complete} of {len(surface)}"
+        gain = f"{found.gain:+.3f} ± {found.gain_se:.3f}"
+        lines.append([f"`{tune}`", complete, str(found.n_seeds), gain, chosen, *tests, *regrets])
     return lines
 
 

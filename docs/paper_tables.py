@@ -10,9 +10,7 @@ import pandas as pd
 from puoc.analysis.paper.claims import claims
 from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.published import RESULT_TABLES, columns, methods, numbers
-from puoc.analysis.paper.verdicts import verdicts
-from puoc.analysis.statistics.significance import SIGNIFICANCE
-from puoc.analysis.tables.frames import frame
+from puoc.analysis.paper.verdicts import VerdictRow, verdicts
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
 from puoc.store.cells import Cell
@@ -37,13 +35,12 @@ def paper_numbers() -> Lines:
 
 def paper_contradictions() -> Lines:
     """Claims that the paper's own numbers do not bear out."""
-    found = claims([], frame([], SIGNIFICANCE), {}, {})
-    found = found[found["paper_verdict"].isin(["fails", "not decided"])]
     lines = [["claim", "place", "parts that hold", "needed", "against it"]]
-    for row in found.to_dict("records"):
-        parts = f"{row['paper_holds']} of {row['n_parts']}"
-        against = row["paper_note"].removeprefix("against: ").replace("_", r"\_")
-        lines.append([row["claim"], row["place"], parts, str(row["need"]), against])
+    for row in claims([], [], {}, {}):
+        if row.paper_verdict in ("fails", "not decided"):
+            parts = f"{row.paper_holds} of {row.n_parts}"
+            against = row.paper_note.removeprefix("against: ").replace("_", r"\_")
+            lines.append([row.claim, row.place, parts, str(row.need), against])
     return lines
 
 
@@ -56,8 +53,7 @@ def paper_verdicts() -> Lines:
             plan = _plan(of_table)
             kept = planned_rows(of_table, plan, name)
             held = reservations([plan], {plan.table: kept})
-            found = verdicts([plan], summarise(plan, kept), frame([], SIGNIFICANCE), held)
-            lines += [_line(row) for row in found[found["n"] > 0].to_dict("records")]
+            lines += [_line(row) for row in verdicts([plan], summarise(plan, kept), [], held) if row.n]
     return [lines[0], *sorted(lines[1:])]
 
 
@@ -104,11 +100,11 @@ def _cell(name: str, row: dict) -> Cell:
     return Cell(scenario="one_vs_all", name=name, **classes, **sizes)
 
 
-def _line(row: dict) -> list[str]:
-    spread = f" ± {row['std']:.3f}" if pd.notna(row["std"]) else ""
-    interval = f"{row['low']:+.3f} to {row['high']:+.3f}" if pd.notna(row["low"]) else ""
-    verdict = row["verdict"] + (f": {row['note']}" if row["verdict"] == "void" else "")
+def _line(row: VerdictRow) -> list[str]:
+    spread = "" if row.std is None else f" ± {row.std:.3f}"
+    interval = "" if row.low is None else f"{row.low:+.3f} to {row.high:+.3f}"
+    verdict = row.verdict + (f": {row.note}" if row.verdict == "void" else "")
     return [
-        *(row["column"], f"`{row['entry']}`", row["printed"], row["scored_on"]),
-        *(f"{row['mean']:.3f}{spread}", str(row["n"]), interval, verdict, row["differs_in"]),
+        *(row.column, f"`{row.entry}`", row.printed, row.scored_on),
+        *(f"{row.mean:.3f}{spread}", str(row.n), interval, verdict, row.differs_in),
     ]

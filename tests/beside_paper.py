@@ -45,7 +45,7 @@ def plan_beside(
     published: str, seeds: int = 10, table: str | None = None, dataset: str = "", only: list[str] | None = None
 ) -> TablePlan:
     cells = only or [column for column in columns(published) if column != AVERAGE_COLUMN]
-    dataset = dataset or protocol(published, cells[0])["datasets"] or "twitter_tweets"
+    dataset = dataset or protocol(published, cells[0]).datasets or "twitter_tweets"
     entries = [_entry(method) for method in methods(published) if method != "hrn_star"]
     return table_plan(
         *(table or f"our_{published}", "named", dataset, published, tuple(cells), tuple(entries), tuple(range(seeds))),
@@ -74,8 +74,8 @@ def rows_beside(plan: TablePlan, score: Score, *, held_out: bool = False, **chan
         settings_of = read("settings")
         of_method = settings_of[settings_of["method"] == entry.method]
         for cell in plan.cell_names:
-            asked = {} if plan.published in UNPRINTED else protocol(str(plan.published), cell)
-            sizes = {key: int(n) for key, n in asked.items() if key.startswith("n_") and n}
+            printed = {} if plan.published in UNPRINTED else protocol(str(plan.published), cell).sizes
+            sizes = {key: int(n) for key, n in printed.items() if n}
             pos = [int(cell.removeprefix("pos="))] if cell.startswith("pos=") else [0]
             setting = "abnormal" if plan.published == "abnormal" else str(pos[0])
             own = of_method[of_method["setting"].isin(["*", setting])]

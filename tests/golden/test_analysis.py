@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,12 @@ import pytest
 from plans import entry_plan, table_plan
 
 from puoc.analysis.statistics.signed_rank import PAIRS_FOR_INTERVAL
-from puoc.analysis.statistics.significance import twin_tests
+from puoc.analysis.statistics.significance import SignificanceRow, twin_tests
 from puoc.analysis.tables.results import planned_rows
-from puoc.analysis.tables.summary import summarise
+from puoc.analysis.tables.summary import SummaryRow, summarise
 from puoc.store.plans import EntryPlan, TablePlan
+
+Row = TypeVar("Row", SummaryRow, SignificanceRow)
 
 OC = entry_plan("oc_svm", "oc_svm", "oc", None, "pu")
 PU_OC = entry_plan("pu_svm", "pu_svm", "pu_oc", "oc_svm", "pu")
@@ -42,10 +44,9 @@ def rows(asked: TablePlan, values: dict[tuple[str, str], list[Any]]) -> pd.DataF
     return planned_rows(pd.DataFrame(found), asked, "t.parquet")
 
 
-def at(table: pd.DataFrame, cell: str, entry: str = "pu_svm") -> Any:
-    found = table[(table["entry"] == entry) & (table["cell"] == cell)]
-    assert len(found) == 1
-    return found.iloc[0]
+def at(table: list[Row], cell: str, entry: str = "pu_svm") -> Row:
+    (found,) = (row for row in table if (row.entry, row.cell) == (entry, cell))
+    return found
 
 
 def test_means_deviations_and_ranks_by_hand() -> None:
@@ -55,12 +56,12 @@ def test_means_deviations_and_ranks_by_hand() -> None:
     values |= {("pn_oracle", "a"): [0.9, 0.9, 0.9], ("pn_oracle", "b"): [0.9, 0.9, 0.9]}
     summary = summarise(asked, rows(asked, values))
     cell = at(summary, "a", "oc_svm")
-    assert (cell["mean"], cell["std"], cell["min"], cell["max"], cell["n"]) == pytest.approx((0.6, 0.1, 0.5, 0.7, 3))
+    assert (cell.mean, cell.std, cell.min, cell.max, cell.n) == pytest.approx((0.6, 0.1, 0.5, 0.7, 3))
     average = at(summary, "average", "oc_svm")
-    assert (average["mean"], average["std"]) == pytest.approx((0.7, 0.1))
-    assert list(summary[summary["cell"] == "b"]["rank"].fillna(-1)) == [1, 2, -1]
-    assert json.loads(cell["trial_ids"]) == ["oc_svm/a/0", "oc_svm/a/1", "oc_svm/a/2"]
-    assert (summary["state"] == "ok").all()
+    assert (average.mean, average.std) == pytest.approx((0.7, 0.1))
+    assert [row.rank for row in summary if row.cell == "b"] == [1, 2, None]
+    assert json.loads(cell.trial_ids) == ["oc_svm/a/0", "oc_svm/a/1", "oc_svm/a/2"]
+    assert {row.state for row in summary} == {"ok"}
 
 
 def test_a_mean_over_holes_says_its_n_and_what_is_missing() -> None:
@@ -68,34 +69,32 @@ def test_a_mean_over_holes_says_its_n_and_what_is_missing() -> None:
     values = {("oc_svm", "a"): [0.5, "failed", 0.7, "missing"], ("oc_svm", "b"): [0.5, 0.6, "skipped"]}
     summary = summarise(asked, rows(asked, values))
     cell = at(summary, "a", "oc_svm")
-    assert (cell["n"], cell["n_failed"], cell["n_missing"], cell["state"]) == (2, 1, 1, "partial")
-    assert cell["mean"] == pytest.approx(0.6)
-    assert cell["reasons"] == "1 failed: why failed; 1 missing: why missing"
+    assert (cell.n, cell.n_failed, cell.n_missing, cell.state) == (2, 1, 1, "partial")
+    assert cell.mean == pytest.approx(0.6)
+    assert cell.reasons == "1 failed: why failed; 1 missing: why missing"
     other = at(summary, "b", "oc_svm")
-    assert (other["n"], other["n_skipped"], other["n_missing"]) == (2, 1, 1)  # the fourth seed has no row
+    assert (other.n, other.n_skipped, other.n_missing) == (2, 1, 1)  # the fourth seed has no row
     average = at(summary, "average", "oc_svm")
-    assert (average["n"], average["mean"]) == (1, 0.5)  # only seed 0 has both cells
-    assert np.isnan(average["std"])
-    assert average["reasons"].startswith("1 of 4 seeds have every cell")
-    assert at(summary, "a")["state"] == "not run"
+    assert (average.n, average.mean) == (1, 0.5)  # only seed 0 has both cells
+    assert average.std is None
+    assert average.reasons.startswith("1 of 4 seeds have every cell")
+    assert at(summary, "a").state == "not run"
 
 
 def test_an_ok_row_without_an_auc_is_told_and_not_averaged() -> None:
     asked = plan()
     summary = summarise(asked, rows(asked, {("oc_svm", "a"): [0.5, float("nan"), 0.7]}))
     cell = at(summary, "a", "oc_svm")
-    assert (cell["n"], cell["mean"]) == (2, pytest.approx(0.6))
-    assert "1 ok without an AUC" in cell["reasons"]
+    assert (cell.n, cell.mean) == (2, pytest.approx(0.6))
+    assert "1 ok without an AUC" in cell.reasons
 
 
 def test_a_table_that_was_not_run_has_every_cell_and_no_number() -> None:
     summary = summarise(plan(), None)
     assert len(summary) == 9
-    assert set(summary["state"]) == {"not run"}
-    assert summary["mean"].isna().all()
+    assert {(row.state, row.mean) for row in summary} == {("not run", None)}
     tests = twin_tests(plan(), None)
-    assert set(tests["note"]) == {"the table was not run"}
-    assert tests["p"].isna().all()
+    assert {(test.note, test.p) for test in tests} == {("the table was not run", None)}
 
 
 def test_the_smallest_p_of_a_family_is_one_that_can_be_reached_where_pairs_differ_in_number() -> None:
@@ -106,8 +105,8 @@ def test_the_smallest_p_of_a_family_is_one_that_can_be_reached_where_pairs_diffe
     tests = twin_tests(asked, rows(asked, values))
     for cell, floor in (("a", 2 * 2 / 2**8), ("b", 2 / 2**6)):
         found = at(tests, cell)
-        assert found["p_adjusted"] == found["min_p_adjusted"] == floor
-    assert (tests["p_adjusted"] >= tests["min_p_adjusted"]).all()
+        assert found.p_adjusted == found.min_p_adjusted == floor
+    assert all(test.p_adjusted >= test.min_p_adjusted for test in tests if test.p_adjusted is not None)
 
 
 def test_twin_tests_by_hand() -> None:
@@ -116,15 +115,15 @@ def test_twin_tests_by_hand() -> None:
     values = {("oc_svm", "a"): oc, ("oc_svm", "b"): oc, ("pu_svm", "a"): better, ("pu_svm", "b"): oc}
     tests = twin_tests(asked, rows(asked, values))
     first = at(tests, "a")
-    assert (first["p"], first["p_greater"], first["min_p"]) == (0.0625, 0.03125, 0.0625)
-    assert (first["family_size"], first["p_adjusted"], first["min_p_adjusted"]) == (2, 0.125, 0.125)
-    assert (first["mean_difference"], first["shift"]) == pytest.approx((0.03, 0.03))
-    assert first["unit"] == "seed"
+    assert (first.p, first.p_greater, first.min_p) == (0.0625, 0.03125, 0.0625)
+    assert (first.family_size, first.p_adjusted, first.min_p_adjusted) == (2, 0.125, 0.125)
+    assert (first.mean_difference, first.shift) == pytest.approx((0.03, 0.03))
+    assert first.unit == "seed"
     second = at(tests, "b")
-    assert (second["p"], second["n_zero"], second["note"]) == (1.0, 5, "all differences are zero")
+    assert (second.p, second.n_zero, second.note) == (1.0, 5, "all differences are zero")
     average = at(tests, "average")
-    assert (average["family_size"], average["p"], average["p_adjusted"]) == (1, 0.0625, 0.0625)
-    assert average["mean_difference"] == pytest.approx(0.015)
+    assert (average.family_size, average.p, average.p_adjusted) == (1, 0.0625, 0.0625)
+    assert average.mean_difference == pytest.approx(0.015)
 
 
 @pytest.mark.parametrize("n", [PAIRS_FOR_INTERVAL - 1, PAIRS_FOR_INTERVAL])
@@ -132,7 +131,7 @@ def test_the_interval_of_the_shift_starts_at_the_number_of_pairs_the_page_names(
     asked = plan(seeds=n, cells=("a",))
     values = {("oc_svm", "a"): [0.5] * n, ("pu_svm", "a"): [0.51 + 0.01 * seed for seed in range(n)]}
     test = at(twin_tests(asked, rows(asked, values)), "a")
-    assert np.isfinite([test["shift_low"], test["shift_high"]]).all() == (n == PAIRS_FOR_INTERVAL)
+    assert {test.shift_low is None, test.shift_high is None} == {n != PAIRS_FOR_INTERVAL}
 
 
 def test_pairs_are_joined_by_seed_and_never_by_position() -> None:
@@ -141,13 +140,13 @@ def test_pairs_are_joined_by_seed_and_never_by_position() -> None:
     values = {("oc_svm", "a"): list(gen.uniform(0.4, 0.9, 6)), ("pu_svm", "a"): list(gen.uniform(0.4, 0.9, 6))}
     ordered = rows(asked, values)
     shuffled = planned_rows(ordered.sample(frac=1, random_state=1), asked, "t.parquet")
-    pd.testing.assert_frame_equal(twin_tests(asked, shuffled), twin_tests(asked, ordered))
+    assert twin_tests(asked, shuffled) == twin_tests(asked, ordered)
     dropped = ordered[~((ordered["entry"] == "oc_svm") & (ordered["seed"] == 0))]
     dropped = dropped[~((dropped["entry"] == "pu_svm") & (dropped["seed"] == 5))]
     test = at(twin_tests(asked, dropped), "a")
     wanted = np.array(values["pu_svm", "a"][1:5]) - np.array(values["oc_svm", "a"][1:5])
-    assert (test["n"], test["mean_difference"]) == (4, pytest.approx(wanted.mean()))
-    assert test["note"] == "4 of 6 planned pairs; pu_svm has 5 (1 missing); oc_svm has 5 (1 missing)"
+    assert (test.n, test.mean_difference) == (4, pytest.approx(wanted.mean()))
+    assert test.note == "4 of 6 planned pairs; pu_svm has 5 (1 missing); oc_svm has 5 (1 missing)"
 
 
 def test_holes_single_pairs_and_absent_twins_are_named_in_words() -> None:
@@ -159,13 +158,15 @@ def test_holes_single_pairs_and_absent_twins_are_named_in_words() -> None:
     values |= {("oc_svm", "b"): [0.5, "failed", "failed"], ("pu_svm", "b"): [0.6, 0.7, 0.8]}
     values |= {("oc_svm", "c"): ["missing"] * 3, ("pu_svm", "c"): [0.6, 0.7, 0.8]}
     tests = twin_tests(asked, rows(asked, values))
-    assert at(tests, "a")["note"] == "2 of 3 planned pairs; oc_svm has 2 (1 ok without an AUC)"
-    assert at(tests, "b")["note"] == "1 of 3 planned pairs; oc_svm has 1 (2 failed); one pair: no test can reject"
-    assert at(tests, "b")["p"] == 1.0
-    assert at(tests, "c")["note"] == "no pair; oc_svm has 0 (3 missing)"
-    assert at(tests, "c")["method"] == "not tested"
-    assert np.isnan(at(tests, "c")["p"])
-    assert set(tests[~tests["is_average"]]["family_size"]) == {3}  # the untested cell counts: the plan fixes the family
+    assert at(tests, "a").note == "2 of 3 planned pairs; oc_svm has 2 (1 ok without an AUC)"
+    assert at(tests, "b").note == "1 of 3 planned pairs; oc_svm has 1 (2 failed); one pair: no test can reject"
+    assert at(tests, "b").p == 1.0
+    assert at(tests, "c").note == "no pair; oc_svm has 0 (3 missing)"
+    assert at(tests, "c").method == "not tested"
+    assert at(tests, "c").p is None
+    assert {test.family_size for test in tests if not test.is_average} == {
+        3
+    }  # the untested cell counts: the plan fixes the family
 
 
 def test_what_does_not_apply_leaves_the_family() -> None:
@@ -175,17 +176,17 @@ def test_what_does_not_apply_leaves_the_family() -> None:
         ("pu_svm", "b"): ["skipped"] * 2,
     }
     tests = twin_tests(asked, rows(asked, values))
-    assert at(tests, "a")["family_size"] == 1
-    assert at(tests, "b")["note"] == "no pair; pu_svm has 0 (2 skipped)"
+    assert at(tests, "a").family_size == 1
+    assert at(tests, "b").note == "no pair; pu_svm has 0 (2 skipped)"
 
 
 def test_a_pair_computed_on_unlike_machines_is_warned_of() -> None:
     asked = plan(cells=("a",))
     found = rows(asked, {("oc_svm", "a"): [0.5, 0.6, 0.7], ("pu_svm", "a"): [0.6, 0.7, 0.8]})
-    assert at(twin_tests(asked, found), "a")["warning"] == ""
+    assert at(twin_tests(asked, found), "a").warning == ""
     found.loc[(found["entry"] == "pu_svm") & (found["seed"] == 1), "device"] = "cuda"
     found.loc[found["entry"] == "oc_svm", "numerics"] = "bf16"
-    warning = at(twin_tests(asked, found), "a")["warning"]
+    warning = at(twin_tests(asked, found), "a").warning
     assert warning == "device differs in 1 of 3 pairs (cuda / cpu); numerics differs in 3 of 3 pairs (fp32 / bf16)"
 
 

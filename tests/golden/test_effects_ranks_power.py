@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -22,8 +23,9 @@ from puoc.analysis.statistics.effects import (
 )
 from puoc.analysis.statistics.power import MAX_SEEDS, power, seeds_for_power, seeds_to_reject
 from puoc.analysis.statistics.ranks import friedman, groups, rank_table
-from puoc.analysis.statistics.seed_power import evidence_table
+from puoc.analysis.statistics.seed_power import EFFECTS, EvidenceRow, evidence_table
 from puoc.analysis.statistics.signed_rank import null_rank_sums, shift_with_interval, signed_rank_test
+from puoc.analysis.tables.frames import column_types
 
 coarse = st.lists(st.integers(-4, 4).map(lambda step: step / 50), min_size=1, max_size=12)
 DEGENERATE = ([], [[0.1]], ["a"], [0.1, float("nan")], [0.1, float("inf")])
@@ -199,14 +201,15 @@ def test_ranks_of_a_table_by_hand() -> None:
     values |= {("B", "y"): [0.9, 0.9], ("B", "z"): [0.8, 0.8]}
     values |= {("C", "x"): [0.7, 0.7], ("C", "y"): [0.5, 0.5], ("C", "z"): [0.6, 0.6]}
     values |= {("pn_oracle", cell): [1.0, 1.0] for cell in "xyz"}
-    table = rank_table(asked, rows(asked, values)).set_index("entry")
-    assert list(table.index) == ["A", "B", "C"]
+    table = rank_table(asked, rows(asked, values))
+    assert [row.entry for row in table] == ["A", "B", "C"]
     first, second = [(1 + 1.5 + 2) / 3, (2 + 1.5 + 1) / 3, 3], [(1 + 1.5 + 1) / 3, (2 + 1.5 + 2) / 3, 3]
-    assert table["average_rank"].tolist() == pytest.approx([(a + b) / 2 for a, b in zip(first, second, strict=True)])
-    assert table[["wins", "ties", "losses"]].to_numpy().tolist() == [[1, 2, 0], [0, 2, 1], [0, 0, 3]]
-    assert set(table["groups"]) == {"a"}  # two seeds tell nothing apart
-    assert set(table["note"]) == {"2 seeds of 3 entries can give no p below 0.17"}
-    assert table["p"].iloc[0] == pytest.approx(1 / 3, abs=0.02)  # of six orders C is last in two
+    means = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
+    assert [row.average_rank for row in table] == pytest.approx(means)
+    assert [(row.wins, row.ties, row.losses) for row in table] == [(1, 2, 0), (0, 2, 1), (0, 0, 3)]
+    assert {row.groups for row in table} == {"a"}  # two seeds tell nothing apart
+    assert {row.note for row in table} == {"2 seeds of 3 entries can give no p below 0.17"}
+    assert table[0].p == pytest.approx(1 / 3, abs=0.02)  # of six orders C is last in two
 
 
 def test_one_fit_that_serves_every_cell_counts_once() -> None:
@@ -216,21 +219,20 @@ def test_one_fit_that_serves_every_cell_counts_once() -> None:
     values = {(name, cell): row for name in "ABC" for row in [gen.normal(0.7, 0.02, 3).tolist()] for cell in "vwxyz"}
     table = rank_table(asked, rows(asked, values))
     alone = rank_table(plan(seeds=3, cells=("v",), entries=(A, B, C)), rows(asked, values).query("cell == 'v'"))
-    for column in ("average_rank", "friedman", "p", "critical_difference", "groups"):
-        assert table[column].tolist() == alone[column].tolist()
+    assert [replace(row, n_cells=1, wins=0, ties=0, losses=0) for row in table] == [
+        replace(row, wins=0, ties=0, losses=0) for row in alone
+    ]
 
 
 def test_a_cell_with_a_hole_is_left_out_of_the_ranks_and_said() -> None:
     asked = plan(seeds=2, cells=("x", "y", "z"), entries=(A, B, C))
     values = {(name, cell): [0.6, 0.7] for name in "AB" for cell in "xyz"} | {("C", c): ["failed"] * 2 for c in "xyz"}
     values[("A", "y")] = [0.6, "failed"]
-    table = rank_table(asked, rows(asked, values)).set_index("entry")
-    assert table.loc[["A", "B"], "average_rank"].tolist() == [1.5, 1.5]
-    assert np.isnan(table.loc["C", "average_rank"])
+    table = rank_table(asked, rows(asked, values))
+    assert [(row.entry, row.average_rank) for row in table] == [("A", 1.5), ("B", 1.5), ("C", None)]
     lacking, holes = "full in half of the cells or fewer: C", "2 of 3 cells have every entry"
-    assert table["note"].unique().tolist() == [f"{lacking}; {holes}; 2 seeds of 2 entries can give no p below 0.5"]
-    unrun = rank_table(asked, None)["note"].iloc[0]
-    assert unrun.startswith("full in half of the cells or fewer: A, B, C")
+    assert {row.note for row in table} == {f"{lacking}; {holes}; 2 seeds of 2 entries can give no p below 0.5"}
+    assert rank_table(asked, None)[0].note.startswith("full in half of the cells or fewer: A, B, C")
 
 
 @pytest.mark.parametrize("n", range(1, 9))
@@ -283,12 +285,13 @@ def test_what_ten_seeds_can_show_over_forty_cells_is_known_before_a_run() -> Non
     asked = table_plan("t", "one_vs_all", "cifar10", "T", tuple("abcdefghij"), (*twins, *parents), tuple(range(10)))
     skipped = entry_plan("pu_lstm", "pu_lstm", "pu_oc", "oc_svm", "pu", skip="takes sequences")
     asked = with_entries(asked, (*asked.entries, skipped))
-    cells, average = evidence_table(asked).to_dict("records")
-    assert (cells["comparisons"], average["comparisons"]) == (40, 4)
-    assert cells["min_p_adjusted"] == pytest.approx(40 * 2 / 1024)
-    assert cells["seeds_to_reject"] == 11
-    assert cells["power_2"] == 0.0
-    assert average["power_2"] > 0.9
+    cells, average = evidence_table(asked)
+    assert (cells.comparisons, average.comparisons) == (40, 4)
+    assert cells.min_p_adjusted == pytest.approx(40 * 2 / 1024)
+    assert cells.seeds_to_reject == 11
+    assert cells.power_two == 0.0
+    assert average.power_two > 0.9
+    assert list(column_types(EvidenceRow))[7:] == [f"{name}_{n:g}" for name in ("power", "seeds") for n in EFFECTS]
 
 
 def test_the_protocol_table_by_hand() -> None:
@@ -296,8 +299,7 @@ def test_the_protocol_table_by_hand() -> None:
     values = {("A", "a"): [0.5, 0.6], ("A", "b"): [0.7, 0.8], ("B", "a"): [0.5, "failed"], ("B", "b"): [0.5, 0.5]}
     told = rows(asked, values)
     told["auc_train_pool"] = told["auc"] + np.where(told["cell"] == "a", 0.1, 0.2)
-    table = protocol_table(asked, told).set_index("entry")
-    assert table.loc["A", ["gain", "held_out", "train_pool"]].tolist() == pytest.approx([0.15, 0.65, 0.8])
-    assert table.loc["B", "n_seeds"] == 1
-    assert table.loc["B", "note"] == "1 of 2 seeds have every cell"
-    assert protocol_table(asked, None)["note"].tolist() == ["the table was not run"] * 2
+    first, second = protocol_table(asked, told)
+    assert (first.gain, first.held_out, first.train_pool) == pytest.approx((0.15, 0.65, 0.8))
+    assert (second.n_seeds, second.note) == (1, "1 of 2 seeds have every cell")
+    assert [row.note for row in protocol_table(asked, None)] == ["the table was not run"] * 2

@@ -11,11 +11,11 @@ from beside_paper import Score, as_printed, plan_beside, rows_beside
 from plans import entry_plan, table_plan, with_entries
 
 from puoc.analysis.paper.claim_data import Evidence, Source
-from puoc.analysis.paper.claims import CLAIMS, Part, claim_parts, claims, status_of
+from puoc.analysis.paper.claims import ClaimRow, Part, claim_parts, claims, status_of
 from puoc.analysis.paper.deviations import reservations
-from puoc.analysis.paper.published import CAPTIONS, RESULT_TABLES, TWINS, UNPRINTED, columns, methods, read
-from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
-from puoc.analysis.tables.frames import frame
+from puoc.analysis.paper.published import CAPTIONS, RESULT_TABLES, TWINS, UNPRINTED, all_claims, columns, methods
+from puoc.analysis.statistics.significance import twin_tests
+from puoc.analysis.tables.frames import column_types, frame
 from puoc.store.plans import TablePlan
 
 RULES = {"above", "near", "within", "rises", "falls", "falls_more", "significant", "not_below"}
@@ -45,8 +45,8 @@ BY_ITS_NUMBERS = {
 
 def computed(*asked: tuple[TablePlan, pd.DataFrame | None]) -> pd.DataFrame:
     plans, results = [plan for plan, _ in asked], {plan.table: rows for plan, rows in asked}
-    tests = pd.concat([frame([], SIGNIFICANCE), *(twin_tests(plan, rows) for plan, rows in asked)])
-    return claims(plans, tests, results, reservations(plans, results)).set_index("id")
+    tests = [row for plan, rows in asked for row in twin_tests(plan, rows)]
+    return frame(claims(plans, tests, results, reservations(plans, results)), ClaimRow).set_index("id")
 
 
 def of(published: str, score: Score, seeds: int = 10, **changes: Any) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def of(published: str, score: Score, seeds: int = 10, **changes: Any) -> pd.Data
 
 def test_by_the_papers_own_numbers_each_claim_comes_out_as_known() -> None:
     found = computed()
-    assert list(found.reset_index().columns) == list(CLAIMS)
+    assert list(found.reset_index().columns) == list(column_types(ClaimRow))
     for verdict, ids in BY_ITS_NUMBERS.items():
         assert set(found.index[found["paper_verdict"] == verdict]) == ids
     assert set(found["paper_verdict"]) == {"holds", *BY_ITS_NUMBERS}
@@ -73,22 +73,20 @@ def test_counts_behind_the_contradictions() -> None:
 
 
 def test_every_claim_speaks_of_what_there_is() -> None:
-    table = read("claims")
-    assert not table["id"].duplicated().any()
-    assert len(table) >= 20
+    assert len({claim.id for claim in all_claims()}) == len(all_claims()) >= 20
     evidence = {name: list(columns(name)) for name in (*RESULT_TABLES, *CAPTIONS)}
-    for claim in table.to_dict("records"):
-        assert claim["rule"] in RULES
-        assert all(claim[name] for name in ("place", "claim", "first"))
-        for name in claim["published"].split("|"):
+    for claim in all_claims():
+        assert claim.rule in RULES
+        assert all((claim.place, claim.claim, claim.first))
+        for name in claim.published.split("|"):
             assert name in (*evidence, *UNPRINTED)
-            sides = f"{claim['first']}|{claim['second']}".replace("+", "|").split("|")
+            sides = f"{claim.first}|{claim.second}".replace("+", "|").split("|")
             named = set(filter(None, sides))
-            assert name in UNPRINTED or named <= set(methods(name)), claim["id"]
-            asked = set(claim["columns"].split("|")) - {"*", "mean"}
-            assert name in UNPRINTED or asked <= set(evidence[name]), claim["id"]
-        if claim["rule"] in ("significant", "not_below"):
-            pairs = zip(claim["first"].split("|"), claim["second"].split("|"), strict=True)
+            assert name in UNPRINTED or named <= set(methods(name)), claim.id
+            asked = set(claim.columns.split("|")) - {"*", "mean"}
+            assert name in UNPRINTED or asked <= set(evidence[name]), claim.id
+        if claim.rule in ("significant", "not_below"):
+            pairs = zip(claim.first.split("|"), claim.second.split("|"), strict=True)
             assert all(TWINS.get(a) == b or TWINS.get(b) == a for a, b in pairs)
 
 
@@ -217,8 +215,7 @@ def test_parts_of_a_claim() -> None:
         def columns(self, published: str) -> list[str]:
             return []
 
-    table = read("claims").set_index("id")
-    claim = {str(key): str(value) for key, value in table.loc["named_drocc_sota"].items()}
+    claim = next(claim for claim in all_claims() if claim.id == "named_drocc_sota")
     parts = claim_parts(claim, Nothing())  # type: ignore[arg-type]
     assert len(parts) == 15
     assert parts[0].first == ("pu_drocc",)

@@ -118,10 +118,10 @@ def test_every_column_has_a_protocol_and_its_datasets_are_named() -> None:
     for name in (*RESULT_TABLES, *CAPTIONS):
         for column in columns(name):
             asked = protocol(name, column)
-            assert asked["scored_on"] in ("held out", "training pool")
+            assert asked.scored_on in ("held out", "training pool")
             if column.startswith("alpha="):
-                unlabelled = int(asked["n_pos_unl"]) + int(asked["n_neg_unl"])
-                assert int(asked["n_pos_unl"]) / unlabelled == float(column.removeprefix("alpha="))
+                unlabelled = int(asked.n_pos_unl) + int(asked.n_neg_unl)
+                assert int(asked.n_pos_unl) / unlabelled == float(column.removeprefix("alpha="))
     named = {name for text in read("protocol")["datasets"] for name in text.split("|")} - {""}
     assert "cifar10" in named & set(DATASETS)
 

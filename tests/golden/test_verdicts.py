@@ -13,20 +13,19 @@ from scipy.stats import t
 
 from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.published import RESULT_TABLES, methods
-from puoc.analysis.paper.verdicts import VERDICTS, verdicts
-from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
-from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.summary import SUMMARY, summarise
+from puoc.analysis.paper.verdicts import VerdictRow, verdicts
+from puoc.analysis.statistics.significance import twin_tests
+from puoc.analysis.tables.frames import column_types, frame
+from puoc.analysis.tables.summary import summarise
 from puoc.store.plans import TablePlan
 
 
 def judged(*asked: tuple[TablePlan, pd.DataFrame | None], tested: bool = False) -> pd.DataFrame:
     """Verdicts on these tables; with the twin tests, which take longer, where underlines are asked for."""
     plans, results = [plan for plan, _ in asked], {plan.table: rows for plan, rows in asked}
-    summary = pd.concat([frame([], SUMMARY), *(summarise(plan, rows) for plan, rows in asked)])
-    tests = [twin_tests(plan, rows) for plan, rows in asked] if tested else []
-    found = pd.concat([frame([], SIGNIFICANCE), *tests])
-    return verdicts(plans, summary, found, reservations(plans, results))
+    summary = [row for plan, rows in asked for row in summarise(plan, rows)]
+    tests = [row for plan, rows in asked for row in twin_tests(plan, rows)] if tested else []
+    return frame(verdicts(plans, summary, tests, reservations(plans, results)), VerdictRow)
 
 
 def of(published: str, score: Score, seeds: int = 4, *, tested: bool = False, **changes: Any) -> pd.DataFrame:
@@ -43,7 +42,11 @@ def at(found: pd.DataFrame, method: str, column: str) -> Any:
 
 def test_without_a_table_every_published_number_is_not_run() -> None:
     found = judged()
-    assert (len(found), set(found["verdict"]), list(found.columns)) == (571, {"not run"}, list(VERDICTS))
+    assert (len(found), set(found["verdict"]), list(found.columns)) == (
+        571,
+        {"not run"},
+        list(column_types(VerdictRow)),
+    )
     copied = set(found.loc[found["method"] == "hrn_star", "note"])
     assert copied == {"copied by the paper from the one on HRN: nothing to run"}
     unrun = judged((plan_beside("ova"), None))

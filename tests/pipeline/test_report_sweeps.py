@@ -14,8 +14,8 @@ import pytest
 from plans import sweep_plan
 from typer.testing import CliRunner
 
-from puoc.analysis.selection.surface import NOT_PLANNED, ROLES, SURFACE, SWEEPS, summarise_sweep, sweeps
-from puoc.analysis.tables.frames import frame
+from puoc.analysis.selection.choice_file import SelectedConfig
+from puoc.analysis.selection.surface import NOT_PLANNED, ROLES, SurfaceRow, SweepRow, summarise_sweep, sweeps
 from puoc.cli.app import app
 from puoc.reporting.page.sweeps import sweep_views
 from puoc.run.select import choose
@@ -38,13 +38,10 @@ def tuned(
     return pd.DataFrame(val), pd.DataFrame(test)
 
 
-def made(val: pd.DataFrame, test: pd.DataFrame) -> tuple[pd.Series[Any], pd.DataFrame]:
+def made(val: pd.DataFrame, test: pd.DataFrame) -> tuple[SweepRow, list[SurfaceRow]]:
     rows = val.astype(object).where(val.notna(), None).to_dict("records")
-    summary, surface = summarise_sweep(val, test, choose(rows)._asdict())
-    known = {"tune": "pu_svm", "method": "pu_svm", "scenario": "one_vs_all", "dataset": "digits", "space": "grid"}
-    row = {name: (known | summary).get(name) for name in SWEEPS}
-    listed = [{name: (known | config)[name] for name in SURFACE} for config in surface]
-    return frame([row], SWEEPS).iloc[0], frame(listed, SURFACE)
+    row = SweepRow(tune="pu_svm", method="pu_svm", scenario="one_vs_all", dataset="digits", space="grid", note="")
+    return summarise_sweep(row, val, test, SelectedConfig.model_validate(choose(rows)._asdict()))
 
 
 def drawn(n: int, seed: int = 0) -> list[list[float | None]]:
@@ -56,24 +53,24 @@ def test_each_choice_has_value_error_and_regret_paired_by_seed() -> None:
     vals = [[0.6, 0.7, 0.6, 0.7], [0.8, 0.9, 0.8, 0.9], [0.7, 0.7, 0.7, 0.7]]
     tests = [[0.9, 0.8, 0.9, 0.8], [0.7, 0.7, 0.8, 0.8], [0.6, 0.6, 0.6, 0.6]]
     row, surface = made(*tuned(configs, vals, tests))
-    assert [row[f"{role}_config_id"] for role in ROLES] == ["c001", "c000", "c001", "c001", "c000"]
+    assert [row.roles[role].config_id for role in ROLES] == ["c001", "c000", "c001", "c001", "c000"]
     differences = np.subtract(tests[0], tests[1])
-    assert row["chosen_regret"] == pytest.approx(differences.mean())
-    assert row["chosen_regret_se"] == pytest.approx(differences.std(ddof=1) / 2)
-    assert row["published_regret"] == 0
-    assert row["gain"] == pytest.approx(0.2)
-    assert row["gain_se"] == pytest.approx(0, abs=1e-12)
-    assert row["chosen_val_se"] == pytest.approx(np.std(vals[1], ddof=1) / 2)
-    assert list(surface["test"]) == pytest.approx([np.mean(of) for of in tests])
+    assert row.chosen.regret == pytest.approx(differences.mean())
+    assert row.chosen.regret_se == pytest.approx(differences.std(ddof=1) / 2)
+    assert row.published.regret == 0
+    assert row.gain == pytest.approx(0.2)
+    assert row.gain_se == pytest.approx(0, abs=1e-12)
+    assert row.chosen.val_se == pytest.approx(np.std(vals[1], ddof=1) / 2)
+    assert [config.test for config in surface] == pytest.approx([np.mean(of) for of in tests])
 
 
 def test_a_configuration_with_a_hole_is_shown_and_is_neither_best_nor_chosen() -> None:
     configs = [{"lam": lam} for lam in (0.1, 0.2, 0.3)]
     vals, tests = [[0.6] * 4, [None, 0.99, 0.99, 0.99], [0.5] * 4], [[0.6] * 4, [None, 0.99, 0.99, 0.99], [0.7] * 4]
     row, surface = made(*tuned(configs, vals, tests))
-    assert (row["n_configs"], row["n_complete"]) == (3, 2)
-    assert (row["by_value_config_id"], row["best_on_test_config_id"]) == ("c000", "c002")
-    assert list(surface["n_val"]) == [4, 3, 4]
+    assert (row.n_configs, row.n_complete) == (3, 2)
+    assert (row.by_value.config_id, row.best_on_test.config_id) == ("c000", "c002")
+    assert [config.n_val for config in surface] == [4, 3, 4]
 
 
 SVM = [
@@ -93,13 +90,14 @@ def test_every_configuration_of_a_grid_stands_on_its_surface_once(
     configs: list[dict[str, Any]], size: tuple[int, int], apart: int
 ) -> None:
     row, surface = made(*tuned(configs, drawn(len(configs)), drawn(len(configs), 1)))
-    (view,) = sweep_views(pd.DataFrame([row]), surface)
-    rows = view["grid"]["rows"]
-    shown = [cell["config_id"] for _, cells in rows for cell in cells if cell is not None]
+    (view,) = sweep_views([row], surface)
+    assert view.grid is not None
+    rows = view.grid.rows
+    shown = [cell.config_id for _, cells in rows for cell in cells if cell is not None]
     assert sorted(shown) == [f"c{at:03}" for at in range(apart, len(configs))]
-    assert sorted((len(rows), len(view["grid"]["columns"]))) == sorted(size)
-    assert [role["words"] for role in view["roles"]][:2] == ["chosen", "published"]
-    shades = {cell["val"]: cell["shade"] for _, cells in rows for cell in cells if cell is not None}
+    assert sorted((len(rows), len(view.grid.columns))) == sorted(size)
+    assert [role.words for role in view.roles][:2] == ["chosen", "published"]
+    shades = {cell.val: cell.shade for _, cells in rows for cell in cells if cell is not None}
     assert [shades[val] for val in sorted(shades)] == sorted(shades.values())
 
 
@@ -109,14 +107,14 @@ def test_a_sweep_that_was_not_run_says_so_and_one_that_was_not_chosen_of_too(tmp
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(plan))
     summary, surface = sweeps(tmp_path)
-    assert (summary["note"].tolist(), len(surface)) == (["not run"], 0)
-    assert sweep_views(summary, surface)[0]["roles"] == []
+    assert ([row.note for row in summary], surface) == (["not run"], [])
+    assert sweep_views(summary, surface)[0].roles == []
     for part, rows in zip(("val", "test"), tuned([{"a": 1}, {"a": 2}], drawn(2), drawn(2)), strict=True):
         (tmp_path / "results" / "tune" / part).mkdir(parents=True)
         rows.to_parquet(tmp_path / "results" / "tune" / part / "nnpu.parquet")
     summary, surface = sweeps(tmp_path)
-    assert re.match("not chosen yet", summary["note"][0])
-    assert summary["chosen_config_id"].isna().all()
+    assert re.match("not chosen yet", summary[0].note)
+    assert summary[0].chosen.config_id is None
     assert len(surface) == 2
 
 
@@ -132,11 +130,11 @@ def test_a_sweep_that_is_not_planned_is_told_by_status_and_stands_in_the_report(
             (tmp_path / "results" / folder / part).mkdir(parents=True)
             rows.assign(**named).to_parquet(tmp_path / "results" / folder / part / f"{name}.parquet")
     summary, surface = sweeps(tmp_path)
-    assert summary["tune"].tolist() == ["former", "pu_svm-one_vs_all-grid-grid"]
-    assert set(summary["note"]) == {NOT_PLANNED}
+    assert [row.tune for row in summary] == ["former", "pu_svm-one_vs_all-grid-grid"]
+    assert {row.note for row in summary} == {NOT_PLANNED}
     for view in sweep_views(summary, surface):
-        assert [role["words"] for role in view["roles"]] == ["published", "best value", "best on test (reference)"]
-        assert view["grid"] is not None
+        assert [role.words for role in view.roles] == ["published", "best value", "best on test (reference)"]
+        assert view.grid is not None
     (tmp_path / "work" / "plan" / "compute.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     told = CliRunner().invoke(app, ["status"])

@@ -121,7 +121,7 @@ def test_sizes_are_those_of_the_papers_dataset_table_where_the_data_allow_them()
         for cell in table.cells:
             column = cell.name if table.spec.published in ("pu_sotas", "lstm") else "*"
             of_paper = protocol(str(table.spec.published), column)
-            sizes = tuple(int(of_paper[key] or 0) for key in ("n_pos_lab", "n_pos_unl", "n_neg_unl"))
+            sizes = tuple(int(printed or 0) for printed in of_paper.sizes.values())
             sizes = OTHER_SIZES.get((name, str(table.spec.published)), sizes)
             if any(sizes):
                 assert (cell.n_pos_lab, cell.n_pos_unl, cell.n_neg_unl) == sizes, (name, cell.name)

@@ -170,9 +170,9 @@ def test_what_a_sweep_comes_to_is_written_without_a_table_and_goes_with_its_plan
     written = tuned / "work" / "configs" / "selected" / "sweeps" / "pu_svm.json"
     choice = json.loads(written.read_text())
     assert choice == choose(read_rows(tuned / "results" / "tune" / "val" / "pu_svm.parquet", ValidationRow))._asdict()
-    (summary,) = sweeps(tuned)[0].to_dict("records")
-    assert (summary["chosen_config_id"], summary["by_rank_config_id"]) == (choice["config_id"], choice["by_rank"])
-    assert (summary["n_complete"], summary["note"]) == (3, "")
+    (summary,) = sweeps(tuned)[0]
+    assert (summary.chosen.config_id, summary.by_rank.config_id) == (choice["config_id"], choice["by_rank"])
+    assert (summary.n_complete, summary.note) == (3, "")
     (tuned / "work" / "plan" / "tune" / "pu_svm.json").unlink()
     select(tuned)
     assert not written.exists()

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from puoc.analysis.selection.surface import SurfaceRow
 from puoc.reporting.page.sweeps import _grid, _varied
 
 OPTIONS: dict[str, list[Any]] = {"a": [0.1, 1, 10], "b": [1, 2], "kernel": ["rbf", "linear"], "gamma": [None, 0.5]}
@@ -29,13 +30,24 @@ def configurations(draw: Any) -> list[dict[str, Any]]:
 @example([{"e": True}, {"e": True, "gamma": 0.5}, {"e": False, "gamma": 0.5}])  # what it lacks is no row or column
 def test_every_listed_configuration_stands_on_the_surface_once(found: list[dict[str, Any]]) -> None:
     configs = [
-        {"config_id": f"c{i}", "params": json.dumps(params), "is_published": i == 0, "val": 0.5 + i / 100, "test": 0.6}
+        SurfaceRow(
+            tune="a",
+            config_id=f"c{i}",
+            params=json.dumps(params),
+            is_published=i == 0,
+            val=0.5 + i / 100,
+            test=0.6,
+            n_val=1,
+            n_test=1,
+            val_se=None,
+            test_se=None,
+        )
         for i, params in enumerate(found)
     ]
-    values = {config["config_id"]: json.loads(config["params"]) for config in configs}
+    values = {config.config_id: json.loads(config.params) for config in configs}
     grid = _grid(configs, values, _varied(list(values.values())), {})
     if grid is None:
         return
-    shown = [cell["config_id"] for _, row in grid["rows"] for cell in row if cell]
+    shown = [cell.config_id for _, row in grid.rows for cell in row if cell]
     assert len(shown) == len(set(shown))
-    assert {config["config_id"] for config in configs[1:]} <= set(shown)
+    assert {config.config_id for config in configs[1:]} <= set(shown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from beside_paper import plan_beside, rows_beside
 from hypothesis import given, settings
@@ -12,8 +11,6 @@ from hypothesis import strategies as st
 from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.published import REPETITIONS
 from puoc.analysis.paper.verdicts import BAND, decide, half_width, verdicts
-from puoc.analysis.statistics.significance import SIGNIFICANCE
-from puoc.analysis.tables.frames import frame
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
 
@@ -57,7 +54,7 @@ def test_rows_in_any_order_give_the_same_verdicts_to_the_last_digit(seed: int) -
     rows = rows_beside(plan, lambda method, column, repeat: float(gen.uniform(0.5, 1)))
     shuffled = planned_rows(rows.sample(frac=1, random_state=seed), plan, "test")
     found = [
-        verdicts([plan], summarise(plan, some), frame([], SIGNIFICANCE), reservations([plan], {plan.table: some}))
+        verdicts([plan], summarise(plan, some), [], reservations([plan], {plan.table: some}))
         for some in (rows, shuffled)
     ]
-    pd.testing.assert_frame_equal(*found, check_exact=True)
+    assert found[0] == found[1]

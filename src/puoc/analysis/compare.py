@@ -2,52 +2,83 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from puoc.analysis.paper.claims import CLAIMS, claims
+from puoc.analysis.paper.claims import ClaimRow, claims
 from puoc.analysis.paper.deviations import reservations
-from puoc.analysis.paper.protocol import PROTOCOL, protocol_table
-from puoc.analysis.paper.verdicts import VERDICTS, verdicts
-from puoc.analysis.selection.regret import CHOICE, choices
-from puoc.analysis.selection.surface import SURFACE, SWEEPS, sweeps
-from puoc.analysis.statistics.ranks import RANKS, rank_table
-from puoc.analysis.statistics.seed_power import EVIDENCE, evidence_table
-from puoc.analysis.statistics.significance import SIGNIFICANCE, twin_tests
-from puoc.analysis.tables.frames import frame, present, records, write_frame
+from puoc.analysis.paper.protocol import ProtocolRow, protocol_table
+from puoc.analysis.paper.verdicts import VerdictRow, verdicts
+from puoc.analysis.selection.regret import ChoiceRow, choices
+from puoc.analysis.selection.surface import SurfaceRow, SweepRow, sweeps
+from puoc.analysis.statistics.ranks import RankRow, rank_table
+from puoc.analysis.statistics.seed_power import EvidenceRow, evidence_table
+from puoc.analysis.statistics.significance import SignificanceRow, twin_tests
+from puoc.analysis.tables.frames import Row, column_types, rows_of, write_rows
 from puoc.analysis.tables.results import Trials, read_results
-from puoc.analysis.tables.summary import SUMMARY, summarise
-from puoc.store.checked_parquet import read_frame
+from puoc.analysis.tables.summary import SummaryRow, summarise
+from puoc.store.checked_parquet import BY_COMPARE, read_frame
 from puoc.store.plan_files import planned_tables, sweep_names
+from puoc.store.plans import TablePlan
 
-FAILURES = {
-    "origin": "text",  # tables/T or tune/M
-    "entry": "text",
-    "cell": "text",
-    "seed": "int",
-    "config_id": "text",  # tuning only
-    "status": "text",
-    "reason": "text",
-    "attempts": "int",
-    "fit_id": "text",
-    "trial_id": "text",
-}
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-#: The files of ``results/compare``, with their columns.
-COMPARED = {
-    "summary": SUMMARY,
-    "significance": SIGNIFICANCE,
-    "ranks": RANKS,
-    "protocol": PROTOCOL,
-    "evidence": EVIDENCE,
-    "choice": CHOICE,
-    "sweeps": SWEEPS,
-    "surface": SURFACE,
-    "failures": FAILURES,
-    "verdicts": VERDICTS,
-    "claims": CLAIMS,
+
+@dataclass(frozen=True, kw_only=True)
+class FailureRow:
+    """A trial of a table or sweep without a score, as recorded."""
+
+    origin: str  # tables/T or tune/M
+    entry: str | None
+    cell: str | None
+    seed: int | None
+    config_id: str | None  # tuning only
+    status: str
+    reason: str | None
+    attempts: int | None
+    fit_id: str | None
+    trial_id: str | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The tables of ``results/compare``; each field is one file."""
+
+    summary: list[SummaryRow]
+    significance: list[SignificanceRow]
+    ranks: list[RankRow]
+    protocol: list[ProtocolRow]
+    evidence: list[EvidenceRow]
+    choice: list[ChoiceRow]
+    sweeps: list[SweepRow]
+    surface: list[SurfaceRow]
+    failures: list[FailureRow]
+    verdicts: list[VerdictRow]
+    claims: list[ClaimRow]
+
+    def write(self, folder: Path) -> None:
+        """Write each table as parquet."""
+        for name, row_type in COMPARED.items():
+            write_rows(getattr(self, name), row_type, folder / f"{name}.parquet")
+
+
+#: The files of ``results/compare``, with the type of their rows.
+COMPARED: dict[str, type[DataclassInstance]] = {
+    "summary": SummaryRow,
+    "significance": SignificanceRow,
+    "ranks": RankRow,
+    "protocol": ProtocolRow,
+    "evidence": EvidenceRow,
+    "choice": ChoiceRow,
+    "sweeps": SweepRow,
+    "surface": SurfaceRow,
+    "failures": FailureRow,
+    "verdicts": VerdictRow,
+    "claims": ClaimRow,
 }
 
 
@@ -68,30 +99,49 @@ def compare(root: Path | str, planned_trials: Trials | None = None) -> None:
     root = Path(root)
     plans = planned_tables(root)
     results = [(plan, read_results(root, plan, planned_trials)) for plan in plans]
-    failures = [row for plan, rows in results if rows is not None for row in _failures(rows, f"tables/{plan.table}")]
-    for tune in sweep_names(root):
-        path = root / "results" / "tune" / "val" / f"{tune}.parquet"
-        if path.is_file():
-            sweep_rows, ids = read_frame(path, ("status", "trial_id")), (planned_trials or {}).get(f"tune/{tune}")
-            failures += _failures(
-                sweep_rows if ids is None else sweep_rows[sweep_rows["trial_id"].isin(ids)], f"tune/{tune}"
-            )
-    folder = root / "results" / "compare"
-    summary = _write(folder / "summary.parquet", [summarise(plan, rows) for plan, rows in results], SUMMARY)
-    _write(folder / "ranks.parquet", [rank_table(plan, rows) for plan, rows in results], RANKS)
-    _write(folder / "protocol.parquet", [protocol_table(plan, rows) for plan, rows in results], PROTOCOL)
-    _write(folder / "evidence.parquet", [evidence_table(plan) for plan in plans], EVIDENCE)
-    tests = _write(folder / "significance.parquet", [twin_tests(plan, rows) for plan, rows in results], SIGNIFICANCE)
-    _write(folder / "choice.parquet", [choices(root, plans, planned_trials)], CHOICE)
-    for name, columns, table in zip(
-        ("sweeps", "surface"), (SWEEPS, SURFACE), sweeps(root, planned_trials), strict=True
-    ):
-        _write(folder / f"{name}.parquet", [table], columns)
-    _write(folder / "failures.parquet", [frame(failures, FAILURES)], FAILURES)
     recorded = {plan.table: rows for plan, rows in results}
     reservation_by_cell = reservations(plans, recorded)
-    _write(folder / "verdicts.parquet", [verdicts(plans, summary, tests, reservation_by_cell)], VERDICTS)
-    _write(folder / "claims.parquet", [claims(plans, tests, recorded, reservation_by_cell)], CLAIMS)
+    summary = [row for plan, rows in results for row in summarise(plan, rows)]
+    tests = [row for plan, rows in results for row in twin_tests(plan, rows)]
+    sweep_rows, surface = sweeps(root, planned_trials)
+    comparison = Comparison(
+        summary=summary,
+        significance=tests,
+        ranks=[row for plan, rows in results for row in rank_table(plan, rows)],
+        protocol=[row for plan, rows in results for row in protocol_table(plan, rows)],
+        evidence=[row for plan in plans for row in evidence_table(plan)],
+        choice=choices(root, plans, planned_trials),
+        sweeps=sweep_rows,
+        surface=surface,
+        failures=_failures(root, results, planned_trials),
+        verdicts=verdicts(plans, summary, tests, reservation_by_cell),
+        claims=claims(plans, tests, recorded, reservation_by_cell),
+    )
+    comparison.write(root / "results" / "compare")
+
+
+def read_comparison(root: Path) -> Comparison:
+    """Read what ``compare`` wrote.
+
+    Raises
+    ------
+    FileNotFoundError : a file of ``results/compare`` is absent.
+    ValueError : a file is damaged, lacks a column, or lacks a value that every row has.
+    """
+    folder = root / "results" / "compare"
+    return Comparison(
+        summary=_read(folder / "summary.parquet", SummaryRow),
+        significance=_read(folder / "significance.parquet", SignificanceRow),
+        ranks=_read(folder / "ranks.parquet", RankRow),
+        protocol=_read(folder / "protocol.parquet", ProtocolRow),
+        evidence=_read(folder / "evidence.parquet", EvidenceRow),
+        choice=_read(folder / "choice.parquet", ChoiceRow),
+        sweeps=_read(folder / "sweeps.parquet", SweepRow),
+        surface=_read(folder / "surface.parquet", SurfaceRow),
+        failures=_read(folder / "failures.parquet", FailureRow),
+        verdicts=_read(folder / "verdicts.parquet", VerdictRow),
+        claims=_read(folder / "claims.parquet", ClaimRow),
+    )
 
 
 def comparison_is_old(root: Path) -> bool:
@@ -110,17 +160,29 @@ def comparison_is_old(root: Path) -> bool:
     return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
 
 
-def _write(path: Path, parts: list[pd.DataFrame], columns: dict[str, str]) -> pd.DataFrame:
-    filled = [part for part in parts if len(part)]
-    table = pd.concat(filled, ignore_index=True) if filled else frame([], columns)
-    write_frame(table, columns, path)
-    return table
+def _read(path: Path, row_type: type[Row]) -> list[Row]:
+    if not path.is_file():
+        raise FileNotFoundError(f"no {path}; the stage `compare` writes it, run `dvc repro`")
+    table = read_frame(path, column_types(row_type), BY_COMPARE)
+    try:
+        return rows_of(table, row_type)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; {BY_COMPARE}") from error
 
 
-def _failures(rows: pd.DataFrame, origin: str) -> list[dict[str, Any]]:
-    """Return every row whose status is not ok, as recorded."""
-    return [
-        {"origin": origin}
-        | {name: row[name] if name in row and present(row[name]) else None for name in FAILURES if name != "origin"}
-        for row in records(rows[rows["status"] != "ok"])
-    ]
+def _failures(
+    root: Path, results: list[tuple[TablePlan, pd.DataFrame | None]], planned_trials: Trials | None
+) -> list[FailureRow]:
+    """Return every row of a table or planned sweep whose status is not ok, as recorded."""
+    failures = [row for plan, rows in results if rows is not None for row in _failed(rows, f"tables/{plan.table}")]
+    for tune in sweep_names(root):
+        path = root / "results" / "tune" / "val" / f"{tune}.parquet"
+        if path.is_file():
+            rows, ids = read_frame(path, ("status", "trial_id")), (planned_trials or {}).get(f"tune/{tune}")
+            failures += _failed(rows if ids is None else rows[rows["trial_id"].isin(ids)], f"tune/{tune}")
+    return failures
+
+
+def _failed(rows: pd.DataFrame, origin: str) -> list[FailureRow]:
+    failed = rows[rows["status"] != "ok"].assign(origin=origin)
+    return rows_of(failed.reindex(columns=list(column_types(FailureRow))), FailureRow)

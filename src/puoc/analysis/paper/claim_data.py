@@ -14,6 +14,7 @@ from puoc.analysis.paper.deviations import Reservation
 from puoc.analysis.paper.matching import PublishedCell, published_cells
 from puoc.analysis.paper.published import AVERAGE_COLUMN, CAPTIONS, RESULT_TABLES, TWINS, numbers
 from puoc.analysis.paper.underlines import twin_outcomes
+from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.results import scored
 from puoc.store.plans import TablePlan
 
@@ -79,7 +80,7 @@ def printed_evidence() -> Evidence:
 
 def our_evidence(
     plans: Sequence[TablePlan],
-    tests: pd.DataFrame,
+    tests: Sequence[SignificanceRow],
     results: Mapping[str, pd.DataFrame | None],
     reservation_by_cell: Mapping[PublishedCell, Reservation],
 ) -> Evidence:
@@ -108,7 +109,8 @@ def our_evidence(
         if not aucs:
             continue
         key, sizes = (cell.method, cell.column), _drawn(results[cell.table], cell.cell)
-        tested = outcomes.get((cell.table, cell.method, cell.cell), {}).get("raw", "not run")
+        outcome = outcomes.get((cell.table, cell.method, cell.cell))
+        tested = outcome.raw if outcome else "not run"
         counts = tested in words and key not in source.better
         if counts:
             source.better[key] = words[tested]

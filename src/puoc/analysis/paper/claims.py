@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,37 +27,40 @@ from numpy.typing import NDArray
 from puoc.analysis.paper.claim_data import Evidence, our_evidence, printed_evidence
 from puoc.analysis.paper.deviations import Reservation
 from puoc.analysis.paper.matching import PublishedCell
-from puoc.analysis.paper.published import AVERAGE_COLUMN, UNPRINTED, columns, read
+from puoc.analysis.paper.published import AVERAGE_COLUMN, UNPRINTED, Claim, all_claims, columns
 from puoc.analysis.paper.verdicts import student
-from puoc.analysis.tables.frames import frame, records
+from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.store.plans import TablePlan
-
-CLAIMS = {
-    "id": "text",
-    "place": "text",  # in the paper
-    "claim": "text",
-    "rule": "text",
-    "published": "text",  # the paper's tables that it refers to, separated by |
-    "n_parts": "int",
-    "need": "int",  # parts that must hold
-    "paper_verdict": "text",  # holds, fails, not decided, not printed
-    "paper_holds": "int",
-    "paper_fails": "int",
-    "paper_note": "text",  # parts that fail or are equal
-    "verdict": "text",  # holds, fails, not decided, not run
-    "n_holds": "int",
-    "n_fails": "int",
-    "n_undecided": "int",
-    "n_not_run": "int",
-    "tables": "text",  # ours
-    "differs_in": "text",  # our sizes and settings that differ from the paper's
-    "note": "text",
-}
 
 _DIGITS = 10
 _PARTS_IN_NOTE = 6  # more parts than these are counted, not named
 _SLOPES = ("rises", "falls", "falls_more")
 _TESTS = ("significant", "not_below")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimRow:
+    """One claim of the text, decided by the paper's numbers and by ours."""
+
+    id: str
+    place: str  # in the paper
+    claim: str
+    rule: str
+    published: str  # the paper's tables that it refers to, separated by |
+    n_parts: int
+    need: int  # parts that must hold
+    paper_verdict: str  # holds, fails, not decided, not printed
+    paper_holds: int
+    paper_fails: int
+    paper_note: str  # parts that fail or are equal
+    verdict: str  # holds, fails, not decided, not run
+    n_holds: int
+    n_fails: int
+    n_undecided: int
+    n_not_run: int
+    tables: str  # ours
+    differs_in: str  # our sizes and settings that differ from the paper's
+    note: str
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,10 @@ class Part:
 
 def claims(
     plans: Sequence[TablePlan],
-    tests: pd.DataFrame,
+    tests: Sequence[SignificanceRow],
     results: Mapping[str, pd.DataFrame | None],
     reservation_by_cell: Mapping[PublishedCell, Reservation],
-) -> pd.DataFrame:
+) -> list[ClaimRow]:
     """Return one row per claim, whatever was planned.
 
     Parameters
@@ -97,45 +100,48 @@ def claims(
     """
     printed, ours = printed_evidence(), our_evidence(plans, tests, results, reservation_by_cell)
     rows = []
-    for claim in records(read("claims")):
+    for claim in all_claims():
         parts = claim_parts(claim, ours)
-        need = _need(claim["need"], len(parts))
-        by_paper = [(part, status_of(part, printed)) for part in parts]
-        by_us = [(part, status_of(part, ours)) for part in parts]
-        printed_result, our_result = _outcome(by_paper, need, "not printed"), _outcome(by_us, need, "not run")
-        used = [ours.sources[name] for name in claim["published"].split("|") if name in ours.sources]
-        rows.append(
-            {name: claim[name] for name in ("id", "place", "claim", "rule", "published")}
-            | {
-                "n_parts": len(parts),
-                "need": need,
-                "paper_verdict": printed_result["verdict"],
-                "paper_note": printed_result["note"],
-            }
-            | {
-                "paper_holds": printed_result["holds"],
-                "paper_fails": printed_result["fails"],
-                "verdict": our_result["verdict"],
-            }
-            | {f"n_{state}": our_result[state] for state in ("holds", "fails", "undecided", "not_run")}
-            | {"tables": ", ".join(sorted({table for source in used for table in source.tables}))}
-            | {"differs_in": "; ".join(sorted({text for source in used for text in source.differs_in}))}
-            | {"note": our_result["note"]}
+        need = _need(claim.need, len(parts))
+        by_paper = _outcome([(part, status_of(part, printed)) for part in parts], need, "not printed")
+        by_us = _outcome([(part, status_of(part, ours)) for part in parts], need, "not run")
+        used = [ours.sources[name] for name in claim.published.split("|") if name in ours.sources]
+        row = ClaimRow(
+            id=claim.id,
+            place=claim.place,
+            claim=claim.claim,
+            rule=claim.rule,
+            published=claim.published,
+            n_parts=len(parts),
+            need=need,
+            paper_verdict=by_paper.verdict,
+            paper_holds=by_paper.n_holds,
+            paper_fails=by_paper.n_fails,
+            paper_note=by_paper.note,
+            verdict=by_us.verdict,
+            n_holds=by_us.n_holds,
+            n_fails=by_us.n_fails,
+            n_undecided=by_us.n_undecided,
+            n_not_run=by_us.n_not_run,
+            tables=", ".join(sorted({table for source in used for table in source.tables})),
+            differs_in="; ".join(sorted({text for source in used for text in source.differs_in})),
+            note=by_us.note,
         )
-    return frame(rows, CLAIMS)
+        rows.append(row)
+    return rows
 
 
-def claim_parts(claim: Mapping[str, str], ours: Evidence) -> list[Part]:
-    """Return the parts of a row of ``claims.csv``. For curves that the paper does not print, our columns are used."""
+def claim_parts(claim: Claim, ours: Evidence) -> list[Part]:
+    """Return the parts of a claim. For curves that the paper does not print, our columns are used."""
     parts = []
-    for name in claim["published"].split("|"):
-        firsts = [tuple(group.split("+")) for group in claim["first"].split("|")]
-        seconds = [tuple(filter(None, group.split("+"))) for group in claim["second"].split("|")]
+    low, high = (float(bound or "nan") for bound in (claim.low, claim.high))
+    for name in claim.published.split("|"):
+        firsts = [tuple(group.split("+")) for group in claim.first.split("|")]
+        seconds = [tuple(filter(None, group.split("+"))) for group in claim.second.split("|")]
         seconds += [seconds[0]] * (len(firsts) - len(seconds))  # one group for several
         for first, second in zip(firsts, seconds, strict=True):
-            for part_columns in _columns(claim, name, ours):
-                low, high = (float(claim[bound] or "nan") for bound in ("low", "high"))
-                parts.append(Part(claim["rule"], name, first, second, part_columns, low, high))
+            columns_of_parts = _columns(claim, name, ours)
+            parts += [Part(claim.rule, name, first, second, listed, low, high) for listed in columns_of_parts]
     return parts
 
 
@@ -164,10 +170,10 @@ def status_of(part: Part, evidence: Evidence) -> str:
     return "holds" if low > 0 else "fails" if high < 0 else "undecided"
 
 
-def _columns(claim: Mapping[str, str], name: str, ours: Evidence) -> list[tuple[str, ...]]:
+def _columns(claim: Claim, name: str, ours: Evidence) -> list[tuple[str, ...]]:
     known = ours.columns(name) if name in UNPRINTED else [c for c in columns(name) if c != AVERAGE_COLUMN]
-    listed = known if claim["columns"] in ("*", "mean") else claim["columns"].split("|")
-    if claim["columns"] == "mean" or claim["rule"] in _SLOPES:
+    listed = known if claim.columns in ("*", "mean") else claim.columns.split("|")
+    if claim.columns == "mean" or claim.rule in _SLOPES:
         return [tuple(listed)]
     return [(column,) for column in listed] or [()]
 
@@ -250,18 +256,27 @@ def _interval(values: NDArray[np.float64], choices: int = 1) -> tuple[float, flo
     return round(centre - half, _DIGITS), round(centre + half, _DIGITS)
 
 
-def _outcome(part_states: list[tuple[Part, str]], need: int, absent: str) -> dict[str, Any]:
-    counts: dict[str, Any] = {
-        state: sum(status == state for _, status in part_states) for state in ("holds", "fails", "undecided", "not_run")
-    }
-    if counts["not_run"] == len(part_states):
-        return counts | {"verdict": absent, "note": ""}
-    reachable = counts["holds"] + counts["undecided"] + counts["not_run"]
-    verdict = "holds" if counts["holds"] >= need else "fails" if reachable < need else "not decided"
+class _Outcome(NamedTuple):
+    verdict: str
+    note: str
+    n_holds: int
+    n_fails: int
+    n_undecided: int
+    n_not_run: int
+
+
+def _outcome(part_states: list[tuple[Part, str]], need: int, absent: str) -> _Outcome:
+    states = ("holds", "fails", "undecided", "not_run")
+    counts = [sum(status == state for _, status in part_states) for state in states]
+    n_holds, _, n_undecided, n_not_run = counts
+    if n_not_run == len(part_states):
+        return _Outcome(absent, "", *counts)
+    reachable = n_holds + n_undecided + n_not_run
+    verdict = "holds" if n_holds >= need else "fails" if reachable < need else "not decided"
     notes = []
     for state, words in (("fails", "against"), ("undecided", "undecided"), ("not_run", absent)):
         named = [part.words for part, status in part_states if status == state]
         if named:
             more = f" and {len(named) - _PARTS_IN_NOTE} more" if len(named) > _PARTS_IN_NOTE else ""
             notes.append(f"{words}: {', '.join(named[:_PARTS_IN_NOTE])}{more}")
-    return counts | {"verdict": verdict, "note": "; ".join(notes)}
+    return _Outcome(verdict, "; ".join(notes), *counts)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
+from pydantic import JsonValue
 
 from puoc.analysis.paper.matching import PublishedCell, published_cells
-from puoc.analysis.paper.published import CAPTIONS, UNPRINTED, protocol, settings
-from puoc.analysis.tables.frames import present
+from puoc.analysis.paper.published import CAPTIONS, UNPRINTED, PrintedSetup, protocol, settings
+from puoc.analysis.tables.frames import Value, present
+from puoc.records import Params
 from puoc.store.plans import TablePlan
 
 _SIZES = {
@@ -78,7 +79,7 @@ def reservation(cell: PublishedCell, dataset: str, rows: pd.DataFrame) -> Reserv
     if cell.published in UNPRINTED:
         return Reservation("", "")
     published = protocol(cell.published, cell.column)
-    void = [_other_data(published["datasets"], dataset), _other_extractor(cell, published["datasets"], rows)]
+    void = [_other_data(published.datasets, dataset), _other_extractor(cell, published.datasets, rows)]
     differs = [*_sizes(published, rows), *_priors(cell, rows), *_settings(cell, rows)]
     differs += ["bf16"] if "bf16" in set(_values(rows, "numerics")) else []
     if any(str(source).startswith("selected") for source in _values(rows, "config_source")):
@@ -102,14 +103,13 @@ def _other_extractor(cell: PublishedCell, datasets: str, rows: pd.DataFrame) -> 
     return f"{', '.join(names)} where the paper has {words}" if names else ""
 
 
-def _sizes(published: dict[str, str], rows: pd.DataFrame) -> list[str]:
+def _sizes(published: PrintedSetup, rows: pd.DataFrame) -> list[str]:
     differences = []
-    for name, words in _SIZES.items():
+    for name, printed in published.sizes.items():
         sizes = sorted({int(value) for value in _values(rows, name)})
-        if published[name] and sizes not in ([], [int(published[name])]):
-            differences.append(
-                f"{' to '.join(str(n) for n in {sizes[0]: 0, sizes[-1]: 0})} {words} ({published[name]})"
-            )
+        if printed and sizes not in ([], [int(printed)]):
+            drawn = " to ".join(str(n) for n in {sizes[0]: 0, sizes[-1]: 0})
+            differences.append(f"{drawn} {_SIZES[name]} ({printed})")
     return differences
 
 
@@ -136,12 +136,12 @@ def _settings(cell: PublishedCell, rows: pd.DataFrame) -> list[str]:
 
 def _settings_of(cell: PublishedCell, pos: str, known: list[str]) -> list[str]:
     """Return the settings that the paper may have used: that of the positive class if printed, otherwise all."""
-    classes = json.loads(pos or "[]") if protocol(cell.published, cell.column)["datasets"] == "cifar10" else []
+    classes = json.loads(pos or "[]") if protocol(cell.published, cell.column).datasets == "cifar10" else []
     setting = "abnormal" if cell.published == "abnormal" else str(classes[0]) if len(classes) == 1 else ""
     return [setting] if setting in known else known
 
 
-def _unlike(params: dict[str, Any], printed: dict[str, str]) -> list[str]:
+def _unlike(params: Params, printed: dict[str, str]) -> list[str]:
     return [
         f"{name} {params[name]} ({value})"
         for name, value in printed.items()
@@ -149,16 +149,16 @@ def _unlike(params: dict[str, Any], printed: dict[str, str]) -> list[str]:
     ]
 
 
-def _equal(value: Any, printed: str) -> bool:
+def _equal(value: JsonValue, printed: str) -> bool:
     try:
-        return float(value) == float(printed)
+        return isinstance(value, (int, float, str)) and float(value) == float(printed)
     except ValueError:
         return str(value) == printed
 
 
-def _values(rows: pd.DataFrame, name: str) -> list[Any]:
+def _values(rows: pd.DataFrame, name: str) -> list[str | float]:
     return rows[name].dropna().unique().tolist() if name in rows else []
 
 
-def _text(value: Any) -> str:
+def _text(value: Value) -> str:
     return str(value) if present(value) else ""

@@ -10,17 +10,18 @@ includes a single seed, which has no spread.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from math import sqrt
-from typing import Any
-
-import pandas as pd
+from typing import NamedTuple
 
 from puoc.analysis.paper.deviations import Reservation
 from puoc.analysis.paper.matching import PublishedCell, published_cells
-from puoc.analysis.paper.published import REPETITIONS, numbers, scored_on
-from puoc.analysis.paper.underlines import underline_verdicts
-from puoc.analysis.tables.frames import frame, number, present, records
+from puoc.analysis.paper.published import REPETITIONS, PrintedNumber, numbers, scored_on
+from puoc.analysis.paper.underlines import Outcomes, twin_outcomes, underline_verdict
+from puoc.analysis.statistics.significance import SignificanceRow
+from puoc.analysis.tables.frames import rows_of
+from puoc.analysis.tables.summary import Statistics, SummaryRow
 from puoc.store.plans import TablePlan
 
 #: Largest difference of a reproduced mean, in AUC.
@@ -29,35 +30,37 @@ _LEVEL = 0.95
 #: All verdicts, in the order of the report's counts.
 STATES = ("reproduced", "differs", "not decided", "void", "not run")
 
-VERDICTS = {
-    "published": "text",  # the paper's table, by our name
-    "label": "text",  # by its own
-    "row": "text",  # as printed
-    "method": "text",
-    "column": "text",
-    "printed": "text",
-    "value": "float",
-    "underlined": "bool",
-    "bold": "bool",
-    "table": "text",  # ours; null if none is compared with it
-    "entry": "text",
-    "cell": "text",
-    "scored_on": "text",  # which AUC is compared: training pool or held out
-    "n": "int",  # seeds
-    "mean": "float",
-    "std": "float",
-    "difference": "float",  # mean - value
-    "low": "float",  # of the interval of the difference
-    "high": "float",
-    "verdict": "text",
-    "other_mean": "float",  # of the AUC that is not compared
-    "other_verdict": "text",
-    "differs_in": "text",  # sizes and settings that differ from the paper's
-    "underline_raw": "text",  # only of underlined numbers
-    "underline_holm": "text",
-    "note": "text",
-}
-_COLUMN_OF = {"held out": "", "training pool": "_train_pool"}
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictRow:
+    """One published number, and the cell of ours that is compared with it, if there is one."""
+
+    published: str  # the paper's table, by our name
+    label: str  # by its own
+    row: str  # as printed
+    method: str
+    column: str
+    printed: str
+    value: float
+    underlined: bool
+    bold: bool
+    table: str | None = None  # ours; None if none is compared with it
+    entry: str | None = None
+    cell: str | None = None
+    scored_on: str  # which AUC is compared: training pool or held out
+    n: int = 0  # seeds
+    mean: float | None = None
+    std: float | None = None
+    difference: float | None = None  # mean - value
+    low: float | None = None  # of the interval of the difference
+    high: float | None = None
+    verdict: str = "not run"
+    other_mean: float | None = None  # of the AUC that is not compared
+    other_verdict: str | None = None
+    differs_in: str | None = None  # sizes and settings that differ from the paper's
+    underline_raw: str | None = None  # only of underlined numbers
+    underline_holm: str | None = None
+    note: str = ""
 
 
 def decide(difference: float, half_width: float) -> str:
@@ -82,10 +85,10 @@ def student(n: int, choices: int = 1) -> float:
 
 def verdicts(
     plans: Sequence[TablePlan],
-    summary: pd.DataFrame,
-    tests: pd.DataFrame,
+    summary: Sequence[SummaryRow],
+    tests: Sequence[SignificanceRow],
     reservation_by_cell: Mapping[PublishedCell, Reservation],
-) -> pd.DataFrame:
+) -> list[VerdictRow]:
     """Return one row per published number and cell of ours that is compared with it; one *not run* row without a cell.
 
     Parameters
@@ -97,61 +100,96 @@ def verdicts(
     cells_by_number: dict[tuple[str, str, str], list[PublishedCell]] = {}
     for cell in published_cells(plans):
         cells_by_number.setdefault((cell.published, cell.method, cell.column), []).append(cell)
-    summary_rows = {(row["table"], row["entry"], row["cell"], row["is_average"]): row for row in records(summary)}
+    summary_rows = {(row.table, row.entry, row.cell, row.is_average): row for row in summary}
+    outcomes = twin_outcomes(plans, tests)
     rows = []
-    for printed in records(numbers()):
-        key = (printed["published"], printed["method"], printed["column"])
-        for cell in cells_by_number.get(key, []):
+    for printed in rows_of(numbers(), PrintedNumber):
+        cells = cells_by_number.get((printed.published, printed.method, printed.column), [])
+        for cell in cells:
             ours = summary_rows.get((cell.table, cell.entry, cell.cell, cell.is_average))
-            rows.append(_head(printed) | _comparison(printed, cell, ours, reservation_by_cell[cell]))
-        if key not in cells_by_number:
-            rows.append(_head(printed) | {"n": 0, "verdict": "not run", "note": _no_cell(printed)})
-    rows_with_underlines = underline_verdicts(rows, plans, tests)
-    return frame([{name: row.get(name) for name in VERDICTS} for row in rows_with_underlines], VERDICTS)
+            rows.append(_comparison(printed, cell, ours, reservation_by_cell[cell]))
+        if not cells:
+            rows.append(replace(_head(printed), note=_no_cell(printed)))
+    return [_with_underlines(row, outcomes) if row.underlined else row for row in rows]
 
 
-def _head(printed: dict[str, Any]) -> dict[str, Any]:
-    kept = ("published", "row", "method", "column", "printed", "value", "underlined", "bold")
-    protocol = scored_on(printed["published"], printed["method"], printed["column"])
-    return {name: printed[name] for name in kept} | {"label": printed["table"], "scored_on": protocol}
+def _with_underlines(row: VerdictRow, outcomes: Outcomes) -> VerdictRow:
+    """Add the verdicts on an underline; they are *void* if that on the number is."""
+    if row.verdict == "void":
+        return replace(row, underline_raw="void", underline_holm="void")
+    raw, holm = underline_verdict(outcomes, row.method, row.table or "", row.cell or "")
+    return replace(row, underline_raw=raw, underline_holm=holm)
 
 
-def _comparison(
-    printed: dict[str, Any], cell: PublishedCell, ours: dict[str, Any] | None, reservation: Reservation
-) -> dict[str, Any]:
-    place = {"table": cell.table, "entry": cell.entry, "cell": cell.cell, "differs_in": reservation.differs_in}
-    if ours is None:
-        return place | {"n": 0, "verdict": "not run", "note": "the table was not run"}
-    protocol = scored_on(cell.published, cell.method, cell.column)
-    other = next(name for name in _COLUMN_OF if name != protocol)
-    compared, other_scores = (_compared(printed, ours, _COLUMN_OF[name], reservation) for name in (protocol, other))
-    reasons = str(ours["reasons"]) if present(ours["reasons"]) else ""
-    holes = f"{compared['n']} of {ours['n_planned']} seeds" if 0 < compared["n"] < ours["n_planned"] else ""
-    unscored = f"no AUC, {protocol}" if compared["n"] == 0 and ours["n_ok"] else ""
-    note = "; ".join(dict.fromkeys(filter(None, (compared.pop("why"), unscored, holes, reasons))))
-    return (
-        place | compared | {"other_mean": other_scores["mean"], "other_verdict": other_scores["verdict"], "note": note}
+def _head(printed: PrintedNumber) -> VerdictRow:
+    return VerdictRow(
+        published=printed.published,
+        label=printed.table,
+        row=printed.row,
+        method=printed.method,
+        column=printed.column,
+        printed=printed.printed,
+        value=printed.value,
+        underlined=printed.underlined,
+        bold=printed.bold,
+        scored_on=scored_on(printed.published, printed.method, printed.column),
     )
 
 
-def _compared(printed: dict[str, Any], ours: dict[str, Any], suffix: str, reservation: Reservation) -> dict[str, Any]:
-    """Return mean, interval and verdict for one of the two AUCs, and why the verdict is void or undecided."""
-    n, mean, std = int(ours[f"n{suffix}"]), number(ours[f"mean{suffix}"]), number(ours[f"std{suffix}"])
-    values: dict[str, Any] = {"n": n, "mean": mean, "std": std, "why": ""}
-    if mean is None:
-        return values | {"verdict": "not run"}
-    values["difference"] = mean - printed["value"]
-    if std is not None:
-        width = half_width(std, n, printed["rounding"])
-        values |= {"low": values["difference"] - width, "high": values["difference"] + width}
+def _comparison(
+    printed: PrintedNumber, cell: PublishedCell, ours: SummaryRow | None, reservation: Reservation
+) -> VerdictRow:
+    row = replace(_head(printed), table=cell.table, entry=cell.entry, cell=cell.cell, differs_in=reservation.differs_in)
+    if ours is None:
+        return replace(row, note="the table was not run")
+    compared, other = ours.held_out, ours.train_pool
+    if row.scored_on == "training pool":
+        compared, other = other, compared
+    result = _compared(printed, compared, reservation)
+    holes = f"{compared.n} of {ours.n_planned} seeds" if 0 < compared.n < ours.n_planned else ""
+    unscored = f"no AUC, {row.scored_on}" if compared.n == 0 and ours.n_ok else ""
+    note = "; ".join(dict.fromkeys(filter(None, (result.why, unscored, holes, ours.reasons))))
+    return replace(
+        row,
+        n=compared.n,
+        mean=compared.mean,
+        std=compared.std,
+        difference=result.difference,
+        low=result.low,
+        high=result.high,
+        verdict=result.verdict,
+        other_mean=other.mean,
+        other_verdict=_compared(printed, other, reservation).verdict,
+        note=note,
+    )
+
+
+class _Comparison(NamedTuple):
+    """The interval and the verdict for one AUC, and why the verdict is void or undecided."""
+
+    verdict: str
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    why: str = ""
+
+
+def _compared(printed: PrintedNumber, ours: Statistics, reservation: Reservation) -> _Comparison:
+    if ours.mean is None:
+        return _Comparison("not run")
+    difference = ours.mean - printed.value
+    low = high = width = None
+    if ours.std is not None:
+        width = half_width(ours.std, ours.n, printed.rounding)
+        low, high = difference - width, difference + width
     if reservation.void:
-        return values | {"verdict": "void", "why": reservation.void}
-    if std is None:
-        return values | {"verdict": "not decided", "why": "one seed has no spread"}
-    return values | {"verdict": decide(values["difference"], width)}
+        return _Comparison("void", difference, low, high, reservation.void)
+    if width is None:
+        return _Comparison("not decided", difference, why="one seed has no spread")
+    return _Comparison(decide(difference, width), difference, low, high)
 
 
-def _no_cell(printed: dict[str, Any]) -> str:
-    if printed["method"] == "hrn_star":
+def _no_cell(printed: PrintedNumber) -> str:
+    if printed.method == "hrn_star":
         return "copied by the paper from the one on HRN: nothing to run"
     return "no planned table stands beside it"

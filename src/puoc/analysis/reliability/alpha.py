@@ -13,12 +13,12 @@ negatives may have the same scores as positives.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from puoc.records import Array
 
 PURE: Final = 0.25  # the upper bound assumes that above the threshold of the highest-scored quarter of P
 LEAK: Final = 0.02  # there is at most this share of the negatives

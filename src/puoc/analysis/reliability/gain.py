@@ -7,14 +7,12 @@ Negatives that are not in U are not taken into account.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puoc.analysis.reliability.alpha import counted_order
-
-Array = NDArray[Any]
+from puoc.records import Array
 
 
 class Gain(NamedTuple):

@@ -8,12 +8,12 @@ do not keep their level (docs/reliability.md).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from puoc.records import Array
+
 Test = Literal["mann_whitney", "t"]
 Advice = Literal["PU", "OC or PU-OC"]
 

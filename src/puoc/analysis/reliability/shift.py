@@ -11,14 +11,13 @@ negatives. A rejection may also mean that the positives changed.
 from __future__ import annotations
 
 from statistics import median
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puoc.analysis.reliability.alpha import MIN_SCORES, combined_p
-
-Array = NDArray[Any]
+from puoc.records import Array
 
 _RATIOS: Final = np.concatenate([np.arange(0, 2, 0.1), np.geomspace(2, 50, 10)])  # coarse candidates of c
 _FINE: Final = np.linspace(-0.12, 0.12, 9)

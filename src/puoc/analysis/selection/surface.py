@@ -7,64 +7,83 @@ cells of one seed may share rows. A difference of two configurations is paired b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import TypeAdapter
 
-from puoc.analysis.tables.frames import frame, number
+from puoc.analysis.selection.choice_file import SelectedConfig, read_choice
+from puoc.analysis.tables.frames import number
 from puoc.analysis.tables.results import Trials, present_sweep
-from puoc.store.checked_json import BY_SELECT, read_form
 from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame
 from puoc.store.plan_files import planned_sweep, sweep_names
 
 #: Roles of configurations in a sweep. Tables use the first; the last uses test labels.
 ROLES = ("chosen", "published", "by_value", "by_rank", "best_on_test")
-_OF_ROLE = {
-    "config_id": "text",
-    "params": "text",  # JSON
-    "val": "float",  # AUC of withheld labelled positives against withheld unlabelled rows
-    "val_se": "float",
-    "test": "float",
-    "test_se": "float",
-    "regret": "float",  # test AUC of best_on_test minus its own
-    "regret_se": "float",  # over seeds, paired
-}
-
-SWEEPS = {
-    "tune": "text",
-    "method": "text",
-    "scenario": "text",
-    "dataset": "text",
-    "space": "text",
-    "n_cells": "int",
-    "n_seeds": "int",
-    "n_configs": "int",
-    "n_complete": "int",  # configurations with a validation value for every cell and seed
-    "source": "text",  # the choice, as described by the stage select
-    "gain": "float",  # by_value - published, in validation
-    "gain_se": "float",  # the criterion's standard error: over seeds, paired
-    **{f"{role}_{name}": kind for role in ROLES for name, kind in _OF_ROLE.items()},
-    "note": "text",
-}
-SURFACE = {
-    "tune": "text",
-    "config_id": "text",
-    "params": "text",  # JSON
-    "is_published": "bool",
-    "n_val": "int",
-    "val": "float",
-    "val_se": "float",
-    "n_test": "int",
-    "test": "float",
-    "test_se": "float",
-}
-
-_CHOSEN = TypeAdapter(dict[str, Any])
 
 NOT_PLANNED = "params.yaml does not plan it; no table uses it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleResult:
+    """The configuration of one role in a sweep; without values if there is none."""
+
+    config_id: str | None = None
+    params: str | None = None  # JSON
+    val: float | None = None  # AUC of withheld labelled positives against withheld unlabelled rows
+    val_se: float | None = None
+    test: float | None = None
+    test_se: float | None = None
+    regret: float | None = None  # test AUC of best_on_test minus its own
+    regret_se: float | None = None  # over seeds, paired
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepRow:
+    """One sweep, and the configuration of each role in it."""
+
+    tune: str
+    method: str
+    scenario: str
+    dataset: str
+    space: str | None = None
+    n_cells: int = 0
+    n_seeds: int = 0
+    n_configs: int = 0
+    n_complete: int = 0  # configurations with a validation value for every cell and seed
+    source: str | None = None  # the choice, as described by the stage select
+    gain: float | None = None  # by_value - published, in validation
+    gain_se: float | None = None  # the criterion's standard error: over seeds, paired
+    chosen: RoleResult = RoleResult()
+    published: RoleResult = RoleResult()
+    by_value: RoleResult = RoleResult()
+    by_rank: RoleResult = RoleResult()
+    best_on_test: RoleResult = RoleResult()
+    note: str
+
+    @property
+    def roles(self) -> dict[str, RoleResult]:
+        """The configuration of each role, in the order of ``ROLES``."""
+        results = (self.chosen, self.published, self.by_value, self.by_rank, self.best_on_test)
+        return dict(zip(ROLES, results, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurfaceRow:
+    """One configuration of a sweep."""
+
+    tune: str
+    config_id: str
+    params: str  # JSON
+    is_published: bool
+    n_val: int
+    val: float | None
+    val_se: float | None
+    n_test: int
+    test: float | None
+    test_se: float | None
 
 
 class Value(NamedTuple):
@@ -76,8 +95,8 @@ class Value(NamedTuple):
     by_seed: pd.Series[float]  # means over the cells
 
 
-def sweeps(root: Path, planned_trials: Trials | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables ``SWEEPS``, one row per sweep with a plan or results, and ``SURFACE``, one per configuration.
+def sweeps(root: Path, planned_trials: Trials | None = None) -> tuple[list[SweepRow], list[SurfaceRow]]:
+    """Return one row per sweep with a plan or results, and one row per configuration.
 
     Parameters
     ----------
@@ -88,32 +107,40 @@ def sweeps(root: Path, planned_trials: Trials | None = None) -> tuple[pd.DataFra
     ------
     ValueError : a results file is damaged or lacks a column.
     """
-    sweep_rows, surfaces = [], []
+    sweep_rows: list[SweepRow] = []
+    surfaces: list[SurfaceRow] = []
     for name, files in unplanned(root).items():
         val, test = _tuned(files, BY_SWEEP, "method", "scenario", "dataset")
         if len(val):
-            summary, surface = summarise_sweep(val, test, None)
-            about = {"tune": name, **{key: val[key].iloc[0] for key in ("method", "scenario", "dataset")}}
-            sweep_rows.append(_with_all_columns(about | summary | {"note": NOT_PLANNED}))
-            surfaces += [about | row for row in surface]
+            method, scenario, dataset = (str(val[key].iloc[0]) for key in ("method", "scenario", "dataset"))
+            row = SweepRow(tune=name, method=method, scenario=scenario, dataset=dataset, note="")
+            row, surface = summarise_sweep(row, val, test, None)
+            sweep_rows.append(replace(row, note=NOT_PLANNED))
+            surfaces += surface
     for tune in sweep_names(root):
         plan = planned_sweep(root, tune)
         paths = [root / "results" / "tune" / part / f"{tune}.parquet" for part in ("val", "test")]
-        about = {"scenario": plan.scenario, "dataset": plan.dataset, "space": plan.space, "tune": tune}
-        about |= {"method": plan.entries_by_name[tune].method}
+        row = SweepRow(
+            tune=tune,
+            method=plan.entries_by_name[tune].method,
+            scenario=plan.scenario,
+            dataset=plan.dataset,
+            space=plan.space,
+            note="not run",
+        )
         if not all(path.is_file() for path in paths):
-            sweep_rows.append(_with_all_columns(about | {"note": "not run"}))
+            sweep_rows.append(row)
             continue
         val, test, plan_note = present_sweep(*_tuned(paths, FROM_LEDGER), tune, planned_trials)
         if val.empty:
-            sweep_rows.append(_with_all_columns(about | {"note": plan_note or "not run"}))
+            sweep_rows.append(replace(row, note=plan_note or row.note))
             continue
         path = root / "work" / "configs" / "selected" / "sweeps" / f"{tune}.json"
         is_chosen = path.is_file() and not plan_note  # the stage select chooses among planned rows only
-        summary, surface = summarise_sweep(val, test, read_form(path, _CHOSEN, BY_SELECT) if is_chosen else None)
-        sweep_rows.append(_with_all_columns(about | summary | ({"note": plan_note} if plan_note else {})))
-        surfaces += [about | row for row in surface]
-    return frame(sweep_rows, SWEEPS), frame([{name: row[name] for name in SURFACE} for row in surfaces], SURFACE)
+        row, surface = summarise_sweep(row, val, test, read_choice(path) if is_chosen else None)
+        sweep_rows.append(replace(row, note=plan_note or row.note))
+        surfaces += surface
+    return sweep_rows, surfaces
 
 
 def unplanned(root: Path) -> dict[str, tuple[Path, Path]]:
@@ -131,50 +158,89 @@ def unplanned(root: Path) -> dict[str, tuple[Path, Path]]:
 
 
 def summarise_sweep(
-    val: pd.DataFrame, test: pd.DataFrame, choice: dict[str, Any] | None
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the row of a sweep and its surface, from its validation and test rows.
+    sweep: SweepRow, val: pd.DataFrame, test: pd.DataFrame, choice: SelectedConfig | None
+) -> tuple[SweepRow, list[SurfaceRow]]:
+    """Return the row of a sweep with its results, and its surface, from its validation and test rows.
 
     Parameters
     ----------
+    sweep : the row without results.
     choice : the choice as written by the stage ``select``; None if there is none.
     """
     n_planned = int(val.groupby("config_id").size().max())
     vals, tests = _values(val, "auc_val_pu"), _values(test, "auc")
-    surface: list[dict[str, Any]] = []
+    surface = []
     for name, rows in val.groupby("config_id", sort=False):
         of_val, of_test = vals[str(name)], tests.get(str(name), _NONE)
-        about = {"config_id": str(name), "params": rows["params"].iloc[0]}
-        about |= {"is_published": bool(rows["is_published"].iloc[0])}
-        about |= {"n_val": of_val.n, "val": of_val.mean, "val_se": of_val.se}
-        surface.append(about | {"n_test": of_test.n, "test": of_test.mean, "test_se": of_test.se})
+        config = SurfaceRow(
+            tune=sweep.tune,
+            config_id=str(name),
+            params=rows["params"].iloc[0],
+            is_published=bool(rows["is_published"].iloc[0]),
+            n_val=of_val.n,
+            val=of_val.mean,
+            val_se=of_val.se,
+            n_test=of_test.n,
+            test=of_test.mean,
+            test_se=of_test.se,
+        )
+        surface.append(config)
     roles = _roles(surface, n_planned, choice)
-    summary: dict[str, Any] = {"n_cells": val["cell"].nunique(), "n_seeds": val["seed"].nunique()}
-    summary |= {"n_configs": len(surface), "n_complete": sum(row["n_val"] == n_planned for row in surface)}
-    by_id = {row["config_id"]: row for row in surface}
+    by_id = {config.config_id: config for config in surface}
     best = roles["best_on_test"]
-    for role, config in roles.items():
-        if config is not None:
-            summary |= {f"{role}_{column}": by_id[config][column] for column in _OF_ROLE if column in by_id[config]}
-            summary[f"{role}_regret"], summary[f"{role}_regret_se"] = _difference(tests, best, config)
-    summary["gain"], summary["gain_se"] = _difference(vals, roles["by_value"], roles["published"])
+
+    def result(role: str) -> RoleResult:
+        config = roles[role]
+        return RoleResult() if config is None else _role_result(by_id[config], *_difference(tests, best, config))
+
+    gain, gain_se = _difference(vals, roles["by_value"], roles["published"])
     note = "" if choice else "not chosen yet: run dvc repro select"
     if choice is not None and roles["chosen"] is None:
         note = "chosen from an earlier plan: run dvc repro select"
-    return summary | {"source": (choice or {}).get("source"), "note": note}, surface
+    row = replace(
+        sweep,
+        n_cells=val["cell"].nunique(),
+        n_seeds=val["seed"].nunique(),
+        n_configs=len(surface),
+        n_complete=sum(config.n_val == n_planned for config in surface),
+        source=choice.source if choice else None,
+        gain=gain,
+        gain_se=gain_se,
+        chosen=result("chosen"),
+        published=result("published"),
+        by_value=result("by_value"),
+        by_rank=result("by_rank"),
+        best_on_test=result("best_on_test"),
+        note=note,
+    )
+    return row, surface
 
 
-def _roles(surface: list[dict[str, Any]], n_planned: int, choice: dict[str, Any] | None) -> dict[str, str | None]:
+def _role_result(config: SurfaceRow, regret: float | None, regret_se: float | None) -> RoleResult:
+    return RoleResult(
+        config_id=config.config_id,
+        params=config.params,
+        val=config.val,
+        val_se=config.val_se,
+        test=config.test,
+        test_se=config.test_se,
+        regret=regret,
+        regret_se=regret_se,
+    )
+
+
+def _roles(surface: list[SurfaceRow], n_planned: int, choice: SelectedConfig | None) -> dict[str, str | None]:
     """Return the configuration of each role; None if there is none."""
-    known = {row["config_id"] for row in surface}
+    known = {config.config_id for config in surface}
     roles: dict[str, str | None] = dict.fromkeys(ROLES)
-    for role, name in (("chosen", "config_id"), ("by_rank", "by_rank")):
-        config = (choice or {}).get(name)
-        roles[role] = config if config in known else None
-    roles["published"] = next((row["config_id"] for row in surface if row["is_published"]), None)
-    for role, name in (("by_value", "val"), ("best_on_test", "test")):
-        order = [(row[name], row["is_published"], row["config_id"]) for row in surface if row[f"n_{name}"] == n_planned]
-        roles[role] = max(order)[-1] if order else None
+    if choice is not None:
+        roles["chosen"] = choice.config_id if choice.config_id in known else None
+        roles["by_rank"] = choice.by_rank if choice.by_rank in known else None
+    roles["published"] = next((config.config_id for config in surface if config.is_published), None)
+    by_val = [(row.val, row.is_published, row.config_id) for row in surface if row.n_val == n_planned]
+    by_test = [(row.test, row.is_published, row.config_id) for row in surface if row.n_test == n_planned]
+    roles["by_value"] = max(by_val)[-1] if by_val else None
+    roles["best_on_test"] = max(by_test)[-1] if by_test else None
     return roles
 
 
@@ -201,11 +267,6 @@ def _difference(values: dict[str, Value], first: str | None, second: str | None)
     if sides[0].mean is None or sides[1].mean is None:
         return None, None
     return sides[0].mean - sides[1].mean, _error((sides[0].by_seed - sides[1].by_seed).dropna())
-
-
-def _with_all_columns(row: dict[str, Any]) -> dict[str, Any]:
-    counts = {name: 0 for name, kind in SWEEPS.items() if kind == "int"}
-    return {name: row.get(name, counts.get(name)) for name in SWEEPS}
 
 
 def _tuned(paths: Sequence[Path], again: str, *besides: str) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -12,42 +12,43 @@ different spreads over seeds, such as an unstable network and an SVM, are found 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from puoc.analysis.statistics.signed_rank import midranks
-from puoc.analysis.tables.frames import frame
 from puoc.analysis.tables.grid import Grid
 from puoc.analysis.tables.results import UNTESTED
 from puoc.store.counting import counted
 from puoc.store.plans import TablePlan
-
-RANKS = {
-    "table": "text",
-    "entry": "text",
-    "average_rank": "float",  # 1 = best in every seed and cell
-    "wins": "int",  # cells in which it alone has the best mean
-    "ties": "int",  # cells in which it shares the best mean
-    "losses": "int",
-    "n_seeds": "int",
-    "n_cells": "int",  # cells in which every entry has a full mean
-    "n_entries": "int",
-    "friedman": "float",  # chi-squared with n_entries - 1 degrees of freedom
-    "p": "float",  # by permutations within the seeds
-    "critical_difference": "float",  # of average ranks, by the same permutations, at .05
-    "groups": "text",  # letters: entries that share one do not differ
-    "note": "text",
-}
 
 _DIGITS = 10
 _LEVEL = 0.05
 _PERMUTATIONS = 9999
 _SEED = 0
 _ROUNDING = 1e-9  # equal sums of ranks may differ by this much
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankRow:
+    """The rank of one entry over the cells of a table."""
+
+    table: str
+    entry: str
+    average_rank: float | None = None  # 1 = best in every seed and cell
+    wins: int = 0  # cells in which it alone has the best mean
+    ties: int = 0  # cells in which it shares the best mean
+    losses: int = 0
+    n_seeds: int
+    n_cells: int  # cells in which every entry has a full mean
+    n_entries: int
+    friedman: float | None = None  # chi-squared with n_entries - 1 degrees of freedom
+    p: float | None = None  # by permutations within the seeds
+    critical_difference: float | None = None  # of average ranks, by the same permutations, at .05
+    groups: str | None = None  # letters: entries that share one do not differ
+    note: str
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def groups(average_ranks: ArrayLike, difference: float) -> list[tuple[int, ...]]
     return runs
 
 
-def rank_table(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
+def rank_table(plan: TablePlan, rows: pd.DataFrame | None) -> list[RankRow]:
     """Return one row per entry of a table, without oracles.
 
     Entries that lack half of the cells are listed but not ranked. The others are ranked over the cells that are
@@ -142,17 +143,32 @@ def rank_table(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     complete = np.logical_and.reduce(full[kept]) if kept else np.zeros(len(plan.cells), dtype=np.bool_)
     values = scores[kept][:, complete].transpose(2, 1, 0)  # (seeds, cells, entries)
     n_seeds, n_cells, n_entries = values.shape
-    head: dict[str, Any] = {"table": plan.table, "n_cells": n_cells, "n_entries": n_entries, "n_seeds": n_seeds}
     notes = [f"full in half of the cells or fewer: {', '.join(lacking)}"] if lacking and plan.tested else []
     notes += [] if plan.tested else [UNTESTED]
     if n_cells < len(plan.cells) and names:
         notes.append(f"{n_cells} of {len(plan.cells)} cells have every entry")
-    empty = {"wins": 0, "ties": 0, "losses": 0}
-    if n_entries < 2 or n_cells == 0:
+    comparable = n_entries >= 2 and n_cells > 0
+    if not comparable:
         notes.append("fewer than two entries or no cell: nothing to rank")
-        return frame([_row(head | empty, name, notes) for name in [*names, *lacking]], RANKS)
-    if (smallest := 1 / math.factorial(n_entries) ** (n_seeds - 1)) >= _LEVEL:
+    elif (smallest := 1 / math.factorial(n_entries) ** (n_seeds - 1)) >= _LEVEL:
         notes.append(f"{counted(n_seeds, 'seed')} of {n_entries} entries can give no p below {smallest:.2g}")
+    unranked = [
+        RankRow(
+            table=plan.table,
+            entry=name,
+            n_seeds=n_seeds,
+            n_cells=n_cells,
+            n_entries=n_entries,
+            note="; ".join(notes),
+        )
+        for name in (*names, *lacking)
+    ]
+    return [*_ranked(unranked[:n_entries], values), *unranked[n_entries:]] if comparable else unranked
+
+
+def _ranked(rows: list[RankRow], values: NDArray[np.float64]) -> list[RankRow]:
+    """Return the rows with ranks, from the AUCs (seeds, cells, entries) of their entries."""
+    n_entries, n_cells = len(rows), values.shape[1]
     test = friedman(values)
     one_group = [tuple(range(n_entries))]  # if Friedman's test does not reject, no pair differs
     entry_groups = groups(test.average_ranks, test.critical_difference) if test.p < _LEVEL else one_group
@@ -160,18 +176,23 @@ def rank_table(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     means = np.round(values.mean(axis=0), _DIGITS)
     best = means.max(axis=1, keepdims=True)
     is_best, alone = means == best, (means == best).sum(axis=1, keepdims=True) == 1
-    table = []
-    for index, name in enumerate(names):
+    ranked = []
+    for index, row in enumerate(rows):
         wins, ties = int((is_best & alone)[:, index].sum()), int((is_best & ~alone)[:, index].sum())
-        numbers: dict[str, Any] = {"average_rank": test.average_ranks[index], "friedman": test.chi_squared, "p": test.p}
-        numbers |= {"wins": wins, "ties": ties, "losses": n_cells - wins - ties}
-        numbers |= {"critical_difference": test.critical_difference, "groups": letters[index]}
-        table.append(_row(head | numbers, name, notes))
-    return frame([*table, *(_row(head | empty, name, notes) for name in lacking)], RANKS)
-
-
-def _row(values: dict[str, Any], entry: str, notes: list[str]) -> dict[str, Any]:
-    return dict.fromkeys(RANKS) | values | {"entry": entry, "note": "; ".join(notes)}
+        ranked.append(
+            replace(
+                row,
+                average_rank=test.average_ranks[index],
+                wins=wins,
+                ties=ties,
+                losses=n_cells - wins - ties,
+                friedman=test.chi_squared,
+                p=test.p,
+                critical_difference=test.critical_difference,
+                groups=letters[index],
+            )
+        )
+    return ranked
 
 
 def _letters(entry_groups: list[tuple[int, ...]], n: int) -> list[str]:

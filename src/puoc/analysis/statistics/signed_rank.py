@@ -7,10 +7,12 @@ distribution uses the observed midranks: every sign pattern over them is equally
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from puoc.records import Array
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -123,7 +125,7 @@ def null_rank_sums(n: int) -> NDArray[np.float64]:
 
 
 def _finite(values: ArrayLike) -> NDArray[np.float64]:
-    array: NDArray[Any] = np.asarray(values)
+    array: Array = np.asarray(values)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"got an array of shape {array.shape}, expected at least one value along one axis")
     if array.dtype.kind not in "fiu":

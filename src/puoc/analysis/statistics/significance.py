@@ -6,8 +6,9 @@ smallest p that the number of seeds can reach.
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,7 @@ from puoc.analysis.statistics.signed_rank import (
     signed_rank_test,
     smallest_p,
 )
-from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.grid import CIRCUMSTANCES, Floats, Grid
+from puoc.analysis.tables.grid import CIRCUMSTANCES, Floats, Grid, Outcomes
 from puoc.analysis.tables.results import UNTESTED
 from puoc.analysis.tables.summary import AVERAGE
 from puoc.store.plans import EntryPlan, TablePlan
@@ -34,51 +34,52 @@ UNIT_NOTE = "seeds redraw rows of one dataset: the result holds for that dataset
 #: Why seeds of user data may be no replication.
 SAME_ROWS = "every seed learns from the same rows, so seeds do not repeat the draw"
 
-_HOLES = ("failed", "skipped", "missing")
-
 _MIN_SHARE = 0.05  # a smaller share of common rows is not mentioned
 
-SIGNIFICANCE = {
-    "table": "text",
-    "scenario": "text",
-    "entry": "text",  # PU-OC
-    "twin_entry": "text",  # its OC twin
-    "cell": "text",
-    "cell_index": "int",
-    "is_average": "bool",
-    "n": "int",
-    "n_planned": "int",
-    "n_zero": "int",
-    "n_ties": "int",
-    "mean_difference": "float",  # entry - twin_entry, in AUC
-    "shift": "float",  # Hodges-Lehmann
-    "shift_low": "float",  # 95 % interval
-    "shift_high": "float",
-    "n_better": "int",  # pairs in which the entry is higher; n_zero are ties
-    "n_worse": "int",
-    "effect": "float",  # matched rank-biserial correlation, -1 to 1
-    "effect_low": "float",  # 95 % bootstrap interval
-    "effect_high": "float",
-    "chance_worse": "float",  # Bayesian signed-rank: lower by more than the region of practical equivalence
-    "chance_equal": "float",
-    "chance_better": "float",
-    "statistic": "float",
-    "p": "float",  # two-sided
-    "p_greater": "float",  # one-sided: entry better
-    "p_adjusted": "float",  # Holm, two-sided
-    "min_p": "float",  # smallest p that n pairs can reach
-    "min_p_adjusted": "float",
-    "method": "text",  # exact, normal, none, not tested
-    "family": "text",
-    "family_size": "int",
-    "unit": "text",
-    "unit_note": "text",
-    "note": "text",
-    "warning": "text",
-}
+
+@dataclass(frozen=True, kw_only=True)
+class SignificanceRow:
+    """The test of one twin pair in one column of a table: a cell, or the average over the cells."""
+
+    table: str
+    scenario: str
+    entry: str  # PU-OC
+    twin_entry: str  # its OC twin
+    cell: str
+    cell_index: int
+    is_average: bool
+    n: int = 0
+    n_planned: int
+    n_zero: int = 0
+    n_ties: int = 0
+    mean_difference: float | None = None  # entry - twin_entry, in AUC
+    shift: float | None = None  # Hodges-Lehmann
+    shift_low: float | None = None  # 95 % interval
+    shift_high: float | None = None
+    n_better: int = 0  # pairs in which the entry is higher; n_zero are ties
+    n_worse: int = 0
+    effect: float | None = None  # matched rank-biserial correlation, -1 to 1
+    effect_low: float | None = None  # 95 % bootstrap interval
+    effect_high: float | None = None
+    chance_worse: float | None = None  # Bayesian signed-rank: lower by more than the region of practical equivalence
+    chance_equal: float | None = None
+    chance_better: float | None = None
+    statistic: float | None = None
+    p: float | None = None  # two-sided
+    p_greater: float | None = None  # one-sided: entry better
+    p_adjusted: float | None = None  # Holm, two-sided
+    min_p: float | None = None  # smallest p that n pairs can reach
+    min_p_adjusted: float | None = None
+    method: str = "not tested"  # exact, normal, none, not tested
+    family: str
+    family_size: int = 0
+    unit: str = UNIT
+    unit_note: str
+    note: str = ""
+    warning: str = ""
 
 
-def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
+def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> list[SignificanceRow]:
     """Return one row per twin pair and column of a table: cells, then the average.
 
     Two families are adjusted separately: all cells of all pairs, and the averages of all pairs. The plan determines a
@@ -86,11 +87,8 @@ def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     all seeds) are excluded.
     """
     grid = None if rows is None else Grid.from_rows(plan, rows)
-    columns = range(len(plan.cells) + 1)
-    tests = [_test_row(plan, pair, column, grid) for pair in plan.twin_pairs() for column in columns]
-    for is_average in (False, True):
-        _adjust([test for test in tests if test["is_average"] == is_average])
-    return frame([{name: test.get(name) for name in SIGNIFICANCE} for test in tests], SIGNIFICANCE)
+    columns = (*range(len(plan.cells)), None)
+    return _adjusted([_test(plan, pair, cell, grid) for pair in plan.twin_pairs() for cell in columns])
 
 
 def unit_note(plan: TablePlan) -> str:
@@ -104,89 +102,92 @@ def unit_note(plan: TablePlan) -> str:
     return f"{UNIT_NOTE}; two seeds share {shares}, so they are not independent" if shares else UNIT_NOTE
 
 
-def _test_row(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], index: int, grid: Grid | None) -> dict[str, Any]:
-    """Test one cell, or the average, whose index follows the last cell."""
-    cell = index if index < len(plan.cells) else None
-    row: dict[str, Any] = {
-        "table": plan.table,
-        "scenario": plan.scenario,
-        "entry": pair[0].entry,
-        "twin_entry": pair[1].entry,
-        "cell": AVERAGE if cell is None else plan.cell_names[cell],
-        "cell_index": index,
-        "is_average": cell is None,
-        "family": f"twin pairs of {plan.table}, {'average' if cell is None else 'cells'}",
-        "n_planned": len(plan.seeds),
-        "unit": UNIT,
-        "unit_note": unit_note(plan),
-    }
+class _Test(NamedTuple):
+    row: SignificanceRow  # before the adjustment
+    applicable: bool = True
+
+
+def _test(plan: TablePlan, pair: tuple[EntryPlan, EntryPlan], cell: int | None, grid: Grid | None) -> _Test:
+    """Test one cell, or the average if there is no cell."""
+    row = SignificanceRow(
+        table=plan.table,
+        scenario=plan.scenario,
+        entry=pair[0].entry,
+        twin_entry=pair[1].entry,
+        cell=AVERAGE if cell is None else plan.cell_names[cell],
+        cell_index=len(plan.cells) if cell is None else cell,
+        is_average=cell is None,
+        n_planned=len(plan.seeds),
+        family=f"twin pairs of {plan.table}, {'average' if cell is None else 'cells'}",
+        unit_note=unit_note(plan),
+    )
     if grid is None:
-        return row | _untested("the table was not run")
+        return _Test(replace(row, note="the table was not run"))
     if not plan.tested:
-        return row | _untested(UNTESTED)
+        return _Test(replace(row, note=UNTESTED))
     if not plan.redraws:
-        return row | _untested(SAME_ROWS)
+        return _Test(replace(row, note=SAME_ROWS))
     entries = [grid.place[entry.entry] for entry in pair]
     sides = [grid.averages(number) if cell is None else grid.auc[number, cell] for number in entries]
     both = ~np.isnan(sides[0]) & ~np.isnan(sides[1])
-    row["applicable"] = not any(_skipped_throughout(grid, number, cell) for number in entries)
+    applicable = not any(_skipped_throughout(grid, number, cell) for number in entries)
     holes = _holes(pair, sides, [grid.outcomes(number, cell) for number in entries], int(both.sum()))
     if not both.any():
-        return row | _untested(holes)
-    row |= _tested(sides[0][both] - sides[1][both])
-    row["note"] = "; ".join(part for part in (holes, row["note"]) if part)
-    return row | {"warning": _unlike(grid, entries, cell, both)}
+        return _Test(replace(row, note=holes), applicable)
+    tested = _tested(row, sides[0][both] - sides[1][both])
+    note = "; ".join(part for part in (holes, tested.note) if part)
+    return _Test(replace(tested, note=note, warning=_unlike(grid, entries, cell, both)), applicable)
 
 
-def _tested(differences: Any) -> dict[str, Any]:
+def _tested(row: SignificanceRow, differences: Floats) -> SignificanceRow:
     test = signed_rank_test(differences)
     shift, low, high = shift_with_interval(differences)
     rounded = rounded_differences(differences)
     effect_low, effect_high = rank_biserial_interval(differences)
     chances = bayesian_signed_rank(differences)
-    return asdict(test) | {
-        "n_better": int((rounded > 0).sum()),
-        "n_worse": int((rounded < 0).sum()),
-        "effect": rank_biserial(differences),
-        "effect_low": effect_low,
-        "effect_high": effect_high,
-        "chance_worse": chances.lower,
-        "chance_equal": chances.equal,
-        "chance_better": chances.higher,
-        "p_greater": signed_rank_test(differences, "greater").p,
-        "min_p": smallest_p(test.n),
-        "mean_difference": float(np.sort(rounded).mean()),  # sorted: the order of rows changes no digit
-        "shift": shift,
-        "shift_low": low,
-        "shift_high": high,
-    }
+    return replace(
+        row,
+        n=test.n,
+        n_zero=test.n_zero,
+        n_ties=test.n_ties,
+        mean_difference=float(np.sort(rounded).mean()),  # sorted: the order of rows changes no digit
+        shift=shift,
+        shift_low=low,
+        shift_high=high,
+        n_better=int((rounded > 0).sum()),
+        n_worse=int((rounded < 0).sum()),
+        effect=rank_biserial(differences),
+        effect_low=effect_low,
+        effect_high=effect_high,
+        chance_worse=chances.lower,
+        chance_equal=chances.equal,
+        chance_better=chances.higher,
+        statistic=test.statistic,
+        p=test.p,
+        p_greater=signed_rank_test(differences, "greater").p,
+        min_p=smallest_p(test.n),
+        method=test.method,
+        note=test.note,
+    )
 
 
-def _untested(why: str) -> dict[str, Any]:
-    return {
-        "n": 0,
-        "n_zero": 0,
-        "n_ties": 0,
-        "n_better": 0,
-        "n_worse": 0,
-        "method": "not tested",
-        "note": why,
-        "warning": "",
-    }
-
-
-def _adjust(family: list[dict[str, Any]]) -> None:
-    """Add the adjusted values to the tests of one family, in place."""
-    counted = [test for test in family if test.get("applicable", True)]
-    for test in family:
-        test["family_size"] = len(counted)
-    if not counted:
-        return
-    adjusted = holm([test.get("p", 1.0) for test in counted])
-    floors = holm([test.get("min_p", 1.0) for test in counted])  # tests with fewer pairs come after those with more
-    for test, p_adjusted, floor in zip(counted, adjusted, floors, strict=True):
-        if "p" in test:
-            test["p_adjusted"], test["min_p_adjusted"] = float(p_adjusted), float(floor)
+def _adjusted(tests: Sequence[_Test]) -> list[SignificanceRow]:
+    """Return the rows of the tests with the adjusted values of their families."""
+    rows = [test.row for test in tests]
+    for is_average in (False, True):
+        family = [index for index, row in enumerate(rows) if row.is_average == is_average]
+        counted = [index for index in family if tests[index].applicable]
+        for index in family:
+            rows[index] = replace(rows[index], family_size=len(counted))
+        if not counted:
+            continue
+        adjusted = holm([1.0 if (p := rows[index].p) is None else p for index in counted])
+        # tests with fewer pairs come after those with more
+        floors = holm([1.0 if (p := rows[index].min_p) is None else p for index in counted])
+        for index, p_adjusted, floor in zip(counted, adjusted, floors, strict=True):
+            if rows[index].p is not None:
+                rows[index] = replace(rows[index], p_adjusted=float(p_adjusted), min_p_adjusted=float(floor))
+    return rows
 
 
 def _skipped_throughout(grid: Grid, entry: int, cell: int | None) -> bool:
@@ -195,7 +196,7 @@ def _skipped_throughout(grid: Grid, entry: int, cell: int | None) -> bool:
     return recorded.size > 0 and bool((recorded == "skipped").all())
 
 
-def _holes(pair: tuple[EntryPlan, EntryPlan], sides: list[Floats], counts: list[dict[str, Any]], n: int) -> str:
+def _holes(pair: tuple[EntryPlan, EntryPlan], sides: list[Floats], counts: list[Outcomes], n: int) -> str:
     """Describe which pairs are absent, and why."""
     planned = len(sides[0])
     if n == planned:
@@ -205,8 +206,8 @@ def _holes(pair: tuple[EntryPlan, EntryPlan], sides: list[Floats], counts: list[
         known = int((~np.isnan(side)).sum())
         if known == planned:
             continue
-        why = [f"{count[f'n_{status}']} {status}" for status in _HOLES if count[f"n_{status}"]]
-        why += [part for part in count["reasons"].split("; ") if part.endswith("ok without an AUC")]
+        why = [f"{number} {status}" for status, number in count.holes().items() if number]
+        why += [part for part in count.reasons.split("; ") if part.endswith("ok without an AUC")]
         parts.append(f"{entry.entry} has {known}" + (f" ({', '.join(why)})" if why else ""))
     return "; ".join(parts)
 
@@ -227,5 +228,5 @@ def _unlike(grid: Grid, entries: list[int], cell: int | None, seeds: NDArray[np.
     return "; ".join(differences)
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     return "not recorded" if value is None else str(value)

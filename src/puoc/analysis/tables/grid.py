@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,20 @@ _TEXTS = ("status", "reason", "trial_id", *(column for column, _ in CIRCUMSTANCE
 
 Floats = NDArray[np.float64]
 Texts = NDArray[np.object_]
+
+
+class Outcomes(NamedTuple):
+    """How the trials of an entry ended, in a cell or in all cells."""
+
+    n_ok: int
+    n_failed: int
+    n_skipped: int
+    n_missing: int
+    reasons: str  # in words
+
+    def holes(self) -> dict[str, int]:
+        """Return the counts of the trials that have no score, by status."""
+        return {"failed": self.n_failed, "skipped": self.n_skipped, "missing": self.n_missing}
 
 
 @dataclass(frozen=True)
@@ -68,7 +82,7 @@ class Grid:
         means: Floats = scores.mean(axis=0)
         return means
 
-    def outcomes(self, entry: int, cell: int | None) -> dict[str, Any]:
+    def outcomes(self, entry: int, cell: int | None) -> Outcomes:
         """Return the counts by status and the reasons in words. A planned trial without a row is missing."""
         where = (entry, slice(None) if cell is None else cell)
         status, reason, auc = (
@@ -77,18 +91,17 @@ class Grid:
             self.main_score[where],
         )
         ok = int((status == "ok").sum())
-        counts: dict[str, Any] = {"n_ok": ok}
-        if ok == status.size == int((~np.isnan(auc)).sum()):
-            return counts | {"n_failed": 0, "n_skipped": 0, "n_missing": 0, "reasons": ""}
         unscored = ok - int((~np.isnan(auc)).sum())
         reasons_by_status = [f"{unscored} ok without an AUC"] if unscored else []
-        for name in ("failed", "skipped", "missing"):
-            of_status = status == name
-            counts[f"n_{name}"] = int(of_status.sum())
-            reasons = [str(text) for text in reason[of_status] if text is not None]
-            reasons_by_status += [f"{reasons.count(text)} {name}: {text}" for text in sorted(set(reasons))]
-        counts["n_missing"] = status.size - ok - counts["n_failed"] - counts["n_skipped"]
-        return counts | {"reasons": "; ".join(reasons_by_status)}
+        counts = dict.fromkeys(("failed", "skipped", "missing"), 0)
+        if ok < status.size:
+            for name in counts:
+                of_status = status == name
+                counts[name] = int(of_status.sum())
+                reasons = [str(text) for text in reason[of_status] if text is not None]
+                reasons_by_status += [f"{reasons.count(text)} {name}: {text}" for text in sorted(set(reasons))]
+        n_missing = status.size - ok - counts["failed"] - counts["skipped"]
+        return Outcomes(ok, counts["failed"], counts["skipped"], n_missing, "; ".join(reasons_by_status))
 
     def trials(self, entry: int, cell: int | None, scored: NDArray[np.bool_]) -> list[str]:
         """Return the ids of the trials behind a mean, cell by cell. ``scored``, (S,) or (C, S), selects them."""

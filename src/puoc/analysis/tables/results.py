@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -83,7 +82,7 @@ def planned_rows(rows: pd.DataFrame, plan: TablePlan, source: str) -> pd.DataFra
     """
     _check(rows, source)
     rows = rows.assign(entry=rows["entry"].astype(str), cell=rows["cell"].astype(str))
-    order: dict[str, list[Any]] = {
+    order: dict[str, Sequence[object]] = {
         "entry": [entry.entry for entry in plan.entries],
         "cell": list(plan.cell_names),
         "seed": list(plan.seeds),

@@ -3,52 +3,85 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from puoc.analysis.tables.frames import frame
-from puoc.analysis.tables.grid import Floats, Grid
+from puoc.analysis.tables.grid import Floats, Grid, Outcomes
 from puoc.store.plans import EntryPlan, TablePlan
 
 #: Name of the column of class-averaged AUC; ``is_average`` distinguishes it from a cell with that name.
 AVERAGE = "average"
 
-_STATISTICS = ("mean", "std", "min", "max")
 
-SUMMARY = {
-    "table": "text",
-    "scenario": "text",
-    "dataset": "text",
-    "entry": "text",
-    "method": "text",
-    "kind": "text",
-    "twin": "text",
-    "labels": "text",
-    "configs": "text",
-    "cell": "text",
-    "cell_index": "int",
-    "is_average": "bool",
-    "n": "int",  # values behind the mean: rows of a cell, complete seeds of the average
-    **dict.fromkeys(_STATISTICS, "float"),  # of auc; std with ddof 1
-    "rank": "float",  # 1 = best mean of the column; null for oracles and for means over fewer values than others have
-    "n_train_pool": "int",
-    **{f"{name}_train_pool": "float" for name in _STATISTICS},
-    "n_val_pu": "int",  # of auc_val_pu, in tables that withhold rows of P and U
-    **{f"{name}_val_pu": "float" for name in _STATISTICS},
-    "n_planned": "int",
-    "n_ok": "int",
-    "n_failed": "int",
-    "n_skipped": "int",
-    "n_missing": "int",
-    "reasons": "text",
-    "state": "text",  # ok, partial, failed, skipped, not run; untested: no labelled test rows, auc_val_pu alone
-    "trial_ids": "text",  # JSON list of the trials behind the mean
-}
+class Statistics(NamedTuple):
+    """Number, mean, standard deviation (ddof 1) and range of some values."""
+
+    n: int
+    mean: float | None
+    std: float | None
+    min: float | None
+    max: float | None
 
 
-def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
+@dataclass(frozen=True, kw_only=True)
+class SummaryRow:
+    """One entry in one column of a table: a cell, or the average over the cells."""
+
+    table: str
+    scenario: str
+    dataset: str
+    entry: str
+    method: str
+    kind: str
+    twin: str | None
+    labels: str
+    configs: str
+    cell: str
+    cell_index: int
+    is_average: bool
+    n: int  # values behind the mean: rows of a cell, complete seeds of the average
+    mean: float | None  # of auc
+    std: float | None  # ddof 1
+    min: float | None
+    max: float | None
+    rank: float | None = None  # 1 = best mean of the column; None for oracles and means over fewer values than others
+    n_train_pool: int
+    mean_train_pool: float | None
+    std_train_pool: float | None
+    min_train_pool: float | None
+    max_train_pool: float | None
+    n_val_pu: int  # of auc_val_pu, in tables that withhold rows of P and U
+    mean_val_pu: float | None
+    std_val_pu: float | None
+    min_val_pu: float | None
+    max_val_pu: float | None
+    n_planned: int
+    n_ok: int
+    n_failed: int
+    n_skipped: int
+    n_missing: int
+    reasons: str
+    state: str = ""  # ok, partial, failed, skipped, not run; untested: no labelled test rows, auc_val_pu alone
+    trial_ids: str  # JSON list of the trials behind the mean
+
+    @property
+    def held_out(self) -> Statistics:
+        """Statistics of the AUC on held-out rows."""
+        return Statistics(self.n, self.mean, self.std, self.min, self.max)
+
+    @property
+    def train_pool(self) -> Statistics:
+        """Statistics of the AUC on the training pool."""
+        return Statistics(
+            self.n_train_pool, self.mean_train_pool, self.std_train_pool, self.min_train_pool, self.max_train_pool
+        )
+
+
+def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> list[SummaryRow]:
     """Return one row per entry and column (cells, then the average). The plan alone determines shape and order.
 
     Parameters
@@ -59,95 +92,125 @@ def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> pd.DataFrame:
     grid = None if rows is None else Grid.from_rows(plan, rows)
     summary = []
     for position, entry in enumerate(plan.entries):
-        head = _head(plan, entry)
-        for index, cell in enumerate(plan.cell_names):
-            column = {"cell": cell, "cell_index": index, "is_average": False, "n_planned": len(plan.seeds)}
-            summary.append(_unrun(head | column) if grid is None else _cell_row(head | column, grid, position, index))
-        column = {"cell": AVERAGE, "cell_index": len(plan.cells), "is_average": True, "n_planned": len(plan.seeds)}
-        summary.append(_unrun(head | column) if grid is None else _average_row(head | column, grid, position))
-    table = frame(summary, SUMMARY)
-    table["rank"] = _ranks(table)
-    return table
+        for index in (*range(len(plan.cells)), None):
+            row = _unrun_row(plan, entry, index) if grid is None else _run_row(grid, position, index)
+            summary.append(replace(row, state=_state(row, plan.tested)))
+    return _ranked(summary)
 
 
-def _cell_row(row: dict[str, Any], grid: Grid, entry: int, cell: int) -> dict[str, Any]:
-    held_out = grid.auc[entry, cell]
-    row |= _statistics(held_out) | _statistics(grid.auc_train_pool[entry, cell], "_train_pool")
-    row |= _statistics(grid.auc_val_pu[entry, cell], "_val_pu") | grid.outcomes(entry, cell)
-    behind = grid.trials(entry, cell, ~np.isnan(grid.main_score[entry, cell]))
-    return row | {"state": _state(row, grid.plan.tested), "trial_ids": json.dumps(behind)}
+def _run_row(grid: Grid, position: int, cell: int | None) -> SummaryRow:
+    """Summarise an entry in a cell, or its average if there is no cell."""
+    plan, main_score = grid.plan, "auc" if grid.plan.tested else "auc_val_pu"
+    columns = ("auc", "auc_train_pool", "auc_val_pu")
+    if cell is None:
+        values = {column: grid.averages(position, column) for column in columns}
+    else:
+        values = {"auc": grid.auc, "auc_train_pool": grid.auc_train_pool, "auc_val_pu": grid.auc_val_pu}
+        values = {column: scores[position, cell] for column, scores in values.items()}
+    outcomes, n, n_seeds = grid.outcomes(position, cell), statistics(values["auc"]).n, len(plan.seeds)
+    if cell is None and plan.tested and n < n_seeds and outcomes.n_ok:
+        holes = f"{n} of {n_seeds} seeds have every cell"
+        outcomes = outcomes._replace(reasons="; ".join(filter(None, (holes, outcomes.reasons))))
+    behind = grid.trials(position, cell, ~np.isnan(values[main_score]))
+    scores = tuple(statistics(values[column]) for column in columns)
+    return _row(plan, plan.entries[position], cell, scores, outcomes, behind)
 
 
-def _average_row(row: dict[str, Any], grid: Grid, entry: int) -> dict[str, Any]:
-    held_out = grid.averages(entry)
-    row |= _statistics(held_out) | _statistics(grid.averages(entry, "auc_train_pool"), "_train_pool")
-    row |= _statistics(grid.averages(entry, "auc_val_pu"), "_val_pu") | grid.outcomes(entry, None)
-    n_seeds = len(grid.plan.seeds)
-    if grid.plan.tested and row["n"] < n_seeds and row["n_ok"]:
-        holes = f"{row['n']} of {n_seeds} seeds have every cell"
-        row["reasons"] = "; ".join(part for part in (holes, row["reasons"]) if part)
-    behind = grid.trials(entry, None, ~np.isnan(grid.averages(entry, "auc" if grid.plan.tested else "auc_val_pu")))
-    return row | {"state": _state(row, grid.plan.tested), "trial_ids": json.dumps(behind)}
+def _unrun_row(plan: TablePlan, entry: EntryPlan, cell: int | None) -> SummaryRow:
+    scores = (statistics(np.empty(0)),) * 3
+    n_trials = len(plan.seeds) * (len(plan.cells) if cell is None else 1)
+    return _row(plan, entry, cell, scores, Outcomes(0, 0, 0, n_trials, "the table was not run"), [])
 
 
-def _head(plan: TablePlan, entry: EntryPlan) -> dict[str, Any]:
-    return {
-        "table": plan.table,
-        "scenario": plan.scenario,
-        "dataset": plan.dataset,
-        "entry": entry.entry,
-        "method": entry.method,
-        "kind": entry.kind,
-        "twin": entry.twin,
-        "labels": entry.labels,
-        "configs": plan.configs,
-    }
+def _row(
+    plan: TablePlan,
+    entry: EntryPlan,
+    cell: int | None,
+    scores: Sequence[Statistics],
+    outcomes: Outcomes,
+    trial_ids: list[str],
+) -> SummaryRow:
+    held_out, train_pool, val_pu = scores
+    return SummaryRow(
+        table=plan.table,
+        scenario=plan.scenario,
+        dataset=plan.dataset,
+        entry=entry.entry,
+        method=entry.method,
+        kind=entry.kind,
+        twin=entry.twin,
+        labels=entry.labels,
+        configs=plan.configs,
+        cell=AVERAGE if cell is None else plan.cell_names[cell],
+        cell_index=len(plan.cells) if cell is None else cell,
+        is_average=cell is None,
+        n=held_out.n,
+        mean=held_out.mean,
+        std=held_out.std,
+        min=held_out.min,
+        max=held_out.max,
+        n_train_pool=train_pool.n,
+        mean_train_pool=train_pool.mean,
+        std_train_pool=train_pool.std,
+        min_train_pool=train_pool.min,
+        max_train_pool=train_pool.max,
+        n_val_pu=val_pu.n,
+        mean_val_pu=val_pu.mean,
+        std_val_pu=val_pu.std,
+        min_val_pu=val_pu.min,
+        max_val_pu=val_pu.max,
+        n_planned=len(plan.seeds),
+        n_ok=outcomes.n_ok,
+        n_failed=outcomes.n_failed,
+        n_skipped=outcomes.n_skipped,
+        n_missing=outcomes.n_missing,
+        reasons=outcomes.reasons,
+        trial_ids=json.dumps(trial_ids),
+    )
 
 
-def _unrun(row: dict[str, Any]) -> dict[str, Any]:
-    no_values = np.empty(0)
-    row |= _statistics(no_values) | _statistics(no_values, "_train_pool") | _statistics(no_values, "_val_pu")
-    cells = row["cell_index"] if row["is_average"] else 1
-    counts = {"n_ok": 0, "n_failed": 0, "n_skipped": 0, "n_missing": row["n_planned"] * cells}
-    return row | counts | {"reasons": "the table was not run", "state": "not run", "trial_ids": "[]"}
-
-
-def _statistics(values: Floats, suffix: str = "") -> dict[str, Any]:
+def statistics(values: Floats) -> Statistics:
     """Compute n, mean, standard deviation and range of the values that are not NaN."""
     known = values[~np.isnan(values)]
     n = len(known)
-    return {
-        f"n{suffix}": n,
-        f"mean{suffix}": float(known.mean()) if n else None,
-        f"std{suffix}": float(known.std(ddof=1)) if n > 1 else None,
-        f"min{suffix}": float(known.min()) if n else None,
-        f"max{suffix}": float(known.max()) if n else None,
-    }
+    return Statistics(
+        n=n,
+        mean=float(known.mean()) if n else None,
+        std=float(known.std(ddof=1)) if n > 1 else None,
+        min=float(known.min()) if n else None,
+        max=float(known.max()) if n else None,
+    )
 
 
-def _state(row: dict[str, Any], tested: bool) -> str:
-    if not tested and row["n_val_pu"]:
+def _state(row: SummaryRow, tested: bool) -> str:
+    if not tested and row.n_val_pu:
         return "untested"
-    if row["n"]:
-        return "ok" if row["n"] == row["n_planned"] else "partial"
-    if row["n_failed"] or row["n_ok"]:
-        return "partial" if row["is_average"] and row["n_ok"] else "failed"
-    if row["n_skipped"] and not row["n_missing"]:
+    if row.n:
+        return "ok" if row.n == row.n_planned else "partial"
+    if row.n_failed or row.n_ok:
+        return "partial" if row.is_average and row.n_ok else "failed"
+    if row.n_skipped and not row.n_missing:
         return "skipped"
-    return "partial" if row["is_average"] and row["n_skipped"] else "not run"
+    return "partial" if row.is_average and row.n_skipped else "not run"
 
 
-def _ranks(table: pd.DataFrame) -> pd.Series[float]:
+def _ranked(summary: list[SummaryRow]) -> list[SummaryRow]:
     """Rank entries within a column by mean; ties share the better rank.
 
     Only entries with as many values as the entry that has the most are ranked.
     """
-    honest = table[(table["labels"] != "oracle") & (table["n"] > 0)]
-    most_values = honest.groupby("cell_index")["n"].transform("max")
-    compared = honest[honest["n"] == most_values]
-    ranks = (
-        compared.assign(mean=compared["mean"].round(10))
-        .groupby("cell_index")["mean"]
-        .rank(ascending=False, method="min")
-    )
-    return ranks.reindex(table.index)
+    honest = [row for row in summary if row.labels != "oracle" and row.mean is not None]
+    most_values: dict[int, int] = {}
+    for row in honest:
+        most_values[row.cell_index] = max(row.n, most_values.get(row.cell_index, 0))
+    means: dict[int, dict[str, float]] = {}
+    for row in honest:
+        if row.n == most_values[row.cell_index] and row.mean is not None:
+            means.setdefault(row.cell_index, {})[row.entry] = float(np.round(row.mean, 10))
+    ranked = []
+    for row in summary:
+        of_column = means.get(row.cell_index, {})
+        mean = of_column.get(row.entry)
+        rank = None if mean is None else 1.0 + sum(other > mean for other in of_column.values())
+        ranked.append(replace(row, rank=rank))
+    return ranked

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import pandas as pd
+from pydantic import JsonValue
 
+from puoc.analysis.tables.frames import number
 from puoc.analysis.tables.results import scored
+from puoc.analysis.tables.summary import SummaryRow
+from puoc.records import JsonObject
 from puoc.store.plans import EntryPlan, TablePlan
 
 # distinguishable with the common colour blindnesses (after Okabe and Ito, 2008)
@@ -40,47 +45,72 @@ _SWEEPS = {
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
 
-def table_figure(plan: TablePlan, rows: pd.DataFrame, summary: pd.DataFrame) -> dict[str, Any] | None:
-    """Return ``figure`` (data and layout for plotly) and ``caption``; None if nothing was scored."""
-    if not (summary["n"] > 0).any():
+class Figure(NamedTuple):
+    """A figure and its caption."""
+
+    figure: JsonObject  # data and layout for plotly
+    caption: str
+
+
+def table_figure(plan: TablePlan, rows: pd.DataFrame, summary: Sequence[SummaryRow]) -> Figure | None:
+    """Return the figure of a table; None if nothing was scored."""
+    if not any(row.n for row in summary):
         return None
     if plan.scenario in _SWEEPS:
         return _sweep(plan, rows)
     return _cells(plan, summary)
 
 
-def _cells(plan: TablePlan, summary: pd.DataFrame) -> dict[str, Any]:
-    cell_means = summary[(summary["n"] > 0) & ~summary["is_average"]]
-    data, styles = [], _styles(plan)
+def _cells(plan: TablePlan, summary: Sequence[SummaryRow]) -> Figure:
+    data: list[JsonValue] = []
+    styles = _styles(plan)
     for position, entry in enumerate(plan.entries):
-        of_entry = cell_means[cell_means["entry"] == entry.entry]
+        of_entry = [row for row in summary if row.entry == entry.entry and row.n and not row.is_average]
         offset = _SPREAD * ((position + 0.5) / len(plan.entries) - 0.5)
-        points = {
-            "x": [round(index + offset, 4) for index in of_entry["cell_index"].tolist()],
-            "y": of_entry["mean"].tolist(),
-            "text": of_entry["cell"].tolist(),
+        points: JsonObject = {
+            "x": [round(row.cell_index + offset, 4) for row in of_entry],
+            "y": [row.mean for row in of_entry],
+            "text": [row.cell for row in of_entry],
+            "mode": "markers",
+            "error_y": _bars([row.std for row in of_entry]),
         }
-        data.append(styles[entry.entry] | points | {"mode": "markers", "error_y": _bars(of_entry["std"])})
-    axis = {"tickvals": list(range(len(plan.cells))), "ticktext": list(plan.cell_names)}
-    axis |= {"range": [-0.6, len(plan.cells) - 0.4], "showgrid": False, "zeroline": False}
+        data.append(styles[entry.entry] | points)
+    axis: JsonObject = {
+        "tickvals": list(range(len(plan.cells))),
+        "ticktext": list(plan.cell_names),
+        "range": [-0.6, len(plan.cells) - 0.4],
+        "showgrid": False,
+        "zeroline": False,
+    }
     caption = "Mean AUC on held-out test rows by cell; bars span one standard deviation over seeds."
-    return {"figure": {"data": data, "layout": _layout(axis, len(plan.entries))}, "caption": caption + _key(plan)}
+    return Figure({"data": data, "layout": _layout(axis, len(plan.entries))}, caption + _key(plan))
 
 
-def _sweep(plan: TablePlan, rows: pd.DataFrame) -> dict[str, Any]:
+def _sweep(plan: TablePlan, rows: pd.DataFrame) -> Figure:
     name, words, scale = _SWEEPS[plan.scenario]
     at_cell = _positions(rows, name)
-    data, styles = [], _styles(plan)
+    data: list[JsonValue] = []
+    styles = _styles(plan)
     for entry in plan.entries:
         ok = scored(rows, entry.entry)
         ok = ok.assign(x=ok["cell"].map(at_cell)).dropna(subset=["x"])
         by_seed = ok.groupby(["x", "seed"])["auc"].mean().groupby("x").agg(["mean", "std"])
-        points = {"x": by_seed.index.tolist(), "y": by_seed["mean"].tolist()}
-        data.append(styles[entry.entry] | points | {"mode": "lines+markers", "error_y": _bars(by_seed["std"])})
-    axis = {"title": {"text": words}, "type": scale, "zeroline": False, "gridcolor": "#eef0f3"}
-    axis |= {"tickvals": sorted(set(at_cell.values()))}
+        points: JsonObject = {
+            "x": by_seed.index.tolist(),
+            "y": by_seed["mean"].tolist(),
+            "mode": "lines+markers",
+            "error_y": _bars([number(std) for std in by_seed["std"]]),
+        }
+        data.append(styles[entry.entry] | points)
+    axis: JsonObject = {
+        "title": {"text": words},
+        "type": scale,
+        "zeroline": False,
+        "gridcolor": "#eef0f3",
+        "tickvals": [*sorted(set(at_cell.values()))],
+    }
     caption = f"Mean AUC on held-out test rows over the {words}; bars span one standard deviation over seeds."
-    return {"figure": {"data": data, "layout": _layout(axis, len(plan.entries))}, "caption": caption + _key(plan)}
+    return Figure({"data": data, "layout": _layout(axis, len(plan.entries))}, caption + _key(plan))
 
 
 def _positions(rows: pd.DataFrame, name: str) -> dict[str, float]:
@@ -96,7 +126,7 @@ def _key(plan: TablePlan) -> str:
     )
 
 
-def _styles(plan: TablePlan) -> dict[str, dict[str, Any]]:
+def _styles(plan: TablePlan) -> dict[str, JsonObject]:
     """Return the style of each entry. Twins share a colour and differ in fill; no two share colour and symbol."""
     families = list(dict.fromkeys(_family(entry) for entry in plan.entries if not entry.oracle))
     taken: set[tuple[str, str]] = set()
@@ -110,7 +140,7 @@ def _styles(plan: TablePlan) -> dict[str, dict[str, Any]]:
     return styles
 
 
-def _style(entry: EntryPlan, colour: str, symbol: str) -> dict[str, Any]:
+def _style(entry: EntryPlan, colour: str, symbol: str) -> JsonObject:
     dash = "dot" if entry.oracle else "dash" if entry.kind == "oc" else "solid"
     return {
         "type": "scatter",
@@ -127,18 +157,32 @@ def _family(entry: EntryPlan) -> tuple[str, str]:
     return "oc", (entry.twin if entry.kind == "pu_oc" else None) or entry.method
 
 
-def _bars(deviations: pd.Series[float]) -> dict[str, Any]:
-    known = [float(value) if value == value else 0.0 for value in deviations]
-    return {"type": "data", "array": known, "thickness": 1.1, "width": 2.5}
+def _bars(deviations: Sequence[float | None]) -> JsonObject:
+    return {"type": "data", "array": [value or 0.0 for value in deviations], "thickness": 1.1, "width": 2.5}
 
 
-def _layout(x_axis: dict[str, Any], n_entries: int) -> dict[str, Any]:
-    chance = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0.5, "y1": 0.5}
-    frame = {"showline": True, "linecolor": "#9ca3af", "ticks": "outside", "tickcolor": "#9ca3af", "automargin": True}
+def _layout(x_axis: JsonObject, n_entries: int) -> JsonObject:
+    frame: JsonObject = {
+        "showline": True,
+        "linecolor": "#9ca3af",
+        "ticks": "outside",
+        "tickcolor": "#9ca3af",
+        "automargin": True,
+    }
+    y_axis: JsonObject = {"title": {"text": "AUC, held-out rows"}, "gridcolor": "#eef0f3", "zeroline": False}
+    chance: JsonObject = {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": 0.5,
+        "y1": 0.5,
+        "line": {"color": "#9ca3af", "width": 1, "dash": "dot"},
+    }
     return {
         "xaxis": x_axis | frame,
-        "yaxis": {"title": {"text": "AUC, held-out rows"}, "gridcolor": "#eef0f3", "zeroline": False} | frame,
-        "shapes": [chance | {"line": {"color": "#9ca3af", "width": 1, "dash": "dot"}}],
+        "yaxis": y_axis | frame,
+        "shapes": [chance],
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": {"size": 12}},
         "font": {"family": FONT, "size": 13, "color": "#1f2933"},
         "margin": {"l": 60, "r": 16, "t": 40 + 20 * (n_entries // 5), "b": 56},

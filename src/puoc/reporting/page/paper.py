@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-import pandas as pd
-
+from puoc.analysis.paper.claims import ClaimRow
 from puoc.analysis.paper.published import AVERAGE_COLUMN, columns
-from puoc.analysis.paper.verdicts import STATES
-from puoc.analysis.tables.frames import present, records
+from puoc.analysis.paper.verdicts import STATES, VerdictRow
 from puoc.reporting.page.format import number, signed, spread
 
 _UNDERLINES = ("confirmed", "reversed", "not confirmed", "cannot tell", "void", "not run")
-_LEVELS = {"raw": "underline_raw", "Holm": "underline_holm"}
 #: CSS class of each verdict; the cell also shows the word.
 _CLASSES = {"reproduced": "same", "differs": "other", "not decided": "open", "void": "void"}
 
@@ -43,128 +41,161 @@ class PaperTable:
     notes: list[tuple[str, str]]  # rows and columns, remarks on them
 
 
-def paper_view(verdicts: pd.DataFrame, claims: pd.DataFrame) -> dict[str, Any]:
+class TableCounts(NamedTuple):
+    """The verdicts on one table of the paper, counted."""
+
+    table: PaperTable
+    n: int
+    by_state: list[int]
+    otherwise: int  # of runs with other sizes or settings than the paper's
+
+
+class UnderlineCounts(NamedTuple):
+    """The verdicts on underlined numbers at one level, counted."""
+
+    level: str
+    by_state: list[int]
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """The content of the section on the paper."""
+
+    n_numbers: int
+    n_answered: int
+    states: Sequence[str]
+    counts: list[TableCounts]
+    tables: list[PaperTable]
+    underlines: list[UnderlineCounts]
+    underline_states: Sequence[str]
+    n_underlined: int
+    claims: list[ClaimRow]
+    claims_run: bool
+    paper_says: str
+    we_say: str
+
+
+def paper_view(verdicts: Sequence[VerdictRow], claims: list[ClaimRow]) -> PaperView:
     """Return the content of the section on the paper: counts, tables, underlines, claims."""
     groups = _groups(verdicts)
-    answered = verdicts[verdicts["n"] > 0]
     tables = [_table(f"p{at}", name, ours, rows) for at, (name, ours, rows) in enumerate(groups)]
-    return {
-        "n_numbers": int((~verdicts.duplicated(["published", "method", "column"])).sum()),
-        "n_answered": int((~answered.duplicated(["published", "method", "column"])).sum()),
-        "states": STATES,
-        "counts": [_counts(table, rows) for table, (_, _, rows) in zip(tables, groups, strict=True)],
-        "tables": tables,
-        "underlines": _underlines(verdicts),
-        "underline_states": _UNDERLINES,
-        "n_underlined": int((verdicts["underlined"] & ~verdicts.duplicated(["published", "method", "column"])).sum()),
-        "claims": records(claims),
-        "claims_run": bool((claims["verdict"] != "not run").any()),
-        "paper_says": _claim_sentence(claims["paper_verdict"]),
-        "we_say": _claim_sentence(claims["verdict"]),
-    }
+    return PaperView(
+        n_numbers=_n_distinct(verdicts),
+        n_answered=_n_distinct([row for row in verdicts if row.n]),
+        states=STATES,
+        counts=[_counts(table, rows) for table, (_, _, rows) in zip(tables, groups, strict=True)],
+        tables=tables,
+        underlines=_underlines([row for row in verdicts if row.underlined]),
+        underline_states=_UNDERLINES,
+        n_underlined=_n_distinct([row for row in verdicts if row.underlined]),
+        claims=claims,
+        claims_run=any(claim.verdict != "not run" for claim in claims),
+        paper_says=_claim_sentence([claim.paper_verdict for claim in claims]),
+        we_say=_claim_sentence([claim.verdict for claim in claims]),
+    )
 
 
-def _groups(verdicts: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
+def _n_distinct(rows: Sequence[VerdictRow]) -> int:
+    """Count published numbers; several tables of ours may be compared with one."""
+    return len({(row.published, row.method, row.column) for row in rows})
+
+
+def _groups(verdicts: Sequence[VerdictRow]) -> list[tuple[str, str, list[VerdictRow]]]:
     """Group rows by table of the paper and table of ours; unmatched numbers are in each group, to complete the grid."""
-    groups: list[tuple[str, str, pd.DataFrame]] = []
-    for name, rows in verdicts.groupby("published", sort=False):
-        unmatched = rows["table"].isna()
-        ours = list(dict.fromkeys(rows["table"].dropna()))
-        groups += [(str(name), str(table), rows[(rows["table"] == table) | unmatched]) for table in ours]
-        groups += [] if ours else [(str(name), "", rows)]
+    groups = []
+    for name in dict.fromkeys(row.published for row in verdicts):
+        rows = [row for row in verdicts if row.published == name]
+        ours = list(dict.fromkeys(row.table for row in rows if row.table is not None))
+        groups += [(name, table, [row for row in rows if row.table in (table, None)]) for table in ours]
+        groups += [] if ours else [(name, "", rows)]
     return groups
 
 
-def _table(anchor: str, name: str, ours: str, rows: pd.DataFrame) -> PaperTable:
+def _table(anchor: str, name: str, ours: str, rows: list[VerdictRow]) -> PaperTable:
     heads = columns(name)
-    by_key = {(row["method"], row["column"]): row for row in records(rows)}
-    lines = list(dict.fromkeys(zip(rows["row"], rows["method"], strict=True)))
+    by_key = {(row.method, row.column): row for row in rows}
+    lines = dict.fromkeys((row.row, row.method) for row in rows)
     return PaperTable(
         anchor=anchor,
         title=f"{name}{f' beside {ours}' if ours else ''}",
         caption=_caption(rows, ours),
         columns=heads,
         rows=[(row, [_cell(by_key.get((method, head))) for head in heads]) for row, method in lines],
-        run=bool((rows["n"] > 0).any()),
+        run=any(row.n for row in rows),
         notes=_notes(rows),
     )
 
 
-def _caption(rows: pd.DataFrame, ours: str) -> str:
-    label = rows["label"].iloc[0]
-    if not (rows["n"] > 0).any():
+def _caption(rows: list[VerdictRow], ours: str) -> str:
+    label = rows[0].label
+    if not any(row.n for row in rows):
         why = f"{ours} was not run" if ours else "no table of this plan stands beside it"
         return f"Table {label} of the paper; {why}."
-    held_out = sorted({row["row"] for row in records(rows) if row["scored_on"] == "held out"})
+    held_out = sorted({row.row for row in rows if row.scored_on == "held out"})
     scored = {
         0: "scored on the training pool, as the released scripts do",
-        rows["row"].nunique(): "scored on held-out rows",
+        len({row.row for row in rows}): "scored on held-out rows",
     }.get(len(held_out), f"scored on the training pool, but {', '.join(held_out)} on held-out rows")
     return f"Table {label} of the paper: the printed number, below it ours, mean ± standard deviation, {scored}."
 
 
-def _cell(row: dict[str, Any] | None) -> PaperCell | None:
+def _cell(row: VerdictRow | None) -> PaperCell | None:
     if row is None:
         return None
-    marks = " ".join(name for name, key in (("best", "bold"), ("holm", "underlined")) if row[key])
-    run = present(row["mean"])
+    marks = " ".join(name for name, is_marked in (("best", row.bold), ("holm", row.underlined)) if is_marked)
+    run = row.mean is not None
     return PaperCell(
-        printed=row["printed"],
+        printed=row.printed,
         marks=marks,
-        ours=spread(row["mean"], row["std"]) if run else "",
-        verdict=row["verdict"],
-        look=_CLASSES.get(row["verdict"], ""),
-        title=_title(row) if run else str(row["note"]),
+        ours=spread(row.mean, row.std) if run else "",
+        verdict=row.verdict,
+        look=_CLASSES.get(row.verdict, ""),
+        title=_title(row) if run else row.note,
     )
 
 
-def _title(row: dict[str, Any]) -> str:
-    parts = [f"n = {row['n']}, difference {signed(row['difference'])}"]
-    if present(row["low"]):
-        parts[0] += f", interval {signed(row['low'])} to {signed(row['high'])}"
-    if present(row["other_mean"]):
-        where = "held out" if row["scored_on"] == "training pool" else "training pool"
-        parts.append(f"{where}: {number(row['other_mean'], 3)}, {row['other_verdict']}")
-    parts += [f"underlined by the paper: {row['underline_raw']}, after Holm {row['underline_holm']}"] * row[
-        "underlined"
-    ]
-    parts += [f"not as published: {row['differs_in']}"] if row["differs_in"] else []
-    return "; ".join([*parts, *([row["note"]] if row["note"] else [])])
+def _title(row: VerdictRow) -> str:
+    parts = [f"n = {row.n}, difference {signed(row.difference)}"]
+    if row.low is not None:
+        parts[0] += f", interval {signed(row.low)} to {signed(row.high)}"
+    if row.other_mean is not None:
+        where = "held out" if row.scored_on == "training pool" else "training pool"
+        parts.append(f"{where}: {number(row.other_mean, 3)}, {row.other_verdict}")
+    if row.underlined:
+        parts.append(f"underlined by the paper: {row.underline_raw}, after Holm {row.underline_holm}")
+    if row.differs_in:
+        parts.append(f"not as published: {row.differs_in}")
+    return "; ".join([*parts, *([row.note] if row.note else [])])
 
 
-def _notes(rows: pd.DataFrame) -> list[tuple[str, str]]:
+def _notes(rows: list[VerdictRow]) -> list[tuple[str, str]]:
     """Return each distinct note once, with the cells to which it applies."""
     cells_by_note: dict[str, list[str]] = {}
-    cells = rows[rows["table"].notna() & (rows["column"] != AVERAGE_COLUMN)]
-    for row in records(cells):
-        differs = f"not as published: {row['differs_in']}" if row["differs_in"] else ""
-        for text in filter(None, (row["note"], differs)):
-            cells_by_note.setdefault(text, []).append(f"{row['row']} {row['column']}")
+    cells = [row for row in rows if row.table is not None and row.column != AVERAGE_COLUMN]
+    for row in cells:
+        differs = f"not as published: {row.differs_in}" if row.differs_in else ""
+        for text in filter(None, (row.note, differs)):
+            cells_by_note.setdefault(text, []).append(f"{row.row} {row.column}")
     return [
         ("all cells" if len(where) == len(cells) else ", ".join(where), text) for text, where in cells_by_note.items()
     ]
 
 
-def _counts(table: PaperTable, rows: pd.DataFrame) -> dict[str, Any]:
-    run = rows["n"] > 0
-    return {
-        "table": table,
-        "n": len(rows),
-        "by_state": [int((rows["verdict"] == state).sum()) for state in STATES],
-        "otherwise": int((run & rows["differs_in"].fillna("").ne("") & rows["verdict"].ne("void")).sum()),
-    }
+def _counts(table: PaperTable, rows: list[VerdictRow]) -> TableCounts:
+    by_state = [sum(row.verdict == state for row in rows) for state in STATES]
+    otherwise = sum(bool(row.n and row.differs_in and row.verdict != "void") for row in rows)
+    return TableCounts(table, len(rows), by_state, otherwise)
 
 
-def _underlines(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
-    marked = verdicts[verdicts["underlined"]]
+def _underlines(marked: list[VerdictRow]) -> list[UnderlineCounts]:
+    by_level = {"raw": [row.underline_raw for row in marked], "Holm": [row.underline_holm for row in marked]}
     return [
-        {"level": level, "n": len(marked), "by_state": [int((marked[column] == state).sum()) for state in _UNDERLINES]}
-        for level, column in _LEVELS.items()
+        UnderlineCounts(level, [verdicts.count(state) for state in _UNDERLINES]) for level, verdicts in by_level.items()
     ]
 
 
-def _claim_sentence(verdicts: pd.Series[str]) -> str:
+def _claim_sentence(verdicts: list[str]) -> str:
     """Return the counts of verdicts in words, such as ``12 hold, 3 fail``."""
     words = {"holds": "hold", "fails": "fail"} | {word: word for word in ("not decided", "not printed", "not run")}
-    counts = {plural: int((verdicts == word).sum()) for word, plural in words.items()}
+    counts = {plural: verdicts.count(word) for word, plural in words.items()}
     return ", ".join(f"{n} {plural}" for plural, n in counts.items() if n)

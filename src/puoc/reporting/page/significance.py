@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-import pandas as pd
-
-from puoc.analysis.tables.frames import present, records
+from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.results import UNTESTED
 from puoc.reporting.page.format import p_value
 from puoc.store.counting import counted
@@ -15,23 +15,32 @@ from puoc.store.counting import counted
 ALPHA = 0.05
 
 
-def test_views(tests: pd.DataFrame) -> list[dict[str, Any]]:
+class TestView(NamedTuple):
+    """One test of the significance table, and its verdict."""
+
+    test: SignificanceRow
+    verdict: str
+
+
+def test_views(tests: Sequence[SignificanceRow]) -> list[TestView]:
     """Return the rows of the significance table, with verdicts. The average of a single cell is not repeated.
 
     A pair that could not be tested in any cell, for one reason, gets a single row.
     """
-    single = len(tests) > 0 and tests["cell_index"].max() == 1
-    shown = tests[~tests["is_average"]] if single else tests
+    pairs: dict[tuple[str, str], list[SignificanceRow]] = {}
+    for test in tests:
+        if not (test.is_average and _has_one_cell(tests)):
+            pairs.setdefault((test.entry, test.twin_entry), []).append(test)
     views = []
-    for _, pair in shown.groupby(["entry", "twin_entry"], sort=False):
-        rows = records(pair)
-        if pair["p"].isna().all() and len(set(pair.loc[~pair["is_average"], "note"])) == 1:
-            rows = [rows[0] | {"cell": "all cells"}]
-        views += [row | {"verdict": _verdict(row)} for row in rows]
+    for pair in pairs.values():
+        reasons = {test.note for test in pair if not test.is_average}
+        untested = all(test.p is None for test in pair) and len(reasons) == 1
+        shown = [replace(pair[0], cell="all cells")] if untested else pair
+        views += [TestView(test, _verdict(test)) for test in shown]
     return views
 
 
-def evidence_sentences(tests: pd.DataFrame, *, run: bool, tested: bool = True) -> list[str]:
+def evidence_sentences(tests: Sequence[SignificanceRow], *, run: bool, tested: bool = True) -> list[str]:
     """Return sentences on what the tests of a table show, or why they cannot show anything.
 
     Parameters
@@ -42,20 +51,24 @@ def evidence_sentences(tests: pd.DataFrame, *, run: bool, tested: bool = True) -
         return ["This table was not run."]
     if not tested:
         return [f"There are {UNTESTED}, so there is no AUC and nothing is tested."]
-    if tests.empty:
+    if not tests:
         return ["This table has no twin pair (a PU-OC method and the OC method it extends), so nothing is tested."]
-    sentences = [_family_sentence(tests[~tests["is_average"]], "cells")]
-    if tests["cell_index"].max() > 1:
-        sentences.append(_family_sentence(tests[tests["is_average"]], "averages"))
+    sentences = [_family_sentence([test for test in tests if not test.is_average], "cells")]
+    if not _has_one_cell(tests):
+        sentences.append(_family_sentence([test for test in tests if test.is_average], "averages"))
     return sentences
 
 
-def _family_sentence(family: pd.DataFrame, plural: str) -> str:
-    tested = family[family["p"].notna()]
-    if tested.empty:
-        return f"No pair of {plural} could be tested: {family['note'].iloc[0]}."
-    n, size = int(tested["n"].max()), int(tested["family_size"].max())
-    floor = float(tested["min_p_adjusted"].min())
+def _has_one_cell(tests: Sequence[SignificanceRow]) -> bool:
+    return max(test.cell_index for test in tests) == 1
+
+
+def _family_sentence(family: Sequence[SignificanceRow], plural: str) -> str:
+    tested = [test for test in family if test.p is not None]
+    if not tested:
+        return f"No pair of {plural} could be tested: {family[0].note}."
+    n, size = max(test.n for test in tested), max(test.family_size for test in tested)
+    floor = min(test.min_p_adjusted for test in tested if test.min_p_adjusted is not None)
     seeds = counted(n, "seed")
     if floor >= ALPHA:
         where = "in this table" if plural == "cells" else "between averages"
@@ -63,20 +76,20 @@ def _family_sentence(family: pd.DataFrame, plural: str) -> str:
             f"With {seeds} no difference {where} can be significant after Holm "
             f"({counted(size, 'twin test')} of {plural}, smallest attainable adjusted p {p_value(floor)})."
         )
-    found = int((tested["p_adjusted"] < ALPHA).sum())
+    found = sum(test.p_adjusted is not None and test.p_adjusted < ALPHA for test in tested)
     return (
         f"Of {counted(size, 'twin test')} of {plural}, {found} {'is' if found == 1 else 'are'} significant after Holm "
         f"at {ALPHA} ({seeds}; smallest attainable adjusted p {p_value(floor)})."
     )
 
 
-def _verdict(row: dict[str, Any]) -> str:
-    if not present(row["p"]):
+def _verdict(test: SignificanceRow) -> str:
+    if test.p is None:
         return "not tested"
-    if present(row["p_adjusted"]) and row["p_adjusted"] < ALPHA:
-        return "PU-OC better" if row["shift"] > 0 else "OC better"
-    if row["p"] < ALPHA:
+    if test.p_adjusted is not None and test.p_adjusted < ALPHA:
+        return "PU-OC better" if test.shift is not None and test.shift > 0 else "OC better"
+    if test.p < ALPHA:
         return "raw p only"
-    if present(row["min_p_adjusted"]) and row["min_p_adjusted"] >= ALPHA:
+    if test.min_p_adjusted is not None and test.min_p_adjusted >= ALPHA:
         return "cannot tell"
     return "no difference shown"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from puoc.analysis.tables.frames import number, records
+from puoc.analysis.tables.frames import number
 from puoc.store.plans import TablePlan
 
 _SIZES = (
@@ -17,8 +17,6 @@ _SIZES = (
 )
 _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alpha")
 _SHOWN = 4  # more values than this are shown as a range
-
-_GAINS = ["gain", "gain_low", "gain_high"]
 
 
 class TrialView(NamedTuple):
@@ -72,14 +70,6 @@ def config_badge(rows: pd.DataFrame | None, entry: str) -> str:
     if sources.empty:
         return ""
     return "selected" if sources.str.startswith("selected").any() else "published"
-
-
-def protocol_views(summary: pd.DataFrame, protocol: pd.DataFrame) -> list[dict[str, object]]:
-    """Return both AUCs of the same models, averaged over cells, and their difference; empty without a training pool."""
-    average = summary[summary["is_average"]]
-    if not (average["n_train_pool"] > 0).any():
-        return []
-    return records(average.merge(protocol[["entry", *_GAINS]], how="left", on="entry", validate="1:1"))
 
 
 def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[TrialGroup]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import NamedTuple
 
-import pandas as pd
+from pydantic import JsonValue
 
-from puoc.analysis.selection.surface import ROLES
-from puoc.analysis.tables.frames import present, records
+from puoc.analysis.selection.surface import RoleResult, SurfaceRow, SweepRow
+from puoc.records import Params
 
 _WORDS = {
     "chosen": "chosen",
@@ -21,36 +23,65 @@ _WORDS = {
 _MAX_COLUMNS = 12  # of a surface
 _SHADES = 9
 
-Values = dict[str, Any]  # hyperparameters by name
+
+@dataclass(frozen=True)
+class GridCell:
+    """One configuration on a surface."""
+
+    config_id: str
+    val: float | None
+    test: float | None
+    marks: list[str]  # the roles that it has
+    shade: int  # the darker, the better by validation
 
 
-def sweep_views(sweeps: pd.DataFrame, surface: pd.DataFrame) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class GridView:
+    """The surface of a sweep: its configurations by some hyperparameters (rows) and by the others (columns)."""
+
+    by: list[str]  # hyperparameters of the rows, and of the columns
+    columns: list[str]
+    rows: list[tuple[str, list[GridCell | None]]]
+
+
+class RoleView(NamedTuple):
+    """The configuration of one role."""
+
+    words: str  # the role
+    params: str  # those that the sweep varies
+    is_reference: bool
+    result: RoleResult
+
+
+@dataclass(frozen=True)
+class SweepView:
+    """One sweep as shown."""
+
+    row: SweepRow
+    roles: list[RoleView]
+    grid: GridView | None
+
+
+def sweep_views(sweeps: Sequence[SweepRow], surface: Sequence[SurfaceRow]) -> list[SweepView]:
     """Return the values that the template needs for each sweep."""
-    return [_view(row, records(surface[surface["tune"] == row["tune"]])) for row in records(sweeps)]
+    return [_view(row, [config for config in surface if config.tune == row.tune]) for row in sweeps]
 
 
-def _view(row: dict[str, Any], configs: list[dict[str, Any]]) -> dict[str, Any]:
-    values = {config["config_id"]: json.loads(config["params"]) for config in configs}
-    names = _varied([values[config["config_id"]] for config in configs])
+def _view(row: SweepRow, configs: list[SurfaceRow]) -> SweepView:
+    values: dict[str, Params] = {config.config_id: json.loads(config.params) for config in configs}
+    names = _varied([values[config.config_id] for config in configs])
     marks: dict[str, list[str]] = {}
-    for role in ROLES:
-        if present(row[f"{role}_config_id"]):
-            marks.setdefault(row[f"{role}_config_id"], []).append(_WORDS[role].removesuffix(" (reference)"))
-    roles = [
-        {
-            "words": _WORDS[role],
-            "config_id": row[f"{role}_config_id"],
-            "values": _params_text(values.get(row[f"{role}_config_id"], {}), names),
-            "is_reference": role == "best_on_test",
-            **{name: row[f"{role}_{name}"] for name in ("val", "val_se", "test", "test_se", "regret", "regret_se")},
-        }
-        for role in ROLES
-        if present(row[f"{role}_config_id"])
-    ]
-    return row | {"roles": roles, "grid": _grid(configs, values, names, marks), "is_run": bool(configs)}
+    roles = []
+    for role, result in row.roles.items():
+        if result.config_id is not None:
+            words = _WORDS[role]
+            marks.setdefault(result.config_id, []).append(words.removesuffix(" (reference)"))
+            params = _params_text(values.get(result.config_id, {}), names)
+            roles.append(RoleView(words, params, role == "best_on_test", result))
+    return SweepView(row, roles, _grid(configs, values, names, marks))
 
 
-def _varied(configs: list[Values]) -> list[str]:
+def _varied(configs: list[Params]) -> list[str]:
     """Return the hyperparameters with more than one value; those with texts or absent values come first."""
     names = list(dict.fromkeys(name for values in configs for name in values))
     distinct = {name: {json.dumps(values.get(name)) for values in configs} for name in names}
@@ -59,15 +90,15 @@ def _varied(configs: list[Values]) -> list[str]:
     return parts + [name for name in varied if name not in parts]
 
 
-def _params_text(values: Values, names: list[str]) -> str:
+def _params_text(values: Params, names: list[str]) -> str:
     return ", ".join(f"{name} {values[name]}" for name in names if values.get(name) is not None)
 
 
 def _grid(
-    configs: list[dict[str, Any]], values: dict[str, Values], names: list[str], marks: dict[str, list[str]]
-) -> dict[str, Any] | None:
+    configs: list[SurfaceRow], values: dict[str, Params], names: list[str], marks: dict[str, list[str]]
+) -> GridView | None:
     """Return the rows and columns of the surface; a published configuration with values of its own may not fit."""
-    listed = [config["config_id"] for config in configs if not config["is_published"]]
+    listed = [config.config_id for config in configs if not config.is_published]
     if not listed or not names:
         return None
     names = [name for name in names if len({json.dumps(values[config].get(name)) for config in listed}) > 1] or names
@@ -82,22 +113,23 @@ def _grid(
     heads = [list(dict.fromkeys(places[config][side] for config in points)) for side in (0, 1)]
     by_place, cells = {place: config for config, place in places.items()}, _cells(configs, marks)
     rows = [(head, [cells.get(by_place.get((head, column), "")) for column in heads[1]]) for head in heads[0]]
-    return {"by": [", ".join(part) for part in split], "columns": heads[1], "rows": rows}
+    return GridView([", ".join(part) for part in split], heads[1], rows)
 
 
-def _fits(config: str, listed: list[str], values: dict[str, Values], names: list[str]) -> bool:
+def _fits(config: str, listed: list[str], values: dict[str, Params], names: list[str]) -> bool:
     """Check whether a configuration fits: a value of no listed configuration would need another row or column."""
     free = names if len(names) == 1 else []
     own = {name: value for name, value in values[config].items() if name not in free}
     return all(any(values[other].get(name) == value for other in listed) for name, value in own.items())
 
 
-def _order(value: Any) -> tuple[bool, float, str]:
-    is_number = isinstance(value, (int, float))
-    return value is not None, float(value) if is_number else 0.0, "" if is_number else str(value)
+def _order(value: JsonValue) -> tuple[bool, float, str]:
+    if isinstance(value, (int, float)):
+        return True, float(value), ""
+    return value is not None, 0.0, str(value)
 
 
-def _split(configs: list[Values], names: list[str]) -> tuple[list[str], list[str]]:
+def _split(configs: list[Params], names: list[str]) -> tuple[list[str], list[str]]:
     """Divide names into rows and columns: few empty cells first, then about as many rows as columns."""
     best: tuple[tuple[bool, int, float], int] | None = None
     for n_row_names in range(len(names) + 1):
@@ -112,16 +144,13 @@ def _split(configs: list[Values], names: list[str]) -> tuple[list[str], list[str
     return names[:n_row_names], names[n_row_names:]
 
 
-def _cells(configs: list[dict[str, Any]], marks: dict[str, list[str]]) -> dict[str, dict[str, Any]]:
-    known = [config["val"] for config in configs if present(config["val"])]
+def _cells(configs: list[SurfaceRow], marks: dict[str, list[str]]) -> dict[str, GridCell]:
+    known = [config.val for config in configs if config.val is not None]
     least, most = (min(known), max(known)) if known else (0.0, 0.0)
-    return {
-        config["config_id"]: {
-            **{name: config[name] for name in ("config_id", "val", "test")},
-            "marks": marks.get(config["config_id"], []),
-            "shade": round(_SHADES * (config["val"] - least) / (most - least))
-            if present(config["val"]) and most > least
-            else 0,
-        }
-        for config in configs
-    }
+    cells = {}
+    for config in configs:
+        shade = round(_SHADES * (config.val - least) / (most - least)) if config.val is not None and most > least else 0
+        cells[config.config_id] = GridCell(
+            config.config_id, config.val, config.test, marks.get(config.config_id, []), shade
+        )
+    return cells

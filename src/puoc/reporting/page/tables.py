@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from puoc.analysis.paper.verdicts import student
-from puoc.analysis.tables.frames import present, records
+from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.results import UNTESTED
-from puoc.analysis.tables.summary import AVERAGE
+from puoc.analysis.tables.summary import AVERAGE, SummaryRow
 from puoc.reporting.page.format import DASH, number, spread
 from puoc.reporting.page.significance import ALPHA
 from puoc.reporting.page.sources import config_badge
@@ -49,13 +49,17 @@ def column_heads(plan: TablePlan) -> list[str]:
 
 
 def row_views(
-    anchor: str, plan: TablePlan, rows: pd.DataFrame | None, summary: pd.DataFrame, tests: pd.DataFrame
+    anchor: str,
+    plan: TablePlan,
+    rows: pd.DataFrame | None,
+    summary: Sequence[SummaryRow],
+    tests: Sequence[SignificanceRow],
 ) -> list[RowView]:
     """Return all rows of a table in the order of the plan."""
     marks = _marks(tests)
     columns = range(len(column_heads(plan)))
-    by_key = {(row["entry"], row["cell_index"]): row for row in records(summary)}
-    best = {row["cell_index"]: number(row["mean"]) for row in by_key.values() if row["rank"] == 1}
+    by_key = {(row.entry, row.cell_index): row for row in summary}
+    best = {row.cell_index: number(row.mean) for row in summary if row.rank == 1}
     return [
         RowView(
             name=entry.entry,
@@ -73,24 +77,26 @@ def row_views(
     ]
 
 
-def empty_notes(summary: pd.DataFrame) -> list[tuple[str, str]]:
+def empty_notes(summary: Sequence[SummaryRow]) -> list[tuple[str, str]]:
     """Return why cells are empty or incomplete: (entry and cells, reasons); equal reasons of an entry are merged."""
-    incomplete = summary[~summary["is_average"] & summary["reasons"].fillna("").ne("") & summary["state"].ne("ok")]
-    notes = []
-    for (entry, reasons), group in incomplete.groupby(["entry", "reasons"], sort=False):
-        notes.append((f"{entry}: {', '.join(group['cell'])}", str(reasons)))
-    return notes
+    cells: dict[tuple[str, str], list[str]] = {}
+    for row in summary:
+        if row.reasons and row.state != "ok" and not row.is_average:
+            cells.setdefault((row.entry, row.reasons), []).append(row.cell)
+    return [(f"{entry}: {', '.join(names)}", reasons) for (entry, reasons), names in cells.items()]
 
 
-def chance_notes(summary: pd.DataFrame) -> list[str]:
+def chance_notes(summary: Sequence[SummaryRow]) -> list[str]:
     """Return the entries that rank worse than chance: the 95 % t interval of the mean AUC over seeds is below .5."""
-    cells = summary[~summary["is_average"] & (summary["n"] > 1)]
-    cells = cells.assign(error=cells["std"] / cells["n"] ** 0.5, reach=[student(int(n)) for n in cells["n"]])
+    cells: dict[str, list[tuple[str, str]]] = {}
+    for row in summary:
+        if row.is_average or row.mean is None or row.std is None:
+            continue
+        error = row.std / row.n**0.5
+        if row.mean + student(row.n) * error < _CHANCE:
+            cells.setdefault(row.entry, []).append((row.cell, f"({spread(row.mean, error)}, n = {row.n})"))
     notes = []
-    for entry, group in cells[cells["mean"] + cells["reach"] * cells["error"] < _CHANCE].groupby("entry", sort=False):
-        cells_with_means = [
-            (row["cell"], f"({spread(row['mean'], row['error'])}, n = {row['n']})") for row in records(group)
-        ]
+    for entry, cells_with_means in cells.items():
         if len(cells_with_means) == 1:
             notes.append(f"{entry} at {cells_with_means[0][0]} ranks worse than chance {cells_with_means[0][1]}")
         else:
@@ -123,50 +129,44 @@ def _target(anchor: str, index: int, entry: EntryPlan, column: int, plan: TableP
     return f"#{anchor}-e{index}" if len(plan.cells) > 1 else f"#{anchor}-e{index}-c0"  # the average
 
 
-def _cell_view(row: dict[str, Any], target: str, marks: dict[tuple[str, int], str], best: str | None) -> CellView:
-    reasons = row["reasons"] if present(row["reasons"]) else ""
-    text, note, title = _words(row, reasons)
+def _cell_view(row: SummaryRow, target: str, marks: dict[tuple[str, int], str], best: str | None) -> CellView:
+    text, note, title = _words(row)
     return CellView(
         text=text,
         note=note,
         title=title,
-        href=target if row["n_ok"] or row["n_failed"] or row["n_skipped"] else "",
-        best=present(row["rank"]) and number(row["mean"]) == best,
-        mark=marks.get((row["entry"], row["cell_index"]), "") if row["n"] else "",
+        href=target if row.n_ok or row.n_failed or row.n_skipped else "",
+        best=row.rank is not None and number(row.mean) == best,
+        mark=marks.get((row.entry, row.cell_index), "") if row.n else "",
     )
 
 
-def _words(row: dict[str, Any], reasons: str) -> tuple[str, str, str]:
+def _words(row: SummaryRow) -> tuple[str, str, str]:
     """Return text, note and title of a cell."""
-    if row["n"]:
-        text = spread(row["mean"], row["std"])
-        title = f"n = {row['n']}, min {number(row['min'], 3)}, max {number(row['max'], 3)}"
-        complete = row["n"] == row["n_planned"]
-        return (
-            text,
-            "" if complete else f"n = {row['n']} of {row['n_planned']}",
-            "; ".join(filter(None, (title, reasons))),
-        )
-    if row["is_average"] and row["state"] == "partial":
-        return DASH, "no full seed", reasons
-    if row["state"] == "untested":
-        note = "" if row["n_val_pu"] == row["n_planned"] else f"n = {row['n_val_pu']} of {row['n_planned']}"
-        return spread(row["mean_val_pu"], row["std_val_pu"]), note, "; ".join(filter(None, (UNTESTED, reasons)))
-    words = {"failed": f"failed ({row['n_failed']})", "skipped": "n/a"}
-    text = words.get(row["state"], "not run")
-    if row["state"] == "failed" and not row["n_failed"]:
+    if row.n:
+        title = f"n = {row.n}, min {number(row.min, 3)}, max {number(row.max, 3)}"
+        note = "" if row.n == row.n_planned else f"n = {row.n} of {row.n_planned}"
+        return spread(row.mean, row.std), note, "; ".join(filter(None, (title, row.reasons)))
+    if row.is_average and row.state == "partial":
+        return DASH, "no full seed", row.reasons
+    if row.state == "untested":
+        note = "" if row.n_val_pu == row.n_planned else f"n = {row.n_val_pu} of {row.n_planned}"
+        return spread(row.mean_val_pu, row.std_val_pu), note, "; ".join(filter(None, (UNTESTED, row.reasons)))
+    words = {"failed": f"failed ({row.n_failed})", "skipped": "n/a"}
+    text = words.get(row.state, "not run")
+    if row.state == "failed" and not row.n_failed:
         text = "no AUC"
-    return text, "", reasons or "not run yet"
+    return text, "", row.reasons or "not run yet"
 
 
-def _marks(tests: pd.DataFrame) -> dict[tuple[str, int], str]:
+def _marks(tests: Sequence[SignificanceRow]) -> dict[tuple[str, int], str]:
     """Return which entry of each twin pair is significantly better, by column: after Holm, or by its raw p only."""
     marks: dict[tuple[str, int], str] = {}
-    for test in records(tests):
-        if not present(test["p"]) or not test["p"] < ALPHA:
+    for test in tests:
+        if test.p is None or test.shift is None or not test.p < ALPHA:
             continue
-        better = test["entry"] if test["shift"] > 0 else test["twin_entry"]
-        level = "holm" if present(test["p_adjusted"]) and test["p_adjusted"] < ALPHA else "raw"
-        key = (better, test["cell_index"])
+        better = test.entry if test.shift > 0 else test.twin_entry
+        level = "holm" if test.p_adjusted is not None and test.p_adjusted < ALPHA else "raw"
+        key = (better, test.cell_index)
         marks[key] = "holm" if "holm" in (level, marks.get(key)) else "raw"
     return marks

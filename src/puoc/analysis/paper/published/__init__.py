@@ -8,10 +8,13 @@ text (see ``claim_parts``).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 import pandas as pd
+
+from puoc.analysis.tables.frames import rows_of
 
 #: The paper's result tables, by the names of our files.
 RESULT_TABLES = (
@@ -34,12 +37,61 @@ REPETITIONS = 10
 _MIN_DIGITS = 2  # in a row of two digits, 0.5 means 0.50
 
 
+@dataclass(frozen=True)
+class PrintedNumber:
+    """One number of a printed table."""
+
+    published: str  # the table, by our name
+    table: str  # the table, by the paper's label
+    row: str  # as printed
+    method: str  # our id
+    column: str  # named like our cells
+    printed: str
+    value: float
+    rounding: float  # half a unit of the last digit
+    underlined: bool
+    bold: bool
+
+
+@dataclass(frozen=True)
+class PrintedSetup:
+    """The setup of a printed column, as texts."""
+
+    published: str
+    column: str  # "*" for all columns of the table
+    datasets: str  # our names, separated by |; empty if the data are not available
+    n_pos_lab: str  # empty if not stated, as the next two
+    n_pos_unl: str
+    n_neg_unl: str
+    scored_on: str  # training pool if a released script scores it, otherwise held out
+
+    @property
+    def sizes(self) -> dict[str, str]:
+        """The numbers of rows of each kind, by the name of the column in our rows."""
+        return {"n_pos_lab": self.n_pos_lab, "n_pos_unl": self.n_pos_unl, "n_neg_unl": self.n_neg_unl}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of ``claims.csv``, as texts; see ``puoc.analysis.paper.claims``."""
+
+    id: str
+    place: str
+    claim: str
+    rule: str
+    published: str
+    first: str
+    second: str
+    columns: str
+    need: str
+    low: str
+    high: str
+
+
 def numbers(*names: str) -> pd.DataFrame:
     """Return every printed number of these tables (by default all result tables), in the paper's order.
 
-    Columns: ``published`` (our name), ``table`` (the paper's label), ``row`` (as printed), ``method`` (our id),
-    ``column`` (named like our cells), ``printed`` (text), ``value``, ``rounding`` (half a unit of the last digit),
-    ``underlined``, ``bold``.
+    The columns are those of ``PrintedNumber``.
 
     Raises
     ------
@@ -58,15 +110,16 @@ def methods(name: str) -> list[str]:
     return list(_numbers(name)["method"].unique())
 
 
-def protocol(published: str, column: str) -> dict[str, str]:
-    """Return the setup of a printed column, as texts.
-
-    The keys are ``datasets`` (our names, separated by |; empty if the data are not available), ``n_pos_lab``,
-    ``n_pos_unl``, ``n_neg_unl`` (empty if not stated), and ``scored_on``: training pool if a released script scores
-    it, otherwise held out.
-    """
+def protocol(published: str, column: str) -> PrintedSetup:
+    """Return the setup of a printed column."""
     known = _protocols()
     return known.get((published, column)) or known[published, "*"]
+
+
+@cache
+def all_claims() -> list[Claim]:
+    """Return the claims of the paper's text."""
+    return rows_of(read("claims"), Claim)
 
 
 def settings(method: str) -> dict[str, dict[str, str]]:
@@ -83,7 +136,7 @@ def scored_on(published: str, method: str, column: str) -> str:
     Seven released scripts score the training rows. The script for DRPU, PAN and VPU scores test rows, as the text
     states for all methods. No script is released for Abnormal1001, sequences and Twitter, so the text is followed.
     """
-    return "held out" if method in ("drpu", "pan", "vpu") else protocol(published, column)["scored_on"]
+    return "held out" if method in ("drpu", "pan", "vpu") else protocol(published, column).scored_on
 
 
 @cache
@@ -103,9 +156,8 @@ def _numbers(name: str) -> pd.DataFrame:
 
 
 @cache
-def _protocols() -> dict[tuple[str, str], dict[str, str]]:
-    rows = read("protocol").to_dict("records")
-    return {(row["published"], row["column"]): {str(name): str(value) for name, value in row.items()} for row in rows}
+def _protocols() -> dict[tuple[str, str], PrintedSetup]:
+    return {(row.published, row.column): row for row in rows_of(read("protocol"), PrintedSetup)}
 
 
 @cache
