@@ -8,12 +8,12 @@ images takes arrays, or a DataFrame of one column that holds a flat list a row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from puoc.methods.persistence import model_file as modelfile
 
@@ -26,7 +26,9 @@ class ServedModel:
     def __init__(self, path: Path):
         self.model = modelfile.load(path)
 
-    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> NDArray[np.float64]:
+    def predict(
+        self, model_input: pd.DataFrame | ArrayLike, params: Mapping[str, object] | None = None
+    ) -> NDArray[np.float64]:
         """Scores of shape (n,), higher = more likely positive; bit-equal to ``model_file.score``.
 
         Raises

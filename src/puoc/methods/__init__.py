@@ -9,27 +9,26 @@ switches to released behaviour, or belongs to another one.
 
 from __future__ import annotations
 
-from typing import Any
-
 from puoc.methods.training import from_params as making
 from puoc.methods.training.estimator import Estimator
+from puoc.records import Params
 from puoc.registry import METHODS
 
 __all__ = ["METHODS", "inputs_of", "make", "normalise"]
 
 
-def make(name: str, params: dict[str, Any]) -> Estimator:
+def make(name: str, params: Params) -> Estimator:
     """A method with its hyperparameters, not yet fitted. Raises ValueError as ``making.make``."""
     made: Estimator = making.make(METHODS, name, params)
     return made
 
 
-def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
+def normalise(name: str, params: Params) -> Params:
     """Validated hyperparameters as plain JSON types, as ``making.normalise``. Raises ValueError as ``make``."""
     return making.normalise(METHODS, name, params)
 
 
-def inputs_of(name: str, params: dict[str, Any]) -> frozenset[str]:
+def inputs_of(name: str, params: Params) -> frozenset[str]:
     """Rows that a method takes with these hyperparameters (``image``, ``vector``, ``sequence``). Raises as ``make``."""
     made = make(name, params)
     taken: frozenset[str] = getattr(made, "takes", made.inputs)

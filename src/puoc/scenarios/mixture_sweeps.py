@@ -28,8 +28,7 @@ class Mixtures(Drawn):
         most = n_unl if alpha == 1 else n_unl - 1
         if not 0 < n_pos <= most:
             raise ValueError(f"{self.kind}: alpha {alpha:g} of {n_unl} rows is {n_pos} positives, 1 to {most} expected")
-        counts = {"n_pos_unl": n_pos, "n_neg_unl": n_unl - n_pos}
-        return self._cell(name, pos=self.pos, neg=self.neg, neg_test=self.neg_test, **counts)
+        return self._cell_with_counts(name, n_pos, n_unl - n_pos, pos=self.pos, neg=self.neg, neg_test=self.neg_test)
 
 
 @scenario("alpha_sweep")

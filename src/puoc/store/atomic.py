@@ -53,7 +53,7 @@ def write_bytes(path: Path, content: bytes) -> bool:
     return True
 
 
-def write_json(path: Path, value: Any) -> bool:
+def write_json(path: Path, value: object) -> bool:
     """Replace a JSON file whole: sorted as given, indented, with a line feed at its end."""
     return write_bytes(path, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
 

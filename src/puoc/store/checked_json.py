@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from puoc.store.atomic import read_json
 from puoc.store.yaml_file import dotted
+
+T = TypeVar("T")
 
 BY_PLAN = "expected it as puoc plan writes it; run puoc plan (or dvc repro plan)"
 BY_SELECT = "expected it as puoc select writes it; run puoc select (or dvc repro select)"
 _SHOWN = 60  # characters of a value that a message repeats
 
 
-def read_form(path: Path, form: type[BaseModel] | TypeAdapter[Any], again: str) -> Any:
-    """A file's value as it stands there, once it is of the form.
+def read_validated(path: Path, form: type[T] | TypeAdapter[T], again: str) -> T:
+    """Read a JSON file as an object of a form.
 
     Parameters
     ----------
-    again : what is expected and how it is written again, for the message.
+    form : a model, a typed class or an adapter of a type.
+    again : the expected form and the command that writes the file again, for the message.
 
     Raises
     ------
-    ValueError : no JSON, or not of the form; the message names the file, the place and what stands there.
+    ValueError : the file is no JSON, or not of the form; the message names the file, the place and the value.
     """
+    adapter = form if isinstance(form, TypeAdapter) else TypeAdapter(form)
     try:
         value = read_json(path)
     except ValueError as error:
         raise ValueError(f"{error}; {again}") from error
     try:
-        (form if isinstance(form, TypeAdapter) else TypeAdapter(form)).validate_python(value)
+        return adapter.validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = dotted(tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part)))
@@ -41,4 +45,14 @@ def read_form(path: Path, form: type[BaseModel] | TypeAdapter[Any], again: str) 
         shown = repr(first["input"])
         got = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
         raise ValueError(f"{where}: got {got} ({first['msg'].removeprefix('Value error, ')}); {again}") from error
-    return value
+
+
+def read_form(path: Path, form: type[T] | TypeAdapter[T], again: str) -> Any:
+    """Read a JSON file of a form and return the value as it is stored, not as an object of the form.
+
+    Raises
+    ------
+    ValueError : as ``read_validated``.
+    """
+    read_validated(path, form, again)
+    return read_json(path)

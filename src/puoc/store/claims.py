@@ -21,7 +21,7 @@ from contextlib import suppress
 from functools import cache
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, TypeGuard
 
 import psutil
 
@@ -33,14 +33,28 @@ A_DAY = 86400.0  # seconds; more than clocks of machines that share a ledger dif
 
 _GONE = (errno.ENOENT, errno.ESTALE)  # the second: removed on another NFS client while open here
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
-_FIELDS = {"pid", "started", "host", "machine", "token"}  # of an owner
+
+
+class _Owner(TypedDict):
+    """The process that holds a claim, as the claim's file stores it."""
+
+    pid: int
+    started: float
+    host: str
+    machine: str
+    token: str
 
 
 class _Seen(NamedTuple):
-    """A claim at one look."""
+    """A claim as it was when its file was read."""
 
-    owner: dict[str, Any]  # empty where the file is damaged: a power cut may leave it so
+    owner: _Owner | None  # None if the file is damaged, for example after a power cut
     touched: int  # nanoseconds, by the clock of the file system
+
+    @property
+    def token(self) -> str | None:
+        """Return the owner's token; None if the file is damaged."""
+        return None if self.owner is None else self.owner["token"]
 
 
 _watched: dict[Path, tuple[tuple[str | None, int], float, float]] = {}  # claim -> state, seconds silent, last look
@@ -56,7 +70,7 @@ class Claim:
         """Say that the owner lives. A claim taken over by somebody else is left alone."""
         if os.getpid() == self._pid:
             with suppress(FileNotFoundError), self.path.open("rb") as file:
-                if _look(file).owner.get("token") == self.token:
+                if _look(file).token == self.token:
                     os.utime(file.fileno())
 
     def release(self) -> None:
@@ -126,11 +140,11 @@ def clear(path: Path) -> bool:
     seen = _read(path)
     if seen is None:
         return True
-    return _is_dead(path, seen) and _remove(path, seen.owner.get("token"), seen.touched)
+    return _is_dead(path, seen) and _remove(path, seen.token, seen.touched)
 
 
 def _is_dead(path: Path, seen: _Seen) -> bool:
-    if seen.owner.get("machine") == _machine():
+    if seen.owner is not None and seen.owner["machine"] == _machine():
         return not _lives(seen.owner["pid"], seen.owner["started"]) or _is_silent(path, seen)
     return time.time() - seen.touched / 1e9 > A_DAY or _is_silent(path, seen)
 
@@ -141,7 +155,7 @@ def _is_silent(path: Path, seen: _Seen) -> bool:
     The time between two looks counts by half of that at most: a watcher that was itself paused, perhaps together with
     the owner, looks again before it calls anybody dead.
     """
-    state, now = (seen.owner.get("token"), seen.touched), time.monotonic()
+    state, now = (seen.token, seen.touched), time.monotonic()
     known, silent, last = _watched.get(path, (None, 0.0, now))
     silent = silent + min(now - last, EXPIRES / 2) if state == known else 0.0
     _watched[path] = (state, silent, now)
@@ -158,7 +172,7 @@ def _remove(path: Path, token: str | None, touched: int | None = None) -> bool:
         with path.open("r+b") as file:
             _lock(file)
             seen = _look(file)
-            same = seen.owner.get("token") == token and touched in (None, seen.touched)
+            same = seen.token == token and touched in (None, seen.touched)
             if not same or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return False
             path.unlink()
@@ -196,11 +210,14 @@ def _look(file: BufferedIOBase) -> _Seen:
         owner = json.loads(file.read())
     except ValueError:
         owner = None
-    whole = isinstance(owner, dict) and owner.keys() >= _FIELDS
-    return _Seen(owner if whole else {}, os.fstat(file.fileno()).st_mtime_ns)
+    return _Seen(owner if _is_owner(owner) else None, os.fstat(file.fileno()).st_mtime_ns)
 
 
-def _owner() -> dict[str, Any]:
+def _is_owner(value: object) -> TypeGuard[_Owner]:
+    return isinstance(value, dict) and value.keys() >= _Owner.__annotations__.keys()
+
+
+def _owner() -> _Owner:
     pid = os.getpid()
     return {
         "pid": pid,

@@ -7,7 +7,8 @@ import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+
+from puoc.records import JsonObject
 
 _LIBRARIES = ("puoc", "numpy", "scipy", "scikit-learn", "torch", "clarabel")
 
@@ -24,7 +25,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def git_state(root: Path) -> dict[str, Any]:
+def git_state(root: Path) -> JsonObject:
     """Commit and whether tracked files differ from it; empty outside a repository."""
 
     def git(*words: str) -> str | None:

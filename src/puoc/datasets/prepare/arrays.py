@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs, content_digest
 from puoc.datasets.declare.texts import equal_texts
 from puoc.datasets.prepare import ensure, known_dataset
-from puoc.records import Record
+from puoc.records import Array, Record
 from puoc.store.atomic import write_bytes, write_json
 
 Rows = NDArray[np.int64]
@@ -125,7 +125,7 @@ class Prepared:
         return np.asarray(self.X[rows], dtype=np.float32) / np.float32(self.meta.scale)
 
 
-def duplicate_groups(X: NDArray[Any]) -> NDArray[np.int64]:
+def duplicate_groups(X: Array) -> NDArray[np.int64]:
     """Number rows by content: equal rows share the row number of the first of them, so a unique row is its own group.
 
     Compared are bytes, after -0.0 became 0.0.
@@ -215,7 +215,7 @@ def _check_declared(meta: Meta, declared: type[Dataset]) -> None:
             raise ValueError(f"{declared.name}: the prepared arrays have {part} {got}, {expected} declared; {where}")
 
 
-def _npy(array: NDArray[Any]) -> bytes:
+def _npy(array: Array) -> bytes:
     content = BytesIO()
     np.save(content, array, allow_pickle=False)
     return content.getvalue()

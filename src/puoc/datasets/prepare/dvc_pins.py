@@ -11,9 +11,9 @@ from hashlib import md5
 from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from puoc.datasets.prepare.verify import FetchError, hexdigest
+from puoc.records import JsonObject
 from puoc.store.messages import kind
 from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
@@ -40,7 +40,7 @@ def compare_with_dvc(data_root: Path, dvc_file: Path) -> str | None:
     )
 
 
-def _outs(dvc_file: Path, name: str) -> list[dict[str, Any]]:
+def _outs(dvc_file: Path, name: str) -> list[JsonObject]:
     """The list ``outs`` of a .dvc file, which a merge or an editor may have made something else."""
     again = f"expected {{}} as `dvc add {name}` writes it; settle the merge or run that again"
     try:

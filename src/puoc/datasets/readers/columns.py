@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,15 @@ class Column(Record):
     distinct: int  # values, missing ones not counted
     first: tuple[str, ...]  # different values, in the order of the file
     note: str = ""
+
+
+class _Facts(TypedDict):
+    """Fields of a ``Column`` that do not depend on how it is read."""
+
+    name: str
+    missing: int
+    distinct: int
+    first: tuple[str, ...]
 
 
 def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
@@ -95,7 +104,7 @@ def _column(tables: Sequence[RawTable], name: str, how: How) -> Column:
     cells = pa.chunked_array(parts, pa.string())
     values = pc.unique(pc.drop_null(cells))
     distinct, missing = len(values), int(cells.null_count)
-    facts: dict[str, Any] = {
+    facts: _Facts = {
         "name": name,
         "missing": missing,
         "distinct": distinct,
@@ -112,7 +121,9 @@ def _column(tables: Sequence[RawTable], name: str, how: How) -> Column:
     return Column(read_as=kind, note=_remark(with_it, parts, kind), **facts)
 
 
-def _kind(tables: Sequence[RawTable], parts: Sequence[Any], name: str, distinct: int) -> Literal["number", "category"]:
+def _kind(
+    tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str, distinct: int
+) -> Literal["number", "category"]:
     numbers = [are_numbers(cells, table.decimal) for table, cells in zip(tables, parts, strict=True)]
     if all(mask.all() for mask in numbers):
         _check_size(tables, parts, name)
@@ -150,7 +161,7 @@ def _kind(tables: Sequence[RawTable], parts: Sequence[Any], name: str, distinct:
     return "category"
 
 
-def _check_origin(tables: Sequence[RawTable], parts: Sequence[Any], name: str, how: How) -> None:
+def _check_origin(tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str, how: How) -> None:
     """Refuse a column with one value in one file and another in the other: a label, or where the rows come from."""
     values = [pc.unique(cells).to_pylist() for cells in parts]
     if name in how.category or len(tables) < 2 or any(len(found) > 1 for found in values) or len(tables[1]) < 2:
@@ -163,12 +174,12 @@ def _check_origin(tables: Sequence[RawTable], parts: Sequence[Any], name: str, h
     )
 
 
-def _counts(cells: Any, decimal: str) -> bool:
+def _counts(cells: pa.Array, decimal: str) -> bool:
     x = numbers_of(cells, decimal)
     return len(x) >= 5 and bool((np.diff(x) == 1).all())
 
 
-def _check_size(tables: Sequence[RawTable], parts: Sequence[Any], name: str) -> None:
+def _check_size(tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str) -> None:
     for table, cells in zip(tables, parts, strict=True):
         try:
             numbers_of(cells, table.decimal)
@@ -179,7 +190,7 @@ def _check_size(tables: Sequence[RawTable], parts: Sequence[Any], name: str) -> 
             ) from error
 
 
-def _remark(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
+def _remark(tables: Sequence[RawTable], parts: Sequence[pa.Array], kind: str) -> str:
     """Doubts about a column: does it count the rows, hold codes, or tell where a row comes from?"""
     if kind == "number" and all(_counts(cells, table.decimal) for table, cells in zip(tables, parts, strict=True)):
         return "counts the rows of its file: better left out"
@@ -188,7 +199,7 @@ def _remark(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
     return "; ".join(filter(None, (*doubts, _origin(tables, parts, kind))))
 
 
-def _origin(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
+def _origin(tables: Sequence[RawTable], parts: Sequence[pa.Array], kind: str) -> str:
     if len(tables) != 2 or min(map(len, tables)) < 5:
         return ""
     if {cells.null_count / len(cells) for cells in parts} == {0.0, 1.0}:

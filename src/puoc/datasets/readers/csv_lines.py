@@ -6,7 +6,7 @@ import codecs
 import re
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any
+from typing import IO
 
 from puoc.datasets.readers.csv_dialect import shown
 
@@ -22,14 +22,14 @@ class Lines:
 
     def __init__(self, path: Path, encoding: str, separator: str):
         plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
-        self._file: IO[Any] = path.open("rb") if plain else path.open(encoding=encoding, newline="")
+        self._file: IO[bytes] | IO[str] = path.open("rb") if plain else path.open(encoding=encoding, newline="")
         self._path, self._plain = path, plain
         self._one_at_a_time = Lock()
         starts = re.escape(separator.encode()) + rb"\r\n"
         # cells that end in their line, one after the other
         self._whole = re.compile(rb'(?:[^"]++|(?<=[^%b])"|"(?:[^"\r\n]++|"")*+")*+' % starts)
         self._held = b""  # line ends, of which nobody knows yet whether a row follows
-        self._ahead: Any = b"" if plain else ""  # so that the last line comes with its end
+        self._ahead = b""  # the next byte or character, so that the last line comes with its end
         self._mark, self._ended = codecs.BOM_UTF8, False
         self._rest = b""  # not looked at: the begin of a line, or a cell that is not closed so far
         self.ends = 0  # line ends
@@ -55,12 +55,16 @@ class Lines:
         return b""
 
     def _next(self, n: int) -> bytes:
-        found = self._ahead + self._file.read((n if self._plain else n // 4) - len(self._ahead))
-        self._ahead = self._file.read(1)
+        text = self._ahead + self._read_on((n if self._plain else n // 4) - bool(self._ahead))
+        self._ahead = self._read_on(1)
         self._ended = not self._ahead
-        written: bytes = found if self._plain else found.encode()
-        written, self._mark = written.removeprefix(self._mark), b""
-        return written
+        text, self._mark = text.removeprefix(self._mark), b""
+        return text
+
+    def _read_on(self, n: int) -> bytes:
+        """Return the next n bytes of a file in UTF-8, or the next n characters of any other file in UTF-8."""
+        text = self._file.read(n)
+        return text.encode() if isinstance(text, str) else text
 
     def close(self) -> None:
         """Close the file."""

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puoc.datasets.readers.row_contents import ALIKE, Keys, repeated
 
 Repeats = Literal["together", "apart"]
 
 
-class Withheld(NamedTuple):
-    """Positives to learn from, those withheld, and what is to be said of them."""
+class FileRows(Protocol):
+    """Rows of a file or folder as they stand there."""
 
-    rest: Any
-    held: Any
+    @property
+    def where(self) -> str: ...
+
+    def __len__(self) -> int: ...
+
+    def rows(self, mask: NDArray[np.bool_]) -> Self: ...
+
+
+F = TypeVar("F", bound=FileRows)
+
+
+class Withheld(NamedTuple, Generic[F]):
+    """Positives to learn from, those withheld, and warnings about them."""
+
+    rest: F
+    held: F
     notes: tuple[str, ...] = ()
 
 
-def withhold_rows(raw: Any, share: float, seed: int) -> Withheld:
+def withhold_rows(raw: F, share: float, seed: int) -> Withheld[F]:
     """A share of the rows: where rows repeat by nature new ones repeat them as often as those withheld do.
 
     Raises
@@ -31,7 +46,7 @@ def withhold_rows(raw: Any, share: float, seed: int) -> Withheld:
     return Withheld(raw.rows(~mask), raw.rows(mask))
 
 
-def withhold_contents(raw: Any, keys: Keys, share: float, seed: int, repeats: Repeats | None) -> Withheld:
+def withhold_contents(raw: F, keys: Keys, share: float, seed: int, repeats: Repeats | None) -> Withheld[F]:
     """A share of the different rows, each once: none has a copy among those that are learned from.
 
     A copy that was learned from is scored as no new positive is, so a threshold by copies is far too high. But where
@@ -61,7 +76,7 @@ def withhold_contents(raw: Any, keys: Keys, share: float, seed: int, repeats: Re
     return Withheld(raw.rows(~drawn), raw.rows(drawn & once), notes)
 
 
-def _drawn(raw: Any, n: int, what: str, share: float, seed: int) -> Any:
+def _drawn(raw: FileRows, n: int, what: str, share: float, seed: int) -> NDArray[np.int64]:
     """Places to withhold, of n."""
     held = round(share * n)
     if not 0 < held < n:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from puoc.datasets.readers.preprocess import Block
 from puoc.records import Record
 
 if TYPE_CHECKING:
+    import pandas as pd
     from PIL.Image import Image
 
 _SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
@@ -98,7 +99,7 @@ class PicturePreparing(Record):
     def example(self) -> None:
         """Pictures come as arrays of their shape."""
 
-    def from_frame(self, frame: Any) -> Block:
+    def from_frame(self, frame: pd.DataFrame) -> Block:
         """Rows of a DataFrame whose columns are the pixels, or whose one column holds a list of them."""
         values = frame.to_numpy() if frame.shape[1] > 1 else np.stack(frame.iloc[:, 0].to_list())
         return Block(values.reshape(len(values), *self.shape), {}, {})

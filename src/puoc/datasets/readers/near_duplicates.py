@@ -8,10 +8,10 @@ crops and mirrors.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from puoc.records import Array
 
 _SIDES = (16, 32)
 _LEAST = (0.95, 0.92)
@@ -20,7 +20,7 @@ _COMPARED = 10  # the tenth likest
 _AT_ONCE = 1 << 24  # pairs
 
 
-def near_duplicates(X: NDArray[Any], others: NDArray[Any]) -> NDArray[np.int64]:
+def near_duplicates(X: Array, others: Array) -> NDArray[np.int64]:
     """For each picture the place of its near-duplicate among the others, -1 where there is none.
 
     Parameters
@@ -43,7 +43,7 @@ def near_duplicates(X: NDArray[Any], others: NDArray[Any]) -> NDArray[np.int64]:
     return found
 
 
-def thumbnails(X: NDArray[Any], side: int) -> NDArray[np.float32]:
+def thumbnails(X: Array, side: int) -> NDArray[np.float32]:
     """Pictures as (n, side * side), each of mean 0 and length 1; zeros where all is of one colour."""
     from PIL.Image import Resampling, fromarray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
@@ -67,12 +67,12 @@ class How(Record):
                 )
 
 
-def how_of(**given: Any) -> How:
+def how_of(**given: object) -> How:
     """Options of a command as an answer; ``\\t`` is a tab. Raises ValueError with the option and what was expected."""
     if given.get("separator") == "\\t":
         given["separator"] = "\t"
     try:
-        return How(**given)
+        return How.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"--{first['loc'][0]}: got {first['input']!r}; expected {expected_by(first)}") from error

@@ -7,15 +7,14 @@ column a value, and one for missing; a value that training did not have sets non
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pydantic import Field
 
 from puoc.datasets.readers.columns import Column
@@ -24,6 +23,9 @@ from puoc.datasets.readers.options import How, Scaling
 from puoc.datasets.readers.tables import AT_ONCE, RawTable, plain, stream_table
 from puoc.datasets.readers.values import NotNumbers, number_in
 from puoc.records import Array, Record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class NumberColumn(Record):
@@ -86,7 +88,7 @@ class CategoryColumn(Record):
         """The column's features, (n, number of values) float64, each 0 or 1."""
         cells = table.texts(self.name, missing)
         absent = np.asarray(pc.is_null(cells), dtype=np.bool_)
-        known: Any = pa.array(self.values, pa.string())
+        known = pa.array(self.values, pa.string())
         if table.holds_numbers(self.name):  # 01 or 1.0 of a text file, read by another program
             cells, known = pc.cast(cells, pa.float64()), self._as_numbers(table.where)
         places = pc.index_in(cells, known, skip_nulls=True)
@@ -97,7 +99,7 @@ class CategoryColumn(Record):
         unknown = int((codes == len(self.values)).sum() - absent.sum())
         return Block(hot if self.indicator else hot[:, :-1], {self.name: int(absent.sum())}, {self.name: unknown})
 
-    def _as_numbers(self, where: str) -> Any:
+    def _as_numbers(self, where: str) -> pa.Array:
         """The categories as numbers, null where one is none."""
         found: dict[float, str] = {}
         for value in self.values:
@@ -184,13 +186,13 @@ class TablePreparing(Record):
         for part in stream_table(path, how, self.names, at_once):
             yield self.apply(part)
 
-    def example(self) -> Any:
+    def example(self) -> pd.DataFrame:
         """A DataFrame of one row that was made up: medians and first categories."""
         import pandas as pd
 
         return pd.DataFrame({c.name: [c.fill if isinstance(c, NumberColumn) else c.values[0]] for c in self.columns})
 
-    def from_frame(self, frame: Any) -> Block:
+    def from_frame(self, frame: pd.DataFrame) -> Block:
         """Prepare a pandas DataFrame with the columns of the file, as MLflow hands it over. Raises as ``apply``."""
         return self.apply(raw_of(frame, self.names))
 
@@ -209,7 +211,7 @@ def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn |
     indicator = column.missing > 0
     if column.read_as == "category":
         cells = [value for table in tables for value in table.texts(column.name, how.missing).to_pylist()]
-        known: NDArray[Any] = np.array([value for value in cells if value is not None], dtype=object)
+        known: Array = np.array([value for value in cells if value is not None], dtype=object)
         values = OneHotEncoder().fit(known[:, None]).categories_[0]
         return CategoryColumn(name=column.name, values=tuple(map(str, values)), indicator=indicator)
     x = np.concatenate([table.numbers(column.name, how.missing) for table in tables])[:, None]
@@ -225,7 +227,7 @@ def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn |
     return NumberColumn(**common, scaling=how.scaling, minus=minus, times=times)
 
 
-def raw_of(frame: Any, columns: Sequence[str]) -> RawTable:
+def raw_of(frame: pd.DataFrame, columns: Sequence[str]) -> RawTable:
     """Columns of a DataFrame as of a file. Raises ValueError where one is not there, or stands twice."""
     names = list(map(plain_name, frame.columns))
     counts, places = Counter(names), {name: place for place, name in enumerate(names)}
@@ -238,12 +240,12 @@ def raw_of(frame: Any, columns: Sequence[str]) -> RawTable:
     return RawTable("the frame", plain(pa.table({name: _cells(frame.iloc[:, places[name]]) for name in columns})))
 
 
-def _cells(series: Any) -> Any:
+def _cells(series: pd.Series) -> pa.Array:
     if series.dtype == object:
         cells = zip(series, series.isna(), strict=True)
         return pa.array([None if absent else str(value) for value, absent in cells], pa.string())
     return pa.Array.from_pandas(series)
 
 
-def _joined(counts: Any) -> dict[str, int]:
+def _joined(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return {name: n for part in counts for name, n in part.items() if n}

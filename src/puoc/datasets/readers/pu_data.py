@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_r
 from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures, list_pictures
 from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.preprocess import TablePreparing, fit_table
+from puoc.datasets.readers.preprocess import Block, TablePreparing, fit_table
 from puoc.datasets.readers.row_contents import contents_of
 from puoc.datasets.readers.tables import RawTable, read_table
 from puoc.datasets.readers.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
@@ -125,18 +125,18 @@ def read_pair(
     if how.kind is not None:
         how.check_asked(how.kind)
     notes: list[str] = []
+    U: Raw | None = None
     if data is not None:
         if positives is not None or unlabelled is not None:
             raise ValueError("got one file with labels, and files of positives or unlabelled rows; expected one way")
-        P, U, said = _labelled(Path(data), how, "unlabelled")
-        notes.append(said)
+        P, U, label_note = _labelled(Path(data), how, "unlabelled")
+        notes.append(label_note)
     elif positives is None:
         raise ValueError("no labelled positives; expected a file of them, or one file with a label column")
     else:
-        P, U = read_raw(Path(positives), how), read_raw(Path(unlabelled), how) if unlabelled is not None else None
-        P, U = (_without_label(part, how) if part is not None else None for part in (P, U))
-        assert P is not None
-        if U is not None:
+        P = _without_label(read_raw(Path(positives), how), how)
+        if unlabelled is not None:
+            U = _without_label(read_raw(Path(unlabelled), how), how)
             _same_kind(U, P)
     how.check_asked(P.kind)
     with_u = [] if U is None or from_positives else [U]
@@ -158,11 +158,11 @@ def read_pair(
         preparing,
         how,
         tuple(profile),
-        (*notes, *(unmet(training, how) if profile else ())),
+        (*notes, *unmet([part for part in training if isinstance(part, RawTable)], how)),
     )
 
 
-def _labelled(path: Path, how: How, others: str) -> tuple[Any, Any, str]:
+def _labelled(path: Path, how: How, others: str) -> tuple[Raw, Raw, str]:
     """The rows with the positive label, the others, and how the labels were read."""
     table = read_table(path, how)
     labels = labels_of(table, how, others)
@@ -184,14 +184,17 @@ def _without_label(raw: Raw, how: How) -> Raw:
     return raw
 
 
-def _fit(training: Sequence[Any], how: How) -> tuple[Any, list[Column]]:
-    if isinstance(training[0], RawTable):
-        profile = profile_of(training, how)
-        return fit_table(training, profile, how), profile
-    return (fit_texts if isinstance(training[0], RawTexts) else fit_pictures)(training, how), []
+def _fit(training: Sequence[Raw], how: How) -> tuple[Preparing, list[Column]]:
+    """Fit the preprocessing to training rows, which are all of one kind."""
+    if tables := [part for part in training if isinstance(part, RawTable)]:
+        profile = profile_of(tables, how)
+        return fit_table(tables, profile, how), profile
+    if texts := [part for part in training if isinstance(part, RawTexts)]:
+        return fit_texts(texts, how), []
+    return fit_pictures([part for part in training if isinstance(part, RawPictures)], how), []
 
 
-def _test_rows(preparing: Any, path: Path, how: How) -> Rows:
+def _test_rows(preparing: Preparing, path: Path, how: How) -> Rows:
     if isinstance(preparing, TablePreparing) or (isinstance(preparing, TextPreparing) and preparing.column):
         table = read_table(path, how)
         labels = labels_of(table, how, "negative")
@@ -205,24 +208,38 @@ def _test_rows(preparing: Any, path: Path, how: How) -> Rows:
     suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
     parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
     positive = np.repeat([True, False], [len(part) for part in parts])
+    _same_kind(parts[1], parts[0])
     return _rows(preparing, _joined(parts, str(path)), positive, ())
 
 
-def _joined(parts: Sequence[Any], where: str) -> Any:
+def _joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:
+    """Return pictures or texts of several files as one."""
     notes = tuple(note for part in parts for note in part.notes)
-    if isinstance(parts[0], RawPictures):
-        return RawPictures(where, [path for part in parts for path in part.paths], notes=notes)
-    return RawTexts(where, [text for part in parts for text in part.texts], notes=notes)
+    if pictures := [part for part in parts if isinstance(part, RawPictures)]:
+        return RawPictures(where, [path for part in pictures for path in part.paths], notes=notes)
+    texts = [text for part in parts if isinstance(part, RawTexts) for text in part.texts]
+    return RawTexts(where, texts, notes=notes)
 
 
-def _rows(preparing: Any, raw: Any, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
+def _rows(preparing: Preparing, raw: Raw, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
     _same_kind(raw, preparing)
-    block = preparing.apply(raw)
+    block = _apply(preparing, raw)
     said = [f"{raw.where}: {note}" for note in (*block.notes, *(f"{n} {what}" for what, n in block.said().items()))]
     return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *said))
 
 
-def _same_kind(raw: Raw, other: Any) -> None:
+def _apply(preparing: Preparing, raw: Raw) -> Block:
+    """Prepare rows of the kind that the preprocessing was fitted to."""
+    if isinstance(preparing, TablePreparing) and isinstance(raw, RawTable):
+        return preparing.apply(raw)
+    if isinstance(preparing, TextPreparing) and isinstance(raw, RawTexts):
+        return preparing.apply(raw)
+    assert isinstance(preparing, PicturePreparing), "the kinds are equal"
+    assert isinstance(raw, RawPictures), "the kinds are equal"
+    return preparing.apply(raw)
+
+
+def _same_kind(raw: Raw, other: Raw | Preparing) -> None:
     """Refuse rows of another kind than other rows, or than those that a model was trained on."""
     if raw.kind != other.kind:
         where = getattr(other, "where", "the training rows")

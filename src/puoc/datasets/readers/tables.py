@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +49,7 @@ class RawTable:
         """The place of every column by its name."""
         return {name: place for place, name in enumerate(self.columns)}
 
-    def texts(self, column: str, missing: Sequence[str] = ()) -> Any:
+    def texts(self, column: str, missing: Sequence[str] = ()) -> pa.Array:
         """A column's cells as texts, null where missing. Raises ValueError where they cannot be written as texts."""
         try:
             return texts_of(self._cells(column), missing)
@@ -61,7 +61,7 @@ class RawTable:
                 "leave the column out"
             ) from error
 
-    def numbers(self, column: str, missing: Sequence[str] = ()) -> Any:
+    def numbers(self, column: str, missing: Sequence[str] = ()) -> NDArray[np.float64]:
         """A column's cells as float64 (n,), NaN where missing. Raises NotNumbers."""
         return numbers_of(self._cells(column), self.decimal, missing)
 
@@ -69,7 +69,7 @@ class RawTable:
         """Whether a column's cells are numbers by their type, not texts."""
         return is_number(self.cells.column(self.places[column]).type)
 
-    def _cells(self, column: str) -> Any:
+    def _cells(self, column: str) -> pa.Array:
         return _whole(self.cells.column(self.places[column]))
 
     def row(self, index: int) -> int:
@@ -82,7 +82,7 @@ class RawTable:
             return self.numbers_in_file
         return np.arange(self.start + 1, self.start + len(self) + 1)
 
-    def rows(self, mask: Any) -> RawTable:
+    def rows(self, mask: NDArray[np.bool_]) -> RawTable:
         """The rows where a mask (n,) holds."""
         kept = self.row_numbers()[np.asarray(mask, dtype=np.bool_)]
         notes = self.notes if np.any(mask[:1]) else ()
@@ -257,5 +257,5 @@ def _check_there(path: Path, found: Sequence[str], wanted: Sequence[str] | None)
         )
 
 
-def _whole(column: Any) -> Any:
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

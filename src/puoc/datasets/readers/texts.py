@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import Block, raw_of
 from puoc.datasets.readers.tables import RawTable, check_rereadable, stream_table
 from puoc.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
 AT_ONCE = 1 << 12  # texts of a block
 
@@ -73,7 +77,7 @@ class TextPreparing(Record):
         return (len(self.words),)
 
     @cached_property
-    def _vectorizer(self) -> Any:
+    def _vectorizer(self) -> TfidfVectorizer:
         made = _vectorizer(vocabulary=list(self.words))
         made.idf_ = np.array(self.idf)
         return made
@@ -95,13 +99,13 @@ class TextPreparing(Record):
         for part in stream_texts(path, how.model_copy(update={"missing": self.missing}), self.column, at_once):
             yield self.apply(part)
 
-    def example(self) -> Any:
+    def example(self) -> pd.DataFrame:
         """A DataFrame of one row that was made up: the first word."""
         import pandas as pd
 
         return pd.DataFrame({self.column or "text": [self.words[0]]})
 
-    def from_frame(self, frame: Any) -> Block:
+    def from_frame(self, frame: pd.DataFrame) -> Block:
         """Prepare texts of a DataFrame with one column, or with the column that the model was trained on.
 
         Raises
@@ -192,7 +196,9 @@ def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:
     return TextPreparing(words=words, idf=tuple(map(float, fitted.idf_)), column=how.text, missing=how.missing)
 
 
-def _vectorizer(**more: Any) -> Any:
+def _vectorizer(vocabulary: list[str] | None = None, max_features: int | None = None) -> TfidfVectorizer:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(lowercase=True, sublinear_tf=True, dtype=np.float64, **more)
+    return TfidfVectorizer(
+        lowercase=True, sublinear_tf=True, dtype=np.float64, vocabulary=vocabulary, max_features=max_features
+    )

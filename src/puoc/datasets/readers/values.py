@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +11,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import MISSING
-
-Column = Any  # an Arrow array: the library has no types
 
 _TRUTHS = pa.array(["true", "false"])
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
@@ -34,7 +31,7 @@ class NotNumbers(ValueError):  # noqa: N818 - it is what the column holds
         return self.value.strip().lower().lstrip("+-") in ("inf", "infinity")
 
 
-def texts_of(column: Column, missing: Sequence[str] = ()) -> Column:
+def texts_of(column: pa.Array, missing: Sequence[str] = ()) -> pa.Array:
     """Cells as texts without blanks around them; null where a value is missing.
 
     A number in ``missing`` means every cell that is this number, however it is written: -999, -999.0 or -999,0.
@@ -67,7 +64,7 @@ def _listed(missing: Sequence[str]) -> list[float]:
     return [value for text in missing if (value := number_in(text.strip().replace(",", "."))) is not None]
 
 
-def _written(column: Column) -> Column:
+def _written(column: pa.Array) -> pa.Array:
     if pa.types.is_boolean(column.type):
         return pc.if_else(column, "true", "false")
     if pa.types.is_floating(column.type):  # a whole number is written as one, whatever other columns of its file hold
@@ -76,7 +73,7 @@ def _written(column: Column) -> Column:
     return pc.cast(column, pa.string())
 
 
-def _present(column: Column, missing: Sequence[str]) -> Column:
+def _present(column: pa.Array, missing: Sequence[str]) -> pa.Array:
     """A column of numbers with null for NaN and for those that mean a missing value; any other as it is."""
     if not is_number(column.type):
         return column
@@ -88,12 +85,12 @@ def _present(column: Column, missing: Sequence[str]) -> Column:
     return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
-def _floats(column: Column) -> Column:
+def _floats(column: pa.Array) -> pa.Array:
     """Numbers as float64, the nearest one where there are more digits, as of a number written in a text file."""
     return pc.cast(column, pa.float64(), safe=False)
 
 
-def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) -> NDArray[np.float64]:
+def numbers_of(column: pa.Array, decimal: str = ".", missing: Sequence[str] = ()) -> NDArray[np.float64]:
     """Cells as float64, NaN where a value is missing.
 
     Raises
@@ -113,7 +110,7 @@ def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) 
     return _parsed(texts_of(column, missing), decimal)
 
 
-def _plain_numbers(column: Column) -> NDArray[np.float64] | None:
+def _plain_numbers(column: pa.Array) -> NDArray[np.float64] | None:
     """The same for cells that are all finite numbers without blanks: most columns, and faster."""
     try:
         found = np.array(pc.cast(column, pa.float64()), dtype=np.float64)
@@ -122,19 +119,19 @@ def _plain_numbers(column: Column) -> NDArray[np.float64] | None:
     return found if np.isfinite(found).all() else None
 
 
-def are_numbers(cells: Column, decimal: str) -> NDArray[np.bool_]:
+def are_numbers(cells: pa.Array, decimal: str) -> NDArray[np.bool_]:
     """Which cells (texts, null where missing) are finite numbers or missing."""
     plain = _with_point(cells, decimal)
     return np.asarray(pc.fill_null(pc.match_substring_regex(plain, _NUMBER), True), dtype=np.bool_)
 
 
-def are_infinite(cells: Column) -> NDArray[np.bool_]:
+def are_infinite(cells: pa.Array) -> NDArray[np.bool_]:
     """Which cells are infinities."""
     found = pc.match_substring_regex(pc.utf8_lower(cells), _INFINITE)
     return np.asarray(pc.fill_null(found, False), dtype=np.bool_)
 
 
-def _parsed(cells: Column, decimal: str) -> NDArray[np.float64]:
+def _parsed(cells: pa.Array, decimal: str) -> NDArray[np.float64]:
     plain = _with_point(cells, decimal)
     try:
         found = np.array(pc.cast(plain, pa.float64()), dtype=np.float64)
@@ -148,7 +145,7 @@ def _parsed(cells: Column, decimal: str) -> NDArray[np.float64]:
     raise NotNumbers(first, str(cells[first]))
 
 
-def _with_point(cells: Column, decimal: str) -> Column:
+def _with_point(cells: pa.Array, decimal: str) -> pa.Array:
     if decimal == ".":
         return cells
     # a point is then no part of a number: it would be one of thousands

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs, RawFile
-from puoc.records import Record, content_id
+from puoc.records import Array, Record, content_id
 from puoc.registry import DATASETS
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Arranged(NamedTuple):
     left_out: dict[str, int]  # rows by why
 
 
-def read(paths: Mapping[str, str], how: Mapping[str, Any], from_positives: bool, root: Path) -> Pair:
+def read(paths: Mapping[str, str], how: Mapping[str, object], from_positives: bool, root: Path) -> Pair:
     """Read and prepare the files. Raises ValueError as ``puoc.datasets.readers.read_pair``."""
     from puoc.datasets.readers import How, read_pair  # takes a second; most commands read no own data
 
@@ -149,16 +149,16 @@ def arranged(pair: Pair) -> Arranged:
     return Arranged(arrays, {why: n for why, n in left.items() if n})
 
 
-def distinct(X: NDArray[Any]) -> Content:
+def distinct(X: Array) -> Content:
     """The different rows."""
     return {row.tobytes() for row in _plain(X)}
 
 
-def _fresh(X: NDArray[Any], known: Content) -> NDArray[np.bool_]:
+def _fresh(X: Array, known: Content) -> NDArray[np.bool_]:
     return np.array([row.tobytes() not in known for row in _plain(X)], dtype=np.bool_)
 
 
-def _plain(X: NDArray[Any]) -> NDArray[Any]:
+def _plain(X: Array) -> Array:
     """Zeros without a sign, as draws compare rows."""
     found: NDArray[Any] = X + X.dtype.type(0)
     return found

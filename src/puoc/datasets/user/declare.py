@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ ROLES: Final = ("positives", "unlabelled", "data", "test")
 def declare(
     name: str,
     given: Mapping[str, str],
-    how: Mapping[str, Any],
+    how: Mapping[str, object],
     *,
     from_positives: bool,
     allow_overlap: bool,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,12 +91,11 @@ def audit(pair: Pair) -> Audit:
 
 def _keys(parts: Sequence[Rows], pair: Pair) -> tuple[list[Keys], str]:
     """Numbers (n,) of each part's rows: equal numbers mean equal content."""
-    raws: list[Any] = [part.raw for part in parts]
-    if isinstance(raws[0], RawTexts):
-        whole, what = of_texts(raws, normal_form), "equal texts"
-    elif isinstance(raws[0], RawTable):
+    if texts := [part.raw for part in parts if isinstance(part.raw, RawTexts)]:
+        whole, what = of_texts(texts, normal_form), "equal texts"
+    elif tables := [part.raw for part in parts if isinstance(part.raw, RawTable)]:
         assert isinstance(pair.preparing, TablePreparing)
-        whole, what = of_tables(raws, pair.preparing), "equal rows"
+        whole, what = of_tables(tables, pair.preparing), "equal rows"
     else:
         whole, what = of_pictures([part.X for part in parts]), "equal pictures"
     ends = np.cumsum([len(part) for part in parts])[:-1]
@@ -119,7 +118,7 @@ def _overlap(what: str, rows: Rows, other: Rows, companions: Keys) -> Overlap:
 
 def _named(rows: Rows, index: int) -> str:
     """A row as a person finds it."""
-    raw: Any = rows.raw
+    raw = rows.raw
     if isinstance(raw, RawPictures):
         return raw.paths[index].name
     number = int(rows.numbers[index])

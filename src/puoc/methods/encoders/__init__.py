@@ -6,11 +6,11 @@ fitted on a sample's labelled positives; each file registers itself.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from puoc.methods.training import from_params as making
 from puoc.methods.training.estimator import Encoder
-from puoc.records import Array
+from puoc.records import Array, Params
 from puoc.registry import ENCODERS
 
 __all__ = ["ENCODERS", "PLAIN", "Encodes", "inputs_of", "make", "normalise", "plain"]
@@ -49,13 +49,13 @@ def plain(name: str | None) -> Encodes:
     return _Flatten()
 
 
-def make(name: str, params: dict[str, Any]) -> Encoder:
+def make(name: str, params: Params) -> Encoder:
     """A fitted kind of encoder with its hyperparameters, not yet fitted. Raises ValueError as ``making.make``."""
     made: Encoder = making.make(ENCODERS, name, params)
     return made
 
 
-def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
+def normalise(name: str, params: Params) -> Params:
     """Validated hyperparameters as plain JSON types, as ``making.normalise``. Raises ValueError as ``make``."""
     return making.normalise(ENCODERS, name, params)
 

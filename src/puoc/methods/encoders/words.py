@@ -11,7 +11,7 @@ import html
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -27,7 +27,7 @@ ORDERS: dict[str, tuple[Step, ...]] = {
 _KEPT = 1_000_000  # results of the most recent words
 
 
-def _named(value: Any) -> Any:
+def _named(value: object) -> object:
     if isinstance(value, str):
         if value not in ORDERS:
             raise PydanticCustomError("order", f"{' or '.join(ORDERS)}, or a list of steps")
@@ -37,6 +37,10 @@ def _named(value: Any) -> Any:
 
 #: Steps as a fit names them: ``paper`` and the list it stands for are one question.
 Steps = Annotated[tuple[Step, ...], BeforeValidator(_named), Field(min_length=1)]
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802
 
 
 class Found(NamedTuple):
@@ -113,7 +117,7 @@ def _english_stop_words() -> frozenset[str]:
 
 
 @cache
-def _stemmer() -> Any:
+def _stemmer() -> _Stemmer:
     import snowballstemmer
 
-    return snowballstemmer.stemmer("english")
+    return snowballstemmer.stemmer("english")  # type: ignore[no-any-return]  # the package has no types

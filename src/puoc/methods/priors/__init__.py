@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from puoc.methods.training import from_params as making
 from puoc.methods.training.estimator import PriorEstimator
-from puoc.records import Prior, Sample
+from puoc.records import Params, Prior, Sample
 from puoc.registry import PRIORS
 from puoc.scenarios.drawing.draws import count_of
 
@@ -18,13 +16,13 @@ KINDS = ("true", "fixed")
 _LEAST = 0.001  # share of either class that an estimate leaves
 
 
-def make(name: str, params: dict[str, Any]) -> PriorEstimator:
+def make(name: str, params: Params) -> PriorEstimator:
     """An estimator of the class prior with its hyperparameters. Raises ValueError as ``making.make``."""
     made: PriorEstimator = making.make(PRIORS, name, params)
     return made
 
 
-def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
+def normalise(name: str, params: Params) -> Params:
     """Validated hyperparameters as plain JSON types, as ``making.normalise``. Raises ValueError as ``make``."""
     return making.normalise(PRIORS, name, params)
 

@@ -25,12 +25,15 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puoc.methods.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _WHOLE = 400  # rows up to which all are variables from the beginning
 _NEAR = 0.02  # distance of |f| from 1 below which a row becomes a variable; a matter of speed alone
@@ -247,7 +250,7 @@ def _reduced(problem: _Problem, near: NDArray[np.bool_], side: Vector) -> tuple[
     return u / n, theta
 
 
-def _hessian(K: Vector, near: NDArray[np.bool_], of_theta: Vector, curvature: float) -> Any:
+def _hessian(K: Vector, near: NDArray[np.bool_], of_theta: Vector, curvature: float) -> sparse.csc_matrix:
     """Upper triangle over (u, theta, s): the kernel among the rows ``near``, the column of theta, nothing for s."""
     from scipy import sparse
 

@@ -15,12 +15,12 @@ slack variables and the program is solved again, until the two bounds meet.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puoc.methods.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
+from puoc.records import Array
 
 _TEMPERATURES = (0.2, 0.05)  # of the smoothed problem, coarse to fine
 _SOLVER_TOL = 1e-9
@@ -68,7 +68,7 @@ class _Problem:
         return margin
 
 
-def solve(X_p: NDArray[Any], X_u: NDArray[Any], alpha: float, lam: float, risk: Risk) -> Solution:
+def solve(X_p: Array, X_u: Array, alpha: float, lam: float, risk: Risk) -> Solution:
     """Minimise the double-hinge PU risk + lam ||w||^2 over (w, b).
 
     Parameters

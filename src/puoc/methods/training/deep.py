@@ -191,7 +191,7 @@ class Deep(FittedNet):
                 with torch.autocast(X_p.device.type, torch.bfloat16, enabled=compute.numerics == "bf16"):
                     losses = lanes.map(partial(_at_epoch, self, epoch), x_p, x_u, alpha, noise)
                 optimizer.zero_grad(set_to_none=True)
-                losses.sum().backward()
+                losses.sum().backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
                 optimizer.step()
                 if adjusts:
                     with torch.no_grad():

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from puoc.records import canonical_json
+from puoc.records import Params, canonical_json
 from puoc.store.messages import expected_by
 
+T = TypeVar("T")
 
-def make(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> Any:
+
+def make(table: Mapping[str, type[T]], name: str, params: Params) -> T:
     """An object of the class that a table of the registry holds under a name.
 
     Raises
@@ -24,6 +26,7 @@ def make(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> Any:
     if name not in table:
         raise ValueError(f"unknown name {name!r}; known: {', '.join(sorted(table))}")
     cls = table[name]
+    assert is_dataclass(cls), f"{cls} lacks the decorator typed"
     known = [field.name for field in fields(cls)]
     wrong = [_unknown(given, known) for given in params if given not in known]
     wrong += [f"hyperparameter {field!r}: got {value}, a finite number expected" for field, value in _infinite(params)]
@@ -36,7 +39,7 @@ def make(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> Any:
         raise ValueError("; ".join(map(_sentence, error.errors()))) from None
 
 
-def normalise(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> dict[str, Any]:
+def normalise(table: Mapping[str, type[T]], name: str, params: Params) -> Params:
     """Validated hyperparameters as plain JSON types; equal content gives an equal result. Absent ones are left out.
 
     Raises
@@ -44,7 +47,7 @@ def normalise(table: Mapping[str, Any], name: str, params: dict[str, Any]) -> di
     ValueError : as ``make``.
     """
     made = make(table, name, params)
-    plain: dict[str, Any] = TypeAdapter(table[name]).dump_python(made, mode="json", exclude_none=True)
+    plain: Params = TypeAdapter(table[name]).dump_python(made, mode="json", exclude_none=True)
     return plain
 
 
@@ -54,7 +57,7 @@ def _unknown(given: str, known: list[str]) -> str:
     return f"unknown hyperparameter {given!r} ({hint})"
 
 
-def _infinite(params: dict[str, Any]) -> list[tuple[str, float]]:
+def _infinite(params: Params) -> list[tuple[str, float]]:
     numbers = [(field, value) for field, value in params.items() if isinstance(value, float)]
     return [(field, value) for field, value in numbers if value in (float("inf"), float("-inf")) or value != value]
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 LaneMap = Literal["loop", "vmap"]
+Tensors = Tensor | dict[str, Tensor]
+R = TypeVar("R", bound=Tensors)
 
 #: What ``auto`` means for several lanes, by architecture and device; docs/benchmarks.md has the times. On a CPU
 #: convolutions are slower under vmap and small dense networks faster; on a GPU both are faster from five lanes on.
@@ -46,7 +48,7 @@ class Lane:
     ) -> None:
         self.forward, self.params, self.buffers = forward, params, buffers
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __call__(self, *args: object, **kwargs: object) -> Tensor:
         """What the network's forward pass gives."""
         return self.forward(*args, **kwargs)
 
@@ -58,7 +60,7 @@ class Lanes(ABC):
     buffers: dict[str, Tensor]
 
     @abstractmethod
-    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+    def map(self, fn: Callable[..., R], *args: Tensors) -> R:
         """``fn(lane, *args of that lane)`` for every lane, stacked. All values are tensors or dicts of tensors."""
 
     @abstractmethod
@@ -78,7 +80,7 @@ class OneLane(Lanes):
         pixels_together(net)
         self.params, self.buffers = dict(net.named_parameters()), dict(net.named_buffers())
 
-    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+    def map(self, fn: Callable[..., R], *args: Tensors) -> R:
         """See ``Lanes``."""
         lane = Lane(self.net, self.params, self.buffers)
         given = (_each(lambda value: by_pixel(value[0]), arg) for arg in args)
@@ -101,10 +103,10 @@ class StackedLanes(Lanes):
         self.each = list(nets)
         self.params, self.buffers = stack_module_state(self.each)
 
-    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+    def map(self, fn: Callable[..., R], *args: Tensors) -> R:
         """See ``Lanes``."""
 
-        def one(params: dict[str, Tensor], buffers: dict[str, Tensor], *lane_args: Any) -> Any:
+        def one(params: dict[str, Tensor], buffers: dict[str, Tensor], *lane_args: Tensors) -> R:
             forward = partial(_forward, self.each[0], {**params, **buffers})
             return fn(Lane(forward, params, buffers), *lane_args)
 
@@ -138,12 +140,12 @@ def pixels_together(net: nn.Module) -> nn.Module:
     return net
 
 
-def _forward(net: nn.Module, state: dict[str, Tensor], *args: Any, **kwargs: Any) -> Tensor:
+def _forward(net: nn.Module, state: dict[str, Tensor], *args: object, **kwargs: object) -> Tensor:
     out: Tensor = functional_call(net, state, args, kwargs)
     return out
 
 
-def _each(fn: Callable[[Tensor], Tensor], value: Tensor | dict[str, Tensor]) -> Tensor | dict[str, Tensor]:
+def _each(fn: Callable[[Tensor], Tensor], value: R) -> R:
     if isinstance(value, dict):
-        return {name: fn(part) for name, part in value.items()}
-    return fn(value)
+        return {name: fn(part) for name, part in value.items()}  # type: ignore[return-value]  # a dict as R is here
+    return fn(value)  # type: ignore[return-value]  # a tensor as R is here

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from puoc.datasets import DATASETS
 from puoc.methods.encoders import inputs_of
-from puoc.records import Encoding, Fit
+from puoc.records import Encoding, Fit, Params
 
 #: A step of DROCC's search passes the second part of the network alone: so many passes of the whole one.
 _ASCENT = 0.2
@@ -56,10 +56,16 @@ def seen(encoder: str | Encoding | None, dataset: str) -> tuple[str, int]:
     if encoder is None or isinstance(encoder, str):
         return inputs_of(encoder, data.inputs), values
     inputs = inputs_of(encoder.name, data.inputs)
-    values //= encoder.params.get("values", 1)  # of a step
+    values //= _count(encoder.params, "values", 1)  # of a step
     for key in ("dimension", "length"):
-        values = encoder.params.get(key, values)
+        values = _count(encoder.params, key, values)
     return inputs, _WIDTHS.get(str(encoder.params.get("network")), values)
+
+
+def _count(params: Params, key: str, default: int) -> int:
+    value = params.get(key, default)
+    assert isinstance(value, int), f"{key} is a number of values"
+    return value
 
 
 def row_scale(inputs: str, values: int) -> float:

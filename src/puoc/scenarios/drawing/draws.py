@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Split(NamedTuple):
     test: Rows
 
 
-def stream(*key: Any) -> np.random.Generator:
+def stream(*key: object) -> np.random.Generator:
     """Generator named by its key (texts, numbers, lists): equal keys give equal streams on every machine."""
     digest = blake2b(canonical_json(list(key)).encode(), digest_size=32).digest()
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(int.from_bytes(digest, "big"))))

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, NotRequired, TypedDict, TypeVar, Unpack
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from puoc.datasets.declare.dataset import Dataset
 from puoc.datasets.user.dataset import OwnData
 from puoc.records import Classes
-from puoc.scenarios.drawing.cells import Cell
+from puoc.scenarios.drawing.cells import Cell, Choice
 
+V = TypeVar("V")
 Count = Annotated[StrictInt, Field(gt=0)]
 
 
-def as_tuple(value: Any) -> Any:
+def as_tuple(value: object) -> object:
     """Return one number as a tuple of one."""
     return (value,) if isinstance(value, int) else value
 
 
-def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def distinct(values: tuple[V, ...]) -> tuple[V, ...]:
     """Return the values. Raises ValueError if there are none, or if one stands there twice."""
     if not values:
         raise ValueError("expected at least 1 entry in the list")
@@ -44,6 +45,14 @@ ClassSet = Annotated[ClassList, AfterValidator(in_order)]
 Counts = Annotated[tuple[Count, ...], BeforeValidator(as_tuple), AfterValidator(distinct)]
 Alpha = Annotated[float, Field(gt=0, le=1)]
 Alphas = Annotated[tuple[Alpha, ...], AfterValidator(distinct)]
+
+
+class CellClasses(TypedDict):
+    """Classes of a cell, fixed or chosen by the seed."""
+
+    pos: Classes | Choice
+    neg: Classes | Choice
+    neg_test: NotRequired[Classes | Choice | None]
 
 
 class Scenario(BaseModel):
@@ -83,8 +92,9 @@ class Drawn(Scenario):
         ValueError : a class is out of range, positive and negative, or more are wanted than there are.
         """
 
-    def _cell(self, name: str, **parts: Any) -> Cell:
-        return Cell(scenario=self.kind, name=name, n_pos_lab=self.n_pos_lab, **parts)
+    def _cell_with_counts(self, name: str, n_pos_unl: int, n_neg_unl: int, **classes: Unpack[CellClasses]) -> Cell:
+        counts = {"n_pos_lab": self.n_pos_lab, "n_pos_unl": n_pos_unl, "n_neg_unl": n_neg_unl}
+        return Cell(scenario=self.kind, name=name, **counts, **classes)
 
     def _check_range(self, n_classes: int, *sets: Classes) -> None:
         outside = sorted({number for classes in sets for number in classes if number >= n_classes})
@@ -103,8 +113,8 @@ class FixedCounts(Drawn):
     n_pos_unl: Count
     n_neg_unl: Count
 
-    def _cell(self, name: str, **parts: Any) -> Cell:
-        return super()._cell(name, n_pos_unl=self.n_pos_unl, n_neg_unl=self.n_neg_unl, **parts)
+    def _cell(self, name: str, **classes: Unpack[CellClasses]) -> Cell:
+        return self._cell_with_counts(name, self.n_pos_unl, self.n_neg_unl, **classes)
 
 
 def other_classes(classes: Classes, n_classes: int) -> Classes:

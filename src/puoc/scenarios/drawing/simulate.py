@@ -8,12 +8,13 @@ set-up of Bagirov et al.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from puoc.records import Array
+
 Kind = Literal["positive", "known", "new"]
 
 KINDS: Final[tuple[Kind, ...]] = ("positive", "known", "new")

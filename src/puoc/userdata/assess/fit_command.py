@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from puoc.datasets.readers import How
 from puoc.methods import normalise
@@ -13,7 +14,9 @@ from puoc.methods import normalise
 ENCODER = "components"
 
 
-def command(method: str, params: Mapping[str, Any], files: Mapping[str, Path | None], how: How, seed: int = 0) -> str:
+def command(
+    method: str, params: Mapping[str, JsonValue], files: Mapping[str, Path | None], how: How, seed: int = 0
+) -> str:
     """A line for the shell: files, hyperparameters and every answer about how to read that is no default.
 
     Parameters
@@ -36,7 +39,7 @@ def command(method: str, params: Mapping[str, Any], files: Mapping[str, Path | N
     return shlex.join([*words, *_option("out", "model")])
 
 
-def _answer(name: str, value: Any) -> list[str]:
+def _answer(name: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [f"--{'' if value else 'no-'}{name}"]
     if isinstance(value, tuple):
@@ -44,7 +47,7 @@ def _answer(name: str, value: Any) -> list[str]:
     return _option(name, "\\t" if value == "\t" else value)
 
 
-def _option(name: str, value: Any) -> list[str]:
+def _option(name: str, value: object) -> list[str]:
     text = str(value)
     # what begins with a hyphen, or is nothing, would be read as no value
     return [f"--{name}={text}"] if text.startswith("-") or not text else [f"--{name}", text]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import sqrt
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from puoc.methods.training.estimator import Estimator
 from puoc.methods.training.principal_components import MOST_VALUES as MOST_VALUES
 from puoc.methods.training.principal_components import Seen as Seen
-from puoc.records import Array
+from puoc.records import Array, Params
 
 Family = Literal["OC", "PU-OC", "PU"]
 
@@ -25,7 +25,7 @@ FAMILIES: Final[tuple[Family, ...]] = ("OC", "PU-OC", "PU")
 _SCHEDULE: Final = {"lr": 1e-3, "lr_decay": 1.0, "epochs": 30, "batch_size": 128}
 
 
-def question(family: Family, d: int) -> tuple[str, dict[str, Any]]:
+def question(family: Family, d: int) -> tuple[str, Params]:
     """Method and hyperparameters of a family for rows of ``d`` values of variance 1 on average."""
     if family == "OC":
         return "oc_svm", {"kernel": "rbf", "nu": 0.5, "gamma": 4 / d}
@@ -63,5 +63,4 @@ def _model(family: Family, Z_p: Array, Z_u: Array, seed: int) -> Estimator:
     from puoc import methods
 
     name, params = question(family, Z_p.shape[1])
-    made: Estimator = methods.make(name, params)
-    return made.fit(Z_p, Z_u, seed=seed)
+    return methods.make(name, params).fit(Z_p, Z_u, seed=seed)
