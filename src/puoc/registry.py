@@ -1,7 +1,7 @@
-"""What params.yaml names: methods, encoders, priors, datasets and scenarios. Files register themselves.
+"""Registries of methods, encoders, priors, datasets and scenarios by the names in params.yaml.
 
-A registry imports the files of its package when it is first asked, not when puoc is imported, so a command that needs
-no method loads no torch.
+Files register themselves. A registry imports the files of its package at its first use, not when puoc is imported, so a
+command that needs no method does not load torch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Registry(MutableMapping[str, type[B]], Generic[B]):
 
     def _load(self) -> dict[str, type[B]]:
         if not self._loaded:
-            self._loaded = True  # a file may ask while it is being imported
+            self._loaded = True  # a file may use the registry while it is being imported
             try:
                 package = import_module(self._package)
                 for module in iter_modules(package.__path__):
@@ -44,7 +44,7 @@ class Registry(MutableMapping[str, type[B]], Generic[B]):
         return self._classes
 
     def registered(self, name: str) -> type[B] | None:
-        """Return what is registered under a name so far, without importing anything; None if nothing is."""
+        """Return the class that is registered under a name so far, without an import; None if there is none."""
         return self._classes.get(name)
 
     def add(self, name: str, cls: type) -> None:
@@ -79,11 +79,11 @@ SCENARIOS: Registry[Scenario] = Registry("scenario", "puoc.scenarios")
 
 
 def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
-    # a fit names a method, an encoder or a prior, and nothing in it says which
-    sharing = (registry,) if any(registry is one for one in (DATASETS, SCENARIOS)) else (METHODS, ENCODERS, PRIORS)
+    # a fit may name a method, an encoder or a prior, so these share their names
+    sharing = (registry,) if any(registry is own for own in (DATASETS, SCENARIOS)) else (METHODS, ENCODERS, PRIORS)
 
     def register(cls: C) -> C:
-        for known in (one.registered(name) for one in sharing):
+        for known in (other.registered(name) for other in sharing):
             if known is None:
                 continue
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):

@@ -29,14 +29,14 @@ class ServedModel:
     def predict(
         self, model_input: pd.DataFrame | ArrayLike, params: Mapping[str, object] | None = None
     ) -> NDArray[np.float64]:
-        """Scores of shape (n,), higher = more likely positive; bit-equal to ``model_file.score``.
+        """Return scores (n,), higher = more likely positive, bit-equal to ``model_file.score``.
 
         Raises
         ------
-        ValueError : parameters, which there are none, or rows that do not fit the model.
+        ValueError : parameters, since a model takes none, or rows that do not fit the model.
         """
         if params:
-            raise ValueError(f"parameters {sorted(params)} given, none expected: a score takes rows alone")
+            raise ValueError(f"parameters {sorted(params)} given, none expected: a score depends on the rows alone")
         preparing = modelfile.preparing(self.model.meta)
         if preparing is not None and isinstance(model_input, pd.DataFrame):
             return modelfile.score(self.model, preparing.from_frame(model_input).X)
@@ -45,6 +45,6 @@ class ServedModel:
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:
-    """Load the model below ``data_path``, the folder MLflow hands over."""
+    """Load the model below ``data_path``, the folder that MLflow passes."""
     path = Path(data_path)
     return ServedModel(path / MODEL_FILE if path.is_dir() else path)

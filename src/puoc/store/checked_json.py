@@ -1,4 +1,4 @@
-"""JSON files that puoc wrote itself, read with their form checked: a hand, a merge or a disk may have changed them."""
+"""Reading of JSON files that puoc wrote, with a check of their form, which an editor or a merge may have changed."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:
 
 def _counted(blocks: Iterable[Block], met: Counter[str], told: list[str]) -> Iterator[Array]:
     for block in blocks:
-        met.update(block.said())
+        met.update(block.findings())
         told.extend(block.notes)
         yield block.X
 

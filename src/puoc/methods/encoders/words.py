@@ -1,8 +1,8 @@
-"""From a text to the rows of its word vectors, in steps whose order is part of a fit's question.
+"""Conversion of a text to the rows of its word vectors, in steps whose order is part of a fit's id.
 
 The paper (section on text datasets) removes stop words and punctuation, lower-cases, stems, and takes vectors of
-unstemmed words. Whether that is the order it does not say, and the stems of many words have no vector; a word that has
-one is left as it is where ``look_up`` comes before ``stem``.
+unstemmed words. It does not state the order, and the stems of many words have no vector. A word with a vector is kept
+unchanged if ``look_up`` comes before ``stem``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Stemmer(Protocol):
 
 
 class Found(NamedTuple):
-    """What a text gives."""
+    """Rows and number of words of a text."""
 
     rows: list[int]  # of the vectors of its words, in their order; a word without one is left out
     n_words: int  # that the steps left, with a vector or without
@@ -65,7 +65,7 @@ class Words:
         self._part = lru_cache(maxsize=_KEPT)(self._found)
 
     def __call__(self, text: str) -> Found:
-        """The rows of a text's words."""
+        """Return the rows of a text's words."""
         parts = [self._part(part) for part in text.split()]
         return Found([row for part in parts for row in part.rows], sum(part.n_words for part in parts))
 

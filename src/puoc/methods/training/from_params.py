@@ -1,4 +1,4 @@
-"""From a registered name and hyperparameters as params.yaml gives them to an object; what is wrong is said in words."""
+"""Construction of registered classes from the hyperparameters of params.yaml, with readable error messages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 def make(table: Mapping[str, type[T]], name: str, params: Params) -> T:
-    """An object of the class that a table of the registry holds under a name.
+    """Make an object of the class that is registered under a name.
 
     Raises
     ------
-    ValueError : unknown name; unknown, missing or wrong hyperparameters, all of them in one sentence each.
+    ValueError : unknown name; unknown, missing or invalid hyperparameters, with one sentence for each.
     """
     if name not in table:
         raise ValueError(f"unknown name {name!r}; known: {', '.join(sorted(table))}")
@@ -33,14 +33,14 @@ def make(table: Mapping[str, type[T]], name: str, params: Params) -> T:
     if wrong:
         raise ValueError("; ".join(wrong))
     try:
-        # through JSON: strict (no text for a number), yet 1 is a float where one is meant
+        # through JSON: strict (no text for a number), but 1 is accepted for a float
         return TypeAdapter(cls).validate_json(canonical_json(params), strict=True)
     except ValidationError as error:
         raise ValueError("; ".join(map(_sentence, error.errors()))) from None
 
 
 def normalise(table: Mapping[str, type[T]], name: str, params: Params) -> Params:
-    """Validated hyperparameters as plain JSON types; equal content gives an equal result. Absent ones are left out.
+    """Return validated hyperparameters as plain JSON types, equal for equal content, without absent ones.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""L independent copies of one network, trained at once. A method is written for one lane; a map adds the axis.
+"""L independent copies of one network, trained together. A method defines one lane; a map adds the axis of lanes.
 
-``loop`` trains the lanes one after the other: the reference, bit-equal whatever a lane's companions. ``vmap`` stacks
+``loop`` trains the lanes one after the other. It is the reference, bit-equal for any set of lanes. ``vmap`` stacks
 their parameters and trains them together. The sum of the lanes' losses has, per lane, that lane's own gradient, and the
 optimizers in use are elementwise, so both give the same models up to rounding.
 """
@@ -20,7 +20,7 @@ LaneMap = Literal["loop", "vmap"]
 Tensors = Tensor | dict[str, Tensor]
 R = TypeVar("R", bound=Tensors)
 
-#: What ``auto`` means for several lanes, by architecture and device; docs/benchmarks.md has the times. On a CPU
+#: Map that ``auto`` selects for several lanes, by architecture and device; docs/benchmarks.md has the times. On a CPU
 #: convolutions are slower under vmap and small dense networks faster; on a GPU both are faster from five lanes on.
 AUTO: dict[tuple[str, str], LaneMap] = {
     ("conv", "cpu"): "loop",
@@ -31,7 +31,7 @@ AUTO: dict[tuple[str, str], LaneMap] = {
 
 
 def choose(asked: Literal["auto", "loop", "vmap"], net: nn.Module, device: str, n_lanes: int) -> LaneMap:
-    """Resolve ``auto`` for a network on a device; a single lane has no companions to be mapped with."""
+    """Resolve ``auto`` for a network on a device; a single lane is trained by ``loop``."""
     if asked != "auto":
         return asked
     if n_lanes == 1:
@@ -41,7 +41,7 @@ def choose(asked: Literal["auto", "loop", "vmap"], net: nn.Module, device: str, 
 
 
 class Lane:
-    """One lane's network as a loss sees it: callable like the module, with its parameters and buffers by name."""
+    """Network of one lane for a loss: callable like the module, with its parameters and buffers by name."""
 
     def __init__(
         self, forward: Callable[..., Tensor], params: Mapping[str, Tensor], buffers: Mapping[str, Tensor]
@@ -49,19 +49,19 @@ class Lane:
         self.forward, self.params, self.buffers = forward, params, buffers
 
     def __call__(self, *args: object, **kwargs: object) -> Tensor:
-        """What the network's forward pass gives."""
+        """Return the output of the network."""
         return self.forward(*args, **kwargs)
 
 
 class Lanes(ABC):
-    """L networks behind a map. Every tensor that goes in or comes out has a leading axis of length L."""
+    """L networks with a map over them. All tensors of its arguments and results have a leading axis of length L."""
 
     params: dict[str, Tensor]
     buffers: dict[str, Tensor]
 
     @abstractmethod
     def map(self, fn: Callable[..., R], *args: Tensors) -> R:
-        """``fn(lane, *args of that lane)`` for every lane, stacked. All values are tensors or dicts of tensors."""
+        """Return ``fn(lane, *args of that lane)`` of each lane, stacked. All values are tensors or dicts of them."""
 
     @abstractmethod
     def write(self, buffers: Mapping[str, Tensor]) -> None:
@@ -69,11 +69,11 @@ class Lanes(ABC):
 
     @abstractmethod
     def nets(self) -> list[nn.Module]:
-        """The networks, one module a lane."""
+        """Return the networks, one module for each lane."""
 
 
 class OneLane(Lanes):
-    """Map ``loop``: a network by itself. Its parameters belong to nobody else, so neither does its rounding."""
+    """Map ``loop``: a single network, whose parameters and rounding depend on no other lane."""
 
     def __init__(self, net: nn.Module) -> None:
         self.net = net
@@ -97,7 +97,7 @@ class OneLane(Lanes):
 
 
 class StackedLanes(Lanes):
-    """Map ``vmap``: parameters stacked to (L, *shape), one vectorised call a step."""
+    """Map ``vmap``: parameters stacked to (L, *shape), with one vectorised call for each step."""
 
     def __init__(self, nets: Sequence[nn.Module]) -> None:
         self.each = list(nets)
@@ -121,20 +121,21 @@ class StackedLanes(Lanes):
         """See ``Lanes``."""
         for i, net in enumerate(self.each):
             net.load_state_dict({name: value[i].detach() for name, value in (self.params | self.buffers).items()})
-            pixels_together(net)  # as a model that is loaded has them, whose scores are to be the same
+            pixels_together(net)  # as in a loaded model, which must give the same scores
         return self.each
 
 
 def by_pixel(x: Tensor) -> Tensor:
-    """Images (b, channels, height, width) on a CPU with a pixel's channels together in memory; others as they are.
+    """Return images (b, channels, height, width) on a CPU with the channels of a pixel adjacent in memory.
 
-    Convolutions of few channels and poolings are faster so; docs/benchmarks.md has what all of it together gives.
+    Other tensors are returned unchanged. Convolutions of few channels and poolings are faster with this layout; see
+    docs/benchmarks.md.
     """
     return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 and x.device.type == "cpu" else x
 
 
 def pixels_together(net: nn.Module) -> nn.Module:
-    """The network, its weights in the order that ``by_pixel`` gives the images."""
+    """Return the network with its weights in the memory layout of ``by_pixel``."""
     if all(parameter.device.type == "cpu" for parameter in net.parameters()):
         net.to(memory_format=torch.channels_last)
     return net

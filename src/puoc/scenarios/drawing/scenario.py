@@ -1,4 +1,4 @@
-"""What every scenario is: keys as in params.yaml that give the cells of a table for a dataset."""
+"""Base classes of scenarios, whose fields are keys of params.yaml and which give the cells of a table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def as_tuple(value: object) -> object:
 
 
 def distinct(values: tuple[V, ...]) -> tuple[V, ...]:
-    """Return the values. Raises ValueError if there are none, or if one stands there twice."""
+    """Return the values. Raises ValueError if there are none, or if a value occurs twice."""
     if not values:
         raise ValueError("expected at least 1 entry in the list")
     twice = [value for value, times in Counter(values).items() if times > 1]
@@ -64,11 +64,11 @@ class Scenario(BaseModel):
 
     @abstractmethod
     def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
-        """The columns for a dataset.
+        """Return the cells for a dataset.
 
         Raises
         ------
-        ValueError : the dataset does not have what the scenario names.
+        ValueError : the dataset lacks classes or rows that the scenario names.
         """
 
 
@@ -78,9 +78,9 @@ class Drawn(Scenario):
     n_pos_lab: Count
 
     def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
-        """Return the cells; they depend on the number of classes alone. Raises ValueError for own data too."""
+        """Return the cells; they depend on the number of classes alone. Raises ValueError for user data too."""
         if issubclass(dataset, OwnData):
-            raise ValueError(f"{self.kind}: it draws U by classes, which nobody knows in {dataset.name}; expected own")
+            raise ValueError(f"{self.kind}: it draws U by classes, which are unknown in {dataset.name}; expected own")
         return self.cells(len(dataset.classes))
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Drawn(Scenario):
 
         Raises
         ------
-        ValueError : a class is out of range, positive and negative, or more are wanted than there are.
+        ValueError : a class is out of range, is both positive and negative, or the dataset has too few classes.
         """
 
     def _cell_with_counts(self, name: str, n_pos_unl: int, n_neg_unl: int, **classes: Unpack[CellClasses]) -> Cell:

@@ -1,7 +1,7 @@
-"""One method of each family (OC, PU-OC, PU) that fits vectors of any origin within seconds, and what it sees of them.
+"""Reference methods: one of each family (OC, PU-OC, PU) that fits vectors of any origin within seconds.
 
-The robustness map was made with these, so what it says holds for these first. Their hyperparameters follow from the
-number of values of a row; none was chosen by a label.
+The robustness map was computed with these methods, so it holds for them in the first place. Their hyperparameters
+follow from the number of values of a row; none was chosen with labels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SCHEDULE: Final = {"lr": 1e-3, "lr_decay": 1.0, "epochs": 30, "batch_size": 128
 
 
 def question(family: Family, d: int) -> tuple[str, Params]:
-    """Method and hyperparameters of a family for rows of ``d`` values of variance 1 on average."""
+    """Return method and hyperparameters of a family for rows of ``d`` values with a mean variance of 1."""
     if family == "OC":
         return "oc_svm", {"kernel": "rbf", "nu": 0.5, "gamma": 4 / d}
     if family == "PU":
@@ -36,25 +36,25 @@ def question(family: Family, d: int) -> tuple[str, Params]:
 
 
 class Fitted(NamedTuple):
-    """A representation and the families' models on it."""
+    """A representation and the models of the families on it."""
 
     seen: Seen
     models: Mapping[Family, Estimator]
 
     def scores(self, X: Array) -> dict[Family, NDArray[np.float64]]:
-        """Scores (n,) by family; higher = more likely positive."""
+        """Return scores (n,) by family; higher = more likely positive."""
         Z = self.seen(X)
         return {family: np.asarray(model.decision_function(Z), np.float64) for family, model in self.models.items()}
 
 
 def fit(X_p: Array, X_u: Array, seed: int) -> Fitted:
-    """All families on the same rows: (n_p, *shape) labelled positives, (n_u, *shape) unlabelled."""
+    """Fit all families to the same (n_p, *shape) labelled positives and (n_u, *shape) unlabelled rows."""
     seen = Seen.by(X_p, X_u)
     return Fitted(seen, {family: _model(family, seen(X_p), seen(X_u), seed) for family in FAMILIES})
 
 
 def fit_one(family: Family, X_p: Array, X_u: Array, seed: int) -> tuple[Seen, Estimator]:
-    """One family on its own representation."""
+    """Fit one family with a representation of its own."""
     seen = Seen.by(X_p, X_u)
     return seen, _model(family, seen(X_p), seen(X_u), seed)
 
