@@ -280,7 +280,7 @@ class _Writer:
         return f"name {attribute}" if attribute else "module"
 
     def _refer(self, module: str, name: str, depth: int = 0) -> None:
-        """Note a definition; one that a module merely hands on is noted where it stands."""
+        """Record a reference to a definition; an imported one is recorded in the module that defines it."""
         if module not in self._homes or _source(module) is None or depth > 20:
             return
         if name in _module(module).definitions:

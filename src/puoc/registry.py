@@ -1,7 +1,7 @@
-"""What params.yaml names: methods, encoders, priors, datasets and scenarios. Files register themselves.
+"""Registries of methods, encoders, priors, datasets and scenarios by the names in params.yaml.
 
-A registry imports the files of its package when it is first asked, not when puoc is imported, so a command that needs
-no method loads no torch.
+Files register themselves. A registry imports the files of its package at its first use, not when puoc is imported, so a
+command that needs no method does not load torch.
 """
 
 from __future__ import annotations
@@ -9,23 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+if TYPE_CHECKING:
+    from puoc.datasets.declare.dataset import Dataset
+    from puoc.methods.training.estimator import Encoder, Estimator, PriorEstimator
+    from puoc.scenarios.drawing.scenario import Scenario
+
+B = TypeVar("B")
 C = TypeVar("C", bound=type)
+V = TypeVar("V")
 
 
-class Registry(MutableMapping[str, Any]):
-    """Classes by the name that params.yaml uses, from the files on top of one package."""
+class Registry(MutableMapping[str, type[B]], Generic[B]):
+    """Subclasses of B by the name that params.yaml uses, from the files at the top of one package."""
 
     def __init__(self, kind: str, package: str):
         self.kind = kind
         self._package = package
-        self._classes: dict[str, Any] = {}
+        self._classes: dict[str, Any] = {}  # decorators of type checkers hide the base class
         self._loaded = False
 
-    def _load(self) -> dict[str, Any]:
+    def _load(self) -> dict[str, type[B]]:
         if not self._loaded:
-            self._loaded = True  # a file may ask while it is being imported
+            self._loaded = True  # a file may use the registry while it is being imported
             try:
                 package = import_module(self._package)
                 for module in iter_modules(package.__path__):
@@ -36,19 +43,20 @@ class Registry(MutableMapping[str, Any]):
                 raise
         return self._classes
 
-    def registered(self, name: str) -> Any:
-        """Return what is registered under a name so far, without importing anything; None if nothing is."""
+    def registered(self, name: str) -> type[B] | None:
+        """Return the class that is registered under a name so far, without an import; None if there is none."""
         return self._classes.get(name)
 
-    def add(self, name: str, cls: Any) -> None:
+    def add(self, name: str, cls: type) -> None:
         """Register a class without importing the others."""
         self._classes[name] = cls
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> type[B]:
         return self._load()[name]
 
-    def __setitem__(self, name: str, cls: Any) -> None:
-        self._load()[name] = cls
+    def __setitem__(self, name: str, cls: type) -> None:
+        self._load()
+        self.add(name, cls)
 
     def __delitem__(self, name: str) -> None:
         del self._load()[name]
@@ -59,23 +67,23 @@ class Registry(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self._load())
 
-    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+    def __or__(self, other: Mapping[str, type[V]]) -> dict[str, type[B] | type[V]]:
         return {**self, **other}
 
 
-METHODS = Registry("method", "puoc.methods")
-ENCODERS = Registry("encoder", "puoc.methods.encoders")
-PRIORS = Registry("prior", "puoc.methods.priors")
-DATASETS = Registry("dataset", "puoc.datasets")
-SCENARIOS = Registry("scenario", "puoc.scenarios")
+METHODS: Registry[Estimator] = Registry("method", "puoc.methods")
+ENCODERS: Registry[Encoder] = Registry("encoder", "puoc.methods.encoders")
+PRIORS: Registry[PriorEstimator] = Registry("prior", "puoc.methods.priors")
+DATASETS: Registry[Dataset] = Registry("dataset", "puoc.datasets")
+SCENARIOS: Registry[Scenario] = Registry("scenario", "puoc.scenarios")
 
 
-def _registrar(registry: Registry, name: str) -> Callable[[C], C]:
-    # a fit names a method, an encoder or a prior, and nothing in it says which
-    sharing = (registry,) if any(registry is one for one in (DATASETS, SCENARIOS)) else (METHODS, ENCODERS, PRIORS)
+def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
+    # a fit may name a method, an encoder or a prior, so these share their names
+    sharing = (registry,) if any(registry is own for own in (DATASETS, SCENARIOS)) else (METHODS, ENCODERS, PRIORS)
 
     def register(cls: C) -> C:
-        for known in (one.registered(name) for one in sharing):
+        for known in (other.registered(name) for other in sharing):
             if known is None:
                 continue
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):

@@ -8,12 +8,12 @@ images takes arrays, or a DataFrame of one column that holds a flat list a row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from puoc.methods.persistence import model_file as modelfile
 
@@ -26,15 +26,17 @@ class ServedModel:
     def __init__(self, path: Path):
         self.model = modelfile.load(path)
 
-    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> NDArray[np.float64]:
-        """Scores of shape (n,), higher = more likely positive; bit-equal to ``model_file.score``.
+    def predict(
+        self, model_input: pd.DataFrame | ArrayLike, params: Mapping[str, object] | None = None
+    ) -> NDArray[np.float64]:
+        """Return scores (n,), higher = more likely positive, bit-equal to ``model_file.score``.
 
         Raises
         ------
-        ValueError : parameters, which there are none, or rows that do not fit the model.
+        ValueError : parameters, since a model takes none, or rows that do not fit the model.
         """
         if params:
-            raise ValueError(f"parameters {sorted(params)} given, none expected: a score takes rows alone")
+            raise ValueError(f"parameters {sorted(params)} given, none expected: a score depends on the rows alone")
         preparing = modelfile.preparing(self.model.meta)
         if preparing is not None and isinstance(model_input, pd.DataFrame):
             return modelfile.score(self.model, preparing.from_frame(model_input).X)
@@ -43,6 +45,6 @@ class ServedModel:
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:
-    """Load the model below ``data_path``, the folder MLflow hands over."""
+    """Load the model below ``data_path``, the folder that MLflow passes."""
     path = Path(data_path)
     return ServedModel(path / MODEL_FILE if path.is_dir() else path)

@@ -81,7 +81,7 @@ def test_where_the_files_are_not_it_can_be_planned_and_says_how_to_get_them(
     with pytest.raises(FetchError) as raised:
         write_fetched(["abnormal1001"], tmp_path / "data", tmp_path / "work")
     message = str(raised.value)
-    assert "abnormal1001: VOCdevkit/VOC2007 was looked for in vain: no address may be called; ask for" in message
+    assert "abnormal1001: VOCdevkit/VOC2007 was not found: no source is declared; ask for" in message
     for told in ("http://paul.rutgers.edu", "http://host.robots.ox.ac.uk", "run `puoc plan` again", "elpv", "--from"):
         assert told in message
     assert "abnormal1001" in DATASETS

@@ -95,7 +95,7 @@ def test_a_mirror_without_the_file_is_passed_over(served, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"body": CONTENT[:1000]}, "could not be brought from http"),  # the connection breaks off
+        ({"body": CONTENT[:1000]}, "could not be downloaded from http"),  # the connection breaks off
         ({"body": CONTENT[:1000], "length": 1000}, f"got 1000 bytes with sha256 .*, expected {len(CONTENT)} bytes"),
         ({"body": CONTENT[::-1]}, f"expected {len(CONTENT)} bytes with sha256 {SHA256}; the source is damaged"),
         ({"code": 404}, "404"),
@@ -140,7 +140,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 
 def test_a_name_that_cannot_be_written_is_named_and_leaves_nothing(tmp_path):
     (tmp_path / "data/digits/digits.csv.gz/folder").mkdir(parents=True)
-    with pytest.raises(FetchError, match=r"digits\.csv\.gz could not be brought from .*; make the folder writable"):
+    with pytest.raises(FetchError, match=r"digits\.csv\.gz could not be downloaded from .*; make the folder writable"):
         ensure("digits", tmp_path / "data")
     assert files_below(tmp_path / "data") == []
 

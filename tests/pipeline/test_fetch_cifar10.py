@@ -178,7 +178,10 @@ def refused(tmp_path: Path, message: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"length": len(WHOLE) + 1}, r"could not be brought from http.*; make the folder writable, mend the source"),
+        (
+            {"length": len(WHOLE) + 1},
+            r"could not be downloaded from http.*; make the folder writable, repair",
+        ),
         ({"body": WHOLE[:-100]}, f"got {len(WHOLE) - 100} bytes with MD5 .*, expected MD5 .*; the source is damaged"),
         ({"body": WHOLE + b"x"}, rf"cifar-10-python\.tar\.gz: got {len(WHOLE) + 1} bytes with MD5"),
         ({"code": 404}, "404"),

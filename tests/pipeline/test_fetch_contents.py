@@ -95,10 +95,10 @@ def test_what_no_address_gives_is_said_in_words(register: Register, tmp_path: Pa
     with pytest.raises(FetchError) as raised:
         ensure("told", tmp_path / "data", mirror=tmp_path / "mirror")
     assert str(raised.value) == (
-        f"told: table was looked for in vain: {tmp_path}/mirror/told/table (absent), {tmp_path}/mirror/table (absent); "
+        f"told: table was not found: {tmp_path}/mirror/told/table (absent), {tmp_path}/mirror/table (absent); "
         "accept the terms of its authors, or name a folder that has it by `puoc fetch --from` or PUOC_MIRROR"
     )
-    with pytest.raises(FetchError, match="told: table was looked for in vain: no address may be called; accept"):
+    with pytest.raises(FetchError, match="told: table was not found: no source is declared; accept"):
         ensure("told", tmp_path / "data")
 
 

@@ -128,7 +128,7 @@ def test_entries_of_a_profile_serve_as_settings(files) -> None:
     assert "the model contains training rows" in said
     assert "class prior 0.25: as given" in fit("with_prior", "--settings", "mine.yaml", out="other")
     words = ("--settings", "mine.yaml", "--positives", "p.csv", "--check")
-    refused(puoc("fit", "--method", "told", *words), "told is told the true classes")
+    refused(puoc("fit", "--method", "told", *words), "told needs the true classes")
 
 
 def test_a_threshold_by_alpha_calls_that_share_of_u_positive(files) -> None:

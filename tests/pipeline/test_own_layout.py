@@ -58,7 +58,7 @@ def test_names_of_any_number_of_columns_are_read(k: int, decimal: str, tmp_path:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("puoc.datasets.readers.csv_dialect._LONGEST", 1 << 20)
+    monkeypatch.setattr("puoc.datasets.readers.csv_dialect._MAX_HEAD", 1 << 20)
     refused(check(file(tmp_path, "a," * (3 << 19))), "no line ends in the first 2 MiB; expected a line of column names")
 
 

@@ -137,7 +137,7 @@ def test_lines_are_counted_as_they_were_written(rows, line_end, encoding, n, tmp
         assert read == stream.read().removesuffix(line_end) + "\n"
     breaks = sum(len((cell + ".").splitlines()) - 1 for row in rows for cell in row)
     assert (lines.breaks, lines.ends) == (breaks, len(rows) + 1 + breaks)
-    assert bool(lines.said(len(rows) + 1, 0)) == bool(breaks)
+    assert bool(lines.warnings(len(rows) + 1, 0)) == bool(breaks)
 
 
 @ANY

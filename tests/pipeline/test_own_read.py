@@ -503,7 +503,7 @@ def test_texts_that_hardly_repeat_are_no_categories(tmp_path: Path) -> None:
 
 def test_a_word_to_a_spreadsheet_is_no_name(tmp_path: Path) -> None:
     p = file(tmp_path, "sep=;\na;b\n1,5;2\n2,5;3\n")
-    refused(check(p), "the first line 'sep=;' is a word to a spreadsheet", "delete that line")
+    refused(check(p), "the first line 'sep=;' is an instruction for a spreadsheet", "delete that line")
 
 
 def test_a_number_beyond_single_precision_is_refused_with_its_row_before_anything_is_written(tmp_path: Path) -> None:

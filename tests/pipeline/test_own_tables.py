@@ -328,7 +328,7 @@ def test_a_changed_file_asks_anew_and_is_seen_before_anything_is_computed(here: 
     computes("table")
     before = {row["fit_id"] for row in rows(here)}
     people(30, 9, 1.5).to_csv("own/p.csv", index=False)
-    assert "own/p.csv: not what it was when the plan was made; run puoc plan" in does("fetch", expect=2)
+    assert "own/p.csv: changed since the plan was made; run puoc plan" in does("fetch", expect=2)
     for command in ("prepare", "run table"):
         assert "own/p.csv changed since the plan in work/plan was made; run puoc plan" in does(command, expect=2)
     does("plan", "prepare")

@@ -62,7 +62,7 @@ REFUSED = {
     ),
     "another scenario": (
         TESTED, "pos: [0], n_pos_lab: 5, n_pos_unl: 5, n_neg_unl: 5", [("scenario: own", "scenario: one_vs_all")],
-        ["one_vs_all: it draws U by classes, which nobody knows in mine; expected own"],
+        ["one_vs_all: it draws U by classes, which are unknown in mine; expected own"],
     ),
     "the scenario with other data": (
         TESTED, "", [("dataset: mine", "dataset: digits")],
@@ -220,7 +220,7 @@ def test_what_says_nothing_of_rows_of_the_kind_is_refused(
     make(here)
     code, said = ask(here, f"{{kind: {kind}, positives: own/{p}, unlabelled: own/{u}, {key}: {value!r}}}")
     assert code == 2
-    assert f"datasets.mine: {key}: got {value!r}, which says nothing of rows of the kind {kind}; " in said
+    assert f"datasets.mine: {key}: got {value!r}, which does not apply to rows of the kind {kind}; " in said
     assert f"expected kind: {kinds}, or no {key}:" in said
     if named or kind != "table" or key != "text":  # which without a kind reads texts
         words = ("--positives", f"own/{p}", "--unlabelled", f"own/{u}", *(("--kind", kind) if named else ()))

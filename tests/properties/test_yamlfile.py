@@ -149,7 +149,7 @@ def test_anchors_and_merge_keys_work(read):
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ("a: &a [1, *a]", 1, "the alias stands inside what it names"),
+        ("a: &a [1, *a]", 1, "the alias is inside the value that it repeats"),
         ("a: *nowhere", 1, "undefined alias 'nowhere'"),
         ("a: 1\nb:\n\t- 1", 3, "indent with blanks, not tabs"),
         ("a:\n  b: 1\n\tc: 2", 3, "indent with blanks, not tabs"),

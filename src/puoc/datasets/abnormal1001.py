@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puoc.datasets.declare.content_checked import ReadFolder
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
 from puoc.datasets.declare.from_files import OfTheFiles
+from puoc.records import Array
 from puoc.registry import dataset
 
 _SIDE = 200  # pixels
@@ -59,7 +59,7 @@ def _whole(folder: Path) -> Mapping[str, Path]:
     return {path.relative_to(folder).as_posix(): path for path in (*lists, *normal_cars(folder).values())}
 
 
-def read_pictures(paths: Mapping[str, Path]) -> NDArray[Any]:
+def read_pictures(paths: Mapping[str, Path]) -> Array:
     """Read pictures of any size, resize them bilinearly and return bytes (n, 3, 200, 200).
 
     Grey pictures get three equal channels.
@@ -84,7 +84,7 @@ def read_pictures(paths: Mapping[str, Path]) -> NDArray[Any]:
     return pictures
 
 
-def _names(listed: Callable[[Path], Mapping[str, Path]], folder: Path) -> NDArray[Any]:
+def _names(listed: Callable[[Path], Mapping[str, Path]], folder: Path) -> Array:
     names = list(listed(folder))
     if not names:
         raise ValueError("it contains no pictures")

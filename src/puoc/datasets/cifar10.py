@@ -136,7 +136,7 @@ class ArrayUnpickler(pickle.Unpickler):
         ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
     }
 
-    def find_class(self, module_name: str, global_name: str) -> Any:
+    def find_class(self, module_name: str, global_name: str) -> object:
         """Return the class or function that a pickle names, if an array needs it.
 
         Raises

@@ -10,13 +10,13 @@ from functools import partial
 from hashlib import sha1
 from io import BytesIO
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puoc.datasets.declare.content_checked import ReadFolder
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
+from puoc.records import Array
 from puoc.registry import dataset
 
 _SIDE = 200  # pixels, as the paper's Abnormal1001
@@ -44,7 +44,7 @@ def members(n: int, probability: float, source: Path) -> Mapping[str, Path]:
     return {Path(name).name: source / name for name in names[:n]}
 
 
-def read_cells(folder: Path) -> NDArray[Any]:
+def read_cells(folder: Path) -> Array:
     """Read grey pictures in the order of their names and return bytes (n, 200, 200).
 
     A larger picture is reduced with a Lanczos filter and then compressed as JPEG of quality 88. The reduced dataset was
@@ -65,7 +65,7 @@ def read_cells(folder: Path) -> NDArray[Any]:
     return np.array(pictures, dtype=np.uint8)
 
 
-def _read(path: Path) -> NDArray[Any]:
+def _read(path: Path) -> Array:
     from PIL import Image
 
     with Image.open(path) as opened:

@@ -14,14 +14,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puoc.datasets.declare.content_checked import ReadFolder
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
 from puoc.datasets.declare.texts import to_rows
+from puoc.records import Array
 from puoc.registry import dataset
 
 TEST_FOLD = 5
@@ -103,7 +103,7 @@ def _review(deceptive: str, hotel: str, polarity: str, text: str) -> Review:
     return Review(deceptive, FOLD_OF[hotel], text.strip().replace('"', "'"), hotel, polarity)
 
 
-def read(folder: Path) -> NDArray[Any]:
+def read(folder: Path) -> Array:
     """Return rows (800, 2 + 2445) of bytes: class, fold, text. Raises the errors of ``positive_reviews``."""
     reviews = positive_reviews(folder)
     about = np.array([(_CLASSES.index(review.deceptive), review.fold) for review in reviews], dtype=np.uint8)

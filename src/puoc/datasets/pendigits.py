@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puoc.datasets.declare.content_checked import ReadFile
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
+from puoc.records import Array
 from puoc.registry import dataset
 
 
-def read_table(path: Path) -> NDArray[Any]:
+def read_table(path: Path) -> Array:
     """Read rows (n, 17) of bytes: x1, y1, ..., x8, y8 and the digit. The file pads the values with blanks.
 
     Raises

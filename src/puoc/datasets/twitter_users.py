@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puoc.datasets.declare.content_checked import ReadFile
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs
+from puoc.records import Array
 from puoc.registry import dataset
 
 KINDS = ("genuine_accounts", "social_spambots_1", "social_spambots_2", "social_spambots_3")
@@ -77,7 +77,7 @@ FEATURES: Mapping[str, Callable[[Account], float]] = (
 )
 
 
-def read_users(path: Path) -> NDArray[Any]:
+def read_users(path: Path) -> Array:
     """Return the features (n, 22), float32 in [0, 1], of a table ``users.csv``; ``FEATURES`` gives their names.
 
     The original table and a table with masked letters and digits give the same features.

@@ -1,12 +1,12 @@
 """OC-CNN (Oza and Patel, 2018) and PU-CNN (Bagirov et al., section on OC-CNN): a perceptron on ImageNet's features.
 
-Both see the features of a network trained on ImageNet, which stays as it is (encoder ``imagenet``): vectors (n, d).
-Each row's features are standardised by their own mean and variance, as OC-CNN's instance normalisation does. OC-CNN
-tells them from Gaussian noise, PU-CNN from the unlabelled rows by the non-negative risk. A score is a logit.
+Both use the features of a network trained on ImageNet, which is not trained further (encoder ``imagenet``): vectors
+(n, d). The features of a row are standardised by their own mean and variance, as in OC-CNN's instance normalisation.
+OC-CNN separates them from Gaussian noise, PU-CNN from the unlabelled rows by the non-negative risk. A score is a logit.
 
 The paper's table hp2 has lr 1e-4, 10 epochs and batches of 256 and nothing else; hidden 4096, dropout .5, sigma .1 and
 the logistic loss with a clamp are the released code's. That code also trains all layers and scores in training mode, on
-another latent space: ``trainable: all``, ``scoring: train`` and ``latent: head``, each absent unless asked for.
+another latent space: ``trainable: all``, ``scoring: train`` and ``latent: head``, each absent by default.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _AT_ONCE = 512  # rows scored in training mode, as released
 
 
 class Begins:
-    """A plain class: where a network's weights come from is no hyperparameter."""
+    """A plain class, since the source of a network's weights is no hyperparameter."""
 
-    pretrained = True  # not where a fitted model, which brings its weights, becomes a network again
+    pretrained = True  # False while a fitted model, which has its weights, is restored
 
 
 @typed
 class OnFeatures(Begins, Deep):
-    """What the twins share: the perceptron and its dropout. The rest is released behaviour, absent unless asked for."""
+    """Base of both methods: the perceptron and its dropout. The rest is optional behaviour of the released code."""
 
     inputs = frozenset({"image", "vector"})  # images with ``trainable: all`` and then alone
 
@@ -65,7 +65,7 @@ class OnFeatures(Begins, Deep):
 
     @property
     def takes(self) -> frozenset[str]:
-        """Rows that it takes with these hyperparameters."""
+        """Return the kind of rows that it takes with these hyperparameters."""
         return frozenset({"vector" if self.trainable is None else "image"})
 
     def build(self, shape: tuple[int, ...]) -> nn.Module:
@@ -89,7 +89,7 @@ class OnFeatures(Begins, Deep):
         return self._head(shape[0])
 
     def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
-        """See ``Deep``. Raises ValueError where a batch of one row would be normalised by its own statistics."""
+        """See ``Deep``. Raises ValueError if a batch of one row would be normalised by its own statistics."""
         found = super().sizes(n_p, n_u)
         if self.trainable == "all" and any(sum(of) < 2 for of in found):
             got = f"got 1 of {n_p} labelled positives by batch_size {self.batch_size}"
@@ -112,22 +112,22 @@ class OnFeatures(Begins, Deep):
             del self.pretrained
 
     def latent_width(self, x: Tensor) -> int:
-        """Number of values of a point in the latent space, for rows x."""
+        """Return the number of values of a point in the latent space, for rows x."""
         if self.latent == "head":
             return self.hidden
         return x.shape[1] if self.network is None else WIDTHS[self.network]
 
     def mask(self, b: int, like: Tensor, gen: torch.Generator) -> Tensor:
-        """Dropout mask (b, hidden); kept units are scaled by 1 / (1 - dropout)."""
+        """Draw a dropout mask (b, hidden); kept units are scaled by 1 / (1 - dropout)."""
         kept = torch.rand(b, self.hidden, generator=gen) >= self.dropout
         return kept.to(like.dtype) / (1 - self.dropout)
 
     def decision_function(self, X: Array) -> Array:
-        """Logits (n,) in the precision of the fit.
+        """Return logits (n,) in the precision of the fit.
 
-        With ``scoring: train`` in batches of 512 rows in the order given and with dropout drawn anew from one seed in
-        each call: a row's score depends on its place and on its companions. The release orders test rows by their
-        class, which nothing here knows.
+        With ``scoring: train`` rows are scored in batches of 512, in the order given, with dropout from the same seed
+        in each call. So the score of a row depends on its place and on the other rows. The released code orders test
+        rows by their class, which is unknown here.
 
         Raises
         ------
@@ -159,12 +159,12 @@ class OCCNN(OnFeatures):
     sigma: PositiveFloat
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
-        """The pseudo-negatives, and the dropout masks of both."""
+        """Draw the pseudo-negatives, and the dropout masks of both."""
         points = torch.randn(len(x_p), self.latent_width(x_p), generator=gen, dtype=x_p.dtype)
         return {"points": self.sigma * points, "kept": self.mask(2 * len(x_p), x_p, gen)}
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """Cross-entropy of positives against 1 and of noise against 0."""
+        """Return the cross-entropy of positives against 1 and of noise against 0."""
         b, points, kept = len(x_p), noise["points"], noise["kept"]
         of_p = logistic(net(x_p, kept[:b]))
         of_points = logistic(-net(points, kept[b:], part="head"))
@@ -174,7 +174,7 @@ class OCCNN(OnFeatures):
 @method("pu_cnn")
 @typed
 class PUCNN(OnFeatures):
-    """The unlabelled rows take the place of the noise; it needs the class prior."""
+    """Unlabelled rows instead of noise; it needs the class prior."""
 
     kind = "pu_oc"
     twin = "oc_cnn"
@@ -183,11 +183,11 @@ class PUCNN(OnFeatures):
     correction: Correction
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
-        """The dropout masks."""
+        """Draw the dropout masks."""
         return {"kept": self.mask(len(x_p) + len(x_u), x_p, gen)}
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """R_nn = alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg), Kiryo et al. (2017)."""
+        """Return R_nn = alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg), Kiryo et al. (2017)."""
         b, kept = len(x_p), noise["kept"]
         if self.trainable == "all":  # together, so that the same batch statistics normalise both
             f = net(torch.cat([x_p, x_u]), kept)

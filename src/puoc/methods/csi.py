@@ -1,7 +1,7 @@
-"""CSI (Tack et al., 2020) and PU-CSI (Bagirov et al., section on CSI): a network tells views of one image from others.
+"""CSI (Tack et al., 2020) and PU-CSI (Bagirov et al., section on CSI): a network separates views of images.
 
-Copies of an image rotated by 90, 180 and 270 degrees count as other images; the angle is learned beside the contrast. A
-score says how near an image's features come to those of a labelled positive and how surely its angles are recognised.
+Copies of an image rotated by 90, 180 and 270 degrees count as other images, and the network also learns the angle. A
+score is the similarity of an image's features to those of the labelled positives, plus the confidence in its angles.
 PU-CSI contrasts labelled positives with views of unlabelled rows as well.
 """
 
@@ -29,17 +29,17 @@ from puoc.registry import method
 
 
 class WithBank:
-    """A plain class: what a fit leaves behind is no hyperparameter."""
+    """A plain class, since the fitted memory bank is no hyperparameter."""
 
     bank_: Bank
 
 
 @typed
 class Contrastive(WithBank, Deep):
-    """Small convolutional network for square images of 1 or 3 channels in [0, 1]; values outside are cut off.
+    """Small convolutional network for square images of 1 or 3 channels in [0, 1]; values outside are clipped.
 
-    Colours are changed, crops taken and images mirrored at random in training alone. A score is deterministic, a sum of
-    likenesses to labelled positives (``memory_bank``). Published (table hp5, by positive class): lam,
+    Random changes of colour, crops and mirror images are used in training alone. A score is deterministic: a sum of
+    similarities to labelled positives (``memory_bank``). Published (table hp5, by positive class): lam,
     temperature, lr, lr_decay and batch sizes. 60 epochs and PU-CSI's w of .1 are the released code's.
     """
 
@@ -56,7 +56,7 @@ class Contrastive(WithBank, Deep):
 
     @property
     def keeps_training_rows(self) -> bool:
-        """The memory bank holds features of every labelled positive."""
+        """Return True: the memory bank has features of every labelled positive."""
         return True
 
     def build(self, shape: tuple[int, ...]) -> nn.Module:
@@ -64,11 +64,11 @@ class Contrastive(WithBank, Deep):
         return ShiftNet(shape)
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
-        """Parameters of the augmentations of P and, after it, U."""
+        """Draw the parameters of the augmentations of P and, after it, U."""
         return draw_views(len(x_p) + len(x_u), x_p.shape[-1], self.mirror != "never", gen, x_p.dtype)
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """lam NT-Xent of the eight copies of each image + cross-entropy of their angles, both over copies of P."""
+        """Return lam NT-Xent of the eight copies of each image + cross-entropy of their angles, both over P."""
         n = len(x_p)
         copies = views(torch.cat([x_p, x_u]).clamp(0, 1), noise)
         f = net(self._seen(copies))
@@ -82,11 +82,11 @@ class Contrastive(WithBank, Deep):
 
     @property
     def weight_of_u(self) -> float:
-        """Weight of a copy of an unlabelled row among the negatives."""
+        """Return the weight of a copy of an unlabelled row among the negatives."""
         return 0.0
 
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
-        """See ``Deep``; afterwards each copy fills its memory bank."""
+        """Fit as ``Deep``; then fill the memory bank of each copy."""
         fitted = super().fit_lanes(samples, compute)
         for one, sample in zip(fitted, samples, strict=True):
             seen = torch.from_numpy(one.evaluate(one._by_angle, sample.X_p)).to(next(one.net_.parameters()).device)
@@ -103,7 +103,7 @@ class Contrastive(WithBank, Deep):
         return self.bank_.likeness @ likeness + self.bank_.angle @ seen[..., -1]
 
     def _by_angle(self, x: Tensor) -> Tensor:
-        """(n, 4, 129): features of images turned by each angle and, last, the logit of that angle."""
+        """Return (n, 4, 129): features of images rotated by each angle and, last, the logit of that angle."""
         if self.mirror == "random":
             x = mirror(x, coins(x))
         x = self._seen(x.clamp(0, 1))
@@ -120,7 +120,7 @@ class Contrastive(WithBank, Deep):
         return 2 * x - 1 if self.input_norm else x
 
     def state(self) -> dict[str, Array]:
-        """Parameters and the memory bank by name."""
+        """Return parameters and the memory bank by name."""
         return super().state() | {f"bank.{key}": value.cpu().numpy() for key, value in self.bank_._asdict().items()}
 
     def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
@@ -128,7 +128,7 @@ class Contrastive(WithBank, Deep):
 
         Raises
         ------
-        ValueError : the arrays are not those of this network and a memory bank.
+        ValueError : the arrays have other names or shapes than this network and its memory bank.
         """
         kept = {key: state[f"bank.{key}"] for key in Bank._fields if f"bank.{key}" in state}
         super().restore({key: value for key, value in state.items() if not key.startswith("bank.")}, shape)
@@ -164,12 +164,12 @@ class PUCSI(Contrastive):
         return self.w
 
     def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
-        """Batches of P as CSI's, each with as many rows of U; U begins again where it runs out."""
+        """Return batches of P as in CSI, each with as many rows of U, which repeat if they are too few."""
         return [(b_p, min(self.batch_size_u, n_u)) for b_p, _ in super().sizes(n_p, 0)]
 
 
 def nt_xent(z_p: Tensor, z_u: Tensor, temperature: float, w: float) -> Tensor:
-    """Normalised temperature-scaled cross-entropy of each row of z_p against all others, a scalar.
+    """Return the normalised temperature-scaled cross-entropy of each row of z_p against all others, a scalar.
 
     The mean over i of -log(exp(s_ij) / (sum_{k != i} exp(s_ik) + w sum_u exp(s_iu))), s = cosine / temperature, where j
     is the other view of i (Tack et al., 2020). The term of U is PU-CSI's.
@@ -188,6 +188,6 @@ def nt_xent(z_p: Tensor, z_u: Tensor, temperature: float, w: float) -> Tensor:
 
 
 def coins(x: Tensor) -> Tensor:
-    """A coin (n,) for each image, thrown by its content: the same for a row whatever its place and companions."""
+    """Return a random bit (n,) for each image, computed from its content, so it does not depend on other rows."""
     thrown = [zlib.crc32(row.tobytes()) & 1 for row in x.float().cpu().contiguous().numpy()]
     return torch.tensor(thrown, dtype=torch.bool, device=x.device)

@@ -17,11 +17,11 @@ from puoc.methods.training.estimator import Compute, Estimator, PUSample, check_
 from puoc.records import Array
 from puoc.registry import method
 
-_TIE = 1e-6  # how far apart scores of equal posteriors are at most
+_TIE = 1e-6  # maximum difference of scores with equal posteriors
 
 
 class FittedMixture(Estimator):
-    """What a fit leaves behind: a plain class, as it is no hyperparameter."""
+    """A plain class, since a fitted mixture is no hyperparameter."""
 
     classifiers_: list[PvsU]
     knots_: tuple[Array, Array]  # logits (n_u,) of U, ascending, and posteriors there
@@ -32,9 +32,9 @@ class FittedMixture(Estimator):
 class DEDPUL(Densities, FittedMixture):
     """Perceptron on vectors, small convolutional network on images.
 
-    A row has a posterior by the logit that each fold's classifier gives it; the score is their mean. Posteriors are 1
+    Each fold's classifier gives a row a logit and so a posterior; the score is the mean of the posteriors. They are 1
     above a logit and flat in places, so ties are broken by the mean logit f: f / (1 + |f|) with a weight of 1e-6.
-    Published nowhere in the paper; DEDPUL's authors: bandwidths .1 of P and .05 of U, 3 folds; released: 8 epochs of lr
+    The paper publishes no values; DEDPUL's authors: bandwidths .1 of P and .05 of U, 3 folds; released: 8 epochs of lr
     1e-3 and one fold.
     """
 
@@ -69,7 +69,7 @@ class DEDPUL(Densities, FittedMixture):
         return lanes
 
     def decision_function(self, X: Array) -> Array:
-        """Posteriors (n,), float64, with ties broken: in [-1e-6, 1 + 1e-6]."""
+        """Return posteriors (n,), float64, with ties broken: in [-1e-6, 1 + 1e-6]."""
         logits = np.array([of.decision_function(X) for of in self.classifiers_], dtype=np.float64)  # (folds, n)
         between = np.interp if self.interpolation == "linear" else swapped
         posterior = between(logits, *self.knots_).mean(axis=0)
@@ -78,14 +78,14 @@ class DEDPUL(Densities, FittedMixture):
         return score
 
     def state(self) -> dict[str, Array]:
-        """The classifiers' arrays by fold, the logits of U and the posteriors there."""
+        """Return the classifiers' arrays by fold, the logits of U and their posteriors."""
         arrays = dict(zip(("f_u", "posterior"), self.knots_, strict=True))
         for i, of in enumerate(self.classifiers_):
             arrays |= {f"fold{i}.{key}": array for key, array in of.state().items()}
         return arrays
 
     def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
-        """Become the fitted model again, on the CPU.
+        """Restore the fitted model on the CPU.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class DEDPUL(Densities, FittedMixture):
 
 
 def swapped(f: Array, f_u: Array, posterior: Array) -> Array:
-    """Interpolation as released: the nearer neighbour's posterior has the smaller weight, and 0 beyond all logits of U.
+    """Interpolate as the released code: the nearer neighbour has the smaller weight, and 0 beyond all logits of U.
 
     Parameters
     ----------

@@ -58,21 +58,21 @@ class ShellSearch(Deep):
         return net
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
-        """Where the search starts: N(0, I), a point for each anchor."""
+        """Draw the start of the search: N(0, I), a point for each anchor."""
         rows = self.anchors(x_p, x_u)
         shape = rows.shape[1:] if self.space == "input" else middle(tuple(rows.shape[1:]), self.net)
         return {"start": torch.randn(len(rows), *shape, generator=gen, dtype=rows.dtype)}
 
     @abstractmethod
     def anchors(self, of_p: Tensor, of_u: Tensor) -> Tensor:
-        """The rows, or their features, to search around."""
+        """Return the rows, or their features, to search around."""
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """Cross-entropy of P against 1 + lam cross-entropy of the pseudo-negatives against 0.
+        """Return the cross-entropy of P against 1 + lam cross-entropy of the pseudo-negatives against 0.
 
-        In feature space the first part learns from the first term alone: the points carry no gradient to it.
+        In feature space the first part learns from the first term alone, since the points have no gradient to it.
         """
-        # P and U pass together, so the same batch statistics normalise both
+        # P and U are passed together, so that the same batch statistics normalise both
         b_p, x, in_input = len(x_p), torch.cat([x_p, x_u]), self.space == "input"
         z = net(x, part="features")
         of_p = mean(logistic(net(z, part="head")[:b_p]))
@@ -85,10 +85,10 @@ class ShellSearch(Deep):
         return of_p + self.lam * mean(logistic(-score(points)))
 
     def search(self, score: Callable[[Tensor], Tensor], anchors: Tensor, noise: Tensor) -> Tensor:
-        """Points (b, *shape) that ``score`` (logits) calls positive more than the noise around the anchors.
+        """Search points (b, *shape) with higher ``score`` (logits) than the noise around the anchors.
 
-        Steps of fixed length along each point's gradient of the cross-entropy against 0; every tenth step and the last
-        end on the shell.
+        A step has a fixed length along the gradient of the cross-entropy against 0. Every tenth step and the last end
+        on the shell.
         """
         cross_entropy = grad(lambda points: logistic(-score(points)).sum())
         anchors = anchors.detach()
@@ -133,6 +133,6 @@ class PUDROCC(ShellSearch):
 
 
 def _norms(x: Tensor) -> Tensor:
-    """Euclidean norm of each row, (b, 1, ..., 1), at least 1e-12."""
+    """Return the Euclidean norm of each row, (b, 1, ..., 1), at least 1e-12."""
     norms: Tensor = torch.linalg.vector_norm(x.flatten(1), dim=1).clamp(min=_TINY)
     return norms.view(-1, *[1] * (x.ndim - 1))

@@ -48,10 +48,10 @@ class DRPU(Deep):
         return nn.Sequential(net, _OUTPUTS[self.output]())
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """Non-negative LSIF risk of the ratio.
+        """Return the non-negative LSIF risk of the ratio.
 
         The least-squares Bregman divergence mean_U[(r^2 - 1) / 2] - mean_P[r - 1] with alpha_min mean_P[r^2 / 2] moved
-        from U to P: what remains of mean_U[r^2 / 2] cannot be negative, so it is corrected as nnPU's bracket is.
+        from U to P: the rest of mean_U[r^2 / 2] cannot be negative, so it is corrected as the bracket of nnPU.
         """
         r_p, r_u = net(x_p), net(x_u)
         bounded = self.alpha_min * mean(r_p.square() / 2)
@@ -59,7 +59,7 @@ class DRPU(Deep):
         return corrected(mean(1 - r_p) + bounded, rest, "ascent") - 0.5
 
     def estimate_prior(self, sample: PUSample) -> float | None:
-        """min 1 / r(x), the paper's estimate of alpha, over the training rows; None where r is nowhere positive.
+        """Return min 1 / r(x), the paper's estimate of alpha, over the training rows; None if r is nowhere positive.
 
         p_u >= alpha p_p, so r is at most 1 / alpha, and equal to it where there are no negatives. Of a fitted r the
         smallest 1 / r is its largest error; the quantile .05 over P and U together stands in for it (deviation 15).

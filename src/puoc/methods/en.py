@@ -54,7 +54,7 @@ class EN(PvsU):
         return fitted
 
     def _parts(self, sample: PUSample) -> tuple[PUSample, Array]:
-        """The sample to learn from and the labelled positives held out."""
+        """Return the sample to learn from and the labelled positives that are held out."""
         check_sample(self, sample)
         n_p = len(sample.X_p)
         if n_p < 2:

@@ -44,14 +44,14 @@ class Branches(nn.Module):
         _uniform(self, 1e-3)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (b,) of images (b, channels, height, width)."""
+        """Return logits (b,) of images (b, channels, height, width)."""
         per_channel = [branch(x[:, i].flatten(1)) for i, branch in enumerate(self.branches)]
         logits: Tensor = self.head(torch.cat(per_channel, dim=1))
         return logits
 
 
 def one_branch(d: int) -> nn.Sequential:
-    """The network by which HRN's authors learn MNIST, vectors of length ``d``: 100 units, no bias."""
+    """Build the network of HRN's authors for MNIST, for vectors of length ``d``: 100 units, no bias."""
     layers = nn.Linear(d, 100, bias=False), nn.LeakyReLU(0.01), nn.Linear(100, 1, bias=False), nn.Flatten(0)
     net = nn.Sequential(*layers)
     _uniform(net, 2000**-0.5)
@@ -75,7 +75,7 @@ class Normalised(nn.Module):
         self.net, self.how, self.centre = net, how, centre
 
     def forward(self, x: Tensor, part: Part = "all") -> Tensor:
-        """Logits (b,) of raw rows, normalised rows of raw ones, or logits of normalised rows."""
+        """Return logits (b,) of raw rows, normalised rows of raw rows, or logits of normalised rows."""
         if part != "net":
             x = self._normalise(x)
         out: Tensor = x if part == "rows" else self.net(x)
@@ -133,7 +133,7 @@ class HRN(Deep):
         return torch.optim.SGD(params, lr=self.lr, momentum=self.momentum)
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """-mean log(p + floor) + lam mean ||slope||^power, p the sigmoid of the logit.
+        """Return -mean log(p + floor) + lam mean ||slope||^power, p the sigmoid of the logit.
 
         The slope is taken at the normalised rows. Its norm is over the channels of each pixel, (b, height, width), of a
         vector over all of it, (b,), as in the code of HRN's authors.

@@ -2,7 +2,7 @@
 
 A row is a sequence with its own length: shape (T, 1 + d), float. The first value of a step is 1 where the step belongs
 to the sequence and 0 in the padding after it; the other d values are the step's features. Padding is all zeros, and a
-sequence has at least one step. So lengths travel with the rows, and rows that break this are refused.
+sequence has at least one step. So rows include their lengths, and rows of another form raise an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Training = Literal["joint", "alternating", "hidden_quantile", "batch_quantile"] 
 
 
 class PooledLSTM(nn.Module):
-    """Scores <w, h> - r of sequences (b, T, 1 + d); h is the hidden state (b, hidden) of the last step, or their mean.
+    """Network with scores <w, h> - r of sequences (b, T, 1 + d); h (b, hidden) is the last hidden state or their mean.
 
     The LSTM is ``nn.LSTM`` in its parameters alone: its own forward pass fails under a map over lanes, so the cell is
     written out. As released, w begins as U[0, 1) and r as 1, above the scores, so that the hinge pulls them up from the
@@ -49,7 +49,7 @@ class PooledLSTM(nn.Module):
             self.register_buffer("offset", torch.ones(()))
 
     def forward(self, x: Tensor, part: Literal["score", "hidden"] = "score") -> Tensor:
-        """Scores (b,), or the hidden state h (b, hidden) that they are made of."""
+        """Return scores (b,), or the hidden states h (b, hidden) from which they are computed."""
         mask = x[..., 0]
         weight = mask
         if self.pooling == "last":  # 1 at the step whose successor is padding or nothing
@@ -58,7 +58,7 @@ class PooledLSTM(nn.Module):
         return hidden if part == "hidden" else hidden @ self.w - self.offset
 
     def states(self, x: Tensor) -> Tensor:
-        """Hidden states (b, T, hidden) of features (b, T, d), as ``nn.LSTM`` from states of 0."""
+        """Return hidden states (b, T, hidden) of features (b, T, d), as ``nn.LSTM`` from states of 0."""
         from_x, from_h, bias_x, bias_h = self.lstm.all_weights[0]
         given = linear(x, from_x, bias_x + bias_h)  # (b, T, 4 hidden)
         h = c = x.new_zeros(len(x), self.lstm.hidden_size)
@@ -73,7 +73,7 @@ class PooledLSTM(nn.Module):
 
 @typed
 class SequenceSVM(Deep):
-    """What the two methods share: the network, and rows that are sequences."""
+    """Base of both methods: the network, and rows that are sequences."""
 
     inputs = frozenset({"sequence"})
 
@@ -92,7 +92,7 @@ class SequenceSVM(Deep):
         return PooledLSTM(shape[1] - 1, self.hidden, self.pooling, learned_offset=self.training == "joint")
 
     def decision_function(self, X: Array) -> Array:
-        """Scores <w, h> - r (n,) in the precision of the fit. Raises ValueError where a row is no sequence."""
+        """Return scores <w, h> - r (n,) in the precision of the fit. Raises ValueError if a row is no sequence."""
         check_sequences(self.name, X)
         return super().decision_function(X)
 
@@ -121,13 +121,13 @@ class OCLSTM(SequenceSVM):
     training: Literal["joint", "alternating", "hidden_quantile"]
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """OC-SVM's objective times nu on the batch; <w, h> - r is the score."""
+        """Return OC-SVM's objective times nu on the batch; <w, h> - r is the score."""
         scores, r = net(x_p), _offset(net)
         penalty: Tensor = self.nu / 2 * net.params["w"].square().sum()
         return penalty + mean((-scores).clamp(min=0)) - self.nu * r
 
     def after_step(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor) -> dict[str, Tensor]:
-        """A new r, unless it is learned."""
+        """Return a new r, unless it is learned."""
         if self.training == "joint" or len(x_p) == 0:
             return {}
         if self.training == "hidden_quantile":
@@ -159,7 +159,7 @@ class PULSTM(SequenceSVM):
         return penalty + non_negative(double_hinge, scores[: len(x_p)], scores[len(x_p) :], alpha)
 
     def after_step(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor) -> dict[str, Tensor]:
-        """A new r, unless it is learned."""
+        """Return a new r, unless it is learned."""
         rows = torch.cat([x_p, x_u]) if self.training == "batch_quantile" else x_u
         if self.training == "joint" or len(rows) == 0:
             return {}
@@ -167,11 +167,11 @@ class PULSTM(SequenceSVM):
 
 
 def check_sequences(name: str, X: Array) -> None:
-    """Refuse rows (n, T, 1 + d) whose mask is no non-empty prefix of ones, or whose padding is not zero.
+    """Check rows (n, T, 1 + d): the mask is a non-empty prefix of ones, and the padding is zero.
 
     Raises
     ------
-    ValueError : what was got, for which row, and what is expected.
+    ValueError : the row, its value and the expected one.
     """
     _check_shape(name, X.shape[1:])
     mask = X[..., 0]

@@ -33,5 +33,5 @@ class Naive(Deep):
         return net_for(shape)
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """Mean logistic loss over the rows of the batch, y = 1 on P and y = -1 on U."""
+        """Return the mean logistic loss over the rows of the batch, y = 1 on P and y = -1 on U."""
         return mean(torch.cat([logistic(net(x_p)), logistic(-net(x_u))]))

@@ -38,7 +38,7 @@ class UPU(Deep):
         return net_for(shape)
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """R = alpha R_p_pos + R_u_neg - alpha R_p_neg, du Plessis et al. (2015)."""
+        """Return R = alpha R_p_pos + R_u_neg - alpha R_p_neg, du Plessis et al. (2015)."""
         return unbiased(LOSSES[self.surrogate], net(x_p), net(x_u), alpha)
 
 
@@ -55,12 +55,12 @@ class NNPU(Deep):
     inputs = frozenset({"image", "vector"})
 
     surrogate: Surrogate  # loss of the margin; Kiryo et al. take the sigmoid
-    correction: Correction  # what to do where the estimated risk of negatives is below 0
+    correction: Correction  # applied if the estimated risk of negatives is below 0
 
     def build(self, shape: tuple[int, ...]) -> nn.Module:
         """See ``Deep``."""
         return net_for(shape)
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """R_nn = alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg), Kiryo et al. (2017)."""
+        """Return R_nn = alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg), Kiryo et al. (2017)."""
         return non_negative(LOSSES[self.surrogate], net(x_p), net(x_u), alpha, self.correction)

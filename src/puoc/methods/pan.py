@@ -27,7 +27,7 @@ _MOST = -math.log(1e-8)
 
 
 class Pair(nn.Module):
-    """Both networks; what calls them without a name gets the one that scores."""
+    """Both networks; a call without a name uses the one that scores."""
 
     def __init__(self, shape: Shape, scores: Player) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Pair(nn.Module):
         self.C = deepcopy(self.D)
 
     def forward(self, x: Tensor, of: Player | None = None) -> Tensor:
-        """Logits (b,) of one of the two."""
+        """Return logits (b,) of one of the two."""
         logits: Tensor = (self.C if (of or self.scores) == "C" else self.D)(x)
         return logits
 
@@ -63,7 +63,7 @@ class PAN(Deep):
         return Pair(shape, self.score)
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """Its gradient is that of -(T1 + lam T2) for D and of lam T2 for C; its value is -T1, what D reduces.
+        """Return a loss with the gradient of -(T1 + lam T2) for D and of lam T2 for C, and the value -T1.
 
         T1 = sum_P log D + sum_U log(1 - D) and T2 = sum_U (2 D - 1) (log(1 - C) - log C), both per row of the batch. In
         logits d and c: 2 D - 1 = tanh(d / 2), log(1 - C) - log C = -c.

@@ -61,15 +61,15 @@ class VPU(Deep):
         return kept
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
-        """The share g of P in this batch's mixtures, a scalar. Torch draws from no Beta by a generator of one's own."""
+        """Draw the share g of P in the mixtures of a batch, with numpy, since torch's Beta takes no generator."""
         rng = np.random.default_rng(int(torch.randint(2**62, (), generator=gen)))
         return {"share": torch.tensor(rng.beta(self.mixup, self.mixup), dtype=x_p.dtype)}
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """log mean_U phi - mean_P log phi + lam mean (log phi(x) - log t)^2 over mixtures x = g x_p + (1 - g) x_u.
+        """Return log mean_U phi - mean_P log phi + lam mean (log phi(x) - log t)^2 over mixtures x of rows.
 
-        Their targets are t = g + (1 - g) phi(x_u), through which the gradient passes too. Where the batch has more rows
-        of one sample than of the other, its first ones are mixed.
+        Mixtures are x = g x_p + (1 - g) x_u. Their targets are t = g + (1 - g) phi(x_u), and the gradient also passes
+        through them. If the batch has more rows of one sample than of the other, its first rows are mixed.
         """
         g, b = noise["share"], min(len(x_p), len(x_u))
         log_phi_p, log_phi_u = logsigmoid(net(x_p)), logsigmoid(net(x_u))

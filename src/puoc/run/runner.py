@@ -284,7 +284,8 @@ class Runner:
 
         from puoc import methods
         from puoc.methods import encoders, priors
+        from puoc.methods.training.estimator import Estimator, PriorEstimator
 
-        known = {**methods.METHODS, **encoders.ENCODERS, **priors.PRIORS}
+        known: dict[str, type[Estimator | PriorEstimator]] = {**methods.METHODS, **encoders.ENCODERS, **priors.PRIORS}
         for library in sorted({library for name in names for library in known[name].libraries}):
             import_module(library)

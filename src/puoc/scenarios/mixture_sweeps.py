@@ -18,9 +18,9 @@ class Mixtures(Drawn):
     neg_test: ClassSet | None = None
 
     def _mixed(self, name: str, alpha: float, n_unl: int, n_classes: int) -> Cell:
-        """The cell with ``alpha * n_unl`` positives, rounded half up; its alpha is the realised one.
+        """Return the cell with ``alpha * n_unl`` positives, rounded half up; its alpha is the realised one.
 
-        An alpha of 1 is a U without negatives; one that would only be rounded to it is refused.
+        An alpha of 1 is a U without negatives; a smaller alpha that would be rounded to it raises ValueError.
         """
         self._check_range(n_classes, self.pos, self.neg, self.neg_test or ())
         self._check_overlap(self.pos, self.neg, self.neg_test or ())
@@ -48,7 +48,7 @@ class AlphaSweep(Mixtures):
     n_unl: Count
 
     def cells(self, n_classes: int) -> list[Cell]:
-        """One cell an alpha, ``alpha=0.05`` as asked."""
+        """Return one cell for each alpha, named as ``alpha=0.05``."""
         cells = [self._mixed(f"alpha={alpha:g}", alpha, self.n_unl, n_classes) for alpha in self.alphas]
         for n_pos, times in Counter(cell.n_pos_unl for cell in cells).items():
             if times > 1:
@@ -64,5 +64,5 @@ class SizeSweep(Mixtures):
     n_unl: Counts
 
     def cells(self, n_classes: int) -> list[Cell]:
-        """One cell a size, ``n_unl=50``."""
+        """Return one cell for each size, named as ``n_unl=50``."""
         return [self._mixed(f"n_unl={n_unl}", self.alpha, n_unl, n_classes) for n_unl in self.n_unl]

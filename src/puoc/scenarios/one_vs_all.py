@@ -14,6 +14,6 @@ class OneVsAll(FixedCounts):
     pos: ClassList
 
     def cells(self, n_classes: int) -> list[Cell]:
-        """One cell a class, ``pos=3``."""
+        """Return one cell for each class, named as ``pos=3``."""
         self._check_range(n_classes, self.pos)
         return [self._cell(f"pos={pos}", pos=(pos,), neg=other_classes((pos,), n_classes)) for pos in self.pos]

@@ -16,7 +16,7 @@ class PosModes(FixedCounts):
     k: Counts
 
     def cells(self, n_classes: int) -> list[Cell]:
-        """One cell a k, ``k=2``."""
+        """Return one cell for each k, named as ``k=2``."""
         self._check_range(n_classes, self.of, self.neg)
         self._check_overlap(self.of, self.neg)
         for k in self.k:

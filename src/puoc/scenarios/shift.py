@@ -19,7 +19,7 @@ class NegShift(FixedCounts):
     n: Counts
 
     def cells(self, n_classes: int) -> list[Cell]:
-        """One cell an n, ``n=2``."""
+        """Return one cell for each n, named as ``n=2``."""
         self._check_range(n_classes, self.pos)
         others = other_classes(self.pos, n_classes)
         for n in self.n:
@@ -34,7 +34,7 @@ class NegShift(FixedCounts):
 
 
 class Shift(BaseModel):
-    """Negatives of U, and those of the test where they differ."""
+    """Negatives of U, and those of the test if they differ."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,7 +44,7 @@ class Shift(BaseModel):
 
     @property
     def label(self) -> str:
-        """The given name, or for example ``1->8`` or ``{2,3}->{1,8}``."""
+        """Return the given name, or for example ``1->8`` or ``{2,3}->{1,8}``."""
         if self.name is not None:
             return self.name
         return "->".join(braced(classes) for classes in (self.neg, self.neg_test or self.neg))
@@ -58,7 +58,7 @@ class NamedShift(FixedCounts):
     shifts: Annotated[tuple[Shift, ...], AfterValidator(distinct)]
 
     def cells(self, n_classes: int) -> list[Cell]:
-        """One cell a shift, by its name."""
+        """Return one cell for each shift, with its name."""
         distinct(tuple(shift.label for shift in self.shifts))
         cells = []
         for shift in self.shifts:

@@ -1,4 +1,4 @@
-"""The scenario of user data: one cell. P and U are those of the files, or each seed draws them from the files."""
+"""Scenario of user data: one cell. P and U are all rows of the files, or each seed draws them from the files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from puoc.store.cells import Cell
 
 @scenario("own")
 class Own(Scenario):
-    """P against U as a user has them. Nobody knows the classes of U, so no cell has an alpha.
+    """P against U of a user. The classes of U are unknown, so the cell has no alpha.
 
-    With all of P and of U every seed learns from the same rows, and seeds tell how a method's own chance matters. A
-    number of rows makes each seed draw its own. What ``holdout`` withholds of both gives the label-free criterion.
+    With all of P and of U every seed uses the same rows, and seeds show the randomness of a method. With a number of
+    rows each seed draws its own. The rows that ``holdout`` withholds of both give the label-free criterion.
     """
 
     n_pos_lab: Count | None = None  # absent: all of P
@@ -25,7 +25,7 @@ class Own(Scenario):
     column: str = "own"
 
     def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
-        """One cell. Raises ValueError for a dataset that is not one's own."""
+        """Return one cell. Raises ValueError for a dataset that is not user data."""
         if not issubclass(dataset, OwnData):
             raise ValueError(f"{self.kind}: {dataset.name} is not of the section datasets; expected own data")
         n_p, n_u, _ = dataset.counts["train"]

@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Atomic writing of files: a reader never sees a part of one."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def create(path: Path, content: bytes, durable: bool = True) -> bool:
-    """Write a file that must not exist yet, whole or not at all; False if its name is taken.
+    """Write a file that must not exist yet, whole or not at all. Return False if it exists.
 
-    The content goes under a temporary name that is then linked to the final one, which fails where that exists.
+    The content is written under a temporary name, which is then linked to the final one. The link fails if that exists.
 
     Parameters
     ----------
-    path : the file; missing folders above it are made.
-    durable : wait until file and name are on the disk, so that a power cut cannot take them back.
+    path : the file; missing folders above it are created.
+    durable : wait until file and name are on the disk, so that they survive a power cut.
 
     Raises
     ------
-    OSError : no space, no right to write, no hard links. Nothing stands under the final name then.
+    OSError : no space, no permission or no hard links. The final name does not exist then.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary(path)
@@ -40,7 +40,7 @@ def create(path: Path, content: bytes, durable: bool = True) -> bool:
 
 
 def write_bytes(path: Path, content: bytes) -> bool:
-    """Replace a file whole, by rename; an equal file is left alone. True if something was written."""
+    """Replace a file by renaming a new one; an equal file is kept. Return True if the file was written."""
     if path.exists() and path.read_bytes() == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,17 +53,17 @@ def write_bytes(path: Path, content: bytes) -> bool:
     return True
 
 
-def write_json(path: Path, value: Any) -> bool:
-    """Replace a JSON file whole: sorted as given, indented, with a line feed at its end."""
+def write_json(path: Path, value: object) -> bool:
+    """Replace a JSON file: keys in the order given, indented, with a line feed at the end."""
     return write_bytes(path, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file's value.
+    """Read the value of a JSON file.
 
     Raises
     ------
-    ValueError : the file holds no JSON; the message names it.
+    ValueError : the file is no JSON; the message names it.
     """
     try:
         return json.loads(path.read_bytes())
@@ -87,7 +87,7 @@ def _link(temporary: Path, path: Path) -> bool:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        # over NFS a link whose reply got lost is asked for again, and then finds itself
+        # over NFS a link is requested again if its reply is lost, and then finds itself
         return temporary.stat().st_nlink > 1
     except OSError as error:
         if error.errno in _NO_HARD_LINKS:

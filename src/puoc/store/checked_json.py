@@ -1,4 +1,4 @@
-"""JSON files that puoc wrote itself, read with their form checked: a hand, a merge or a disk may have changed them."""
+"""Reading of JSON files that puoc wrote, with a check of their form, which an editor or a merge may have changed."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from pydantic import TypeAdapter, ValidationError
 from puoc.store.atomic import read_json
 from puoc.store.yaml_file import dotted
 
-BY_PLAN = "expected it as puoc plan writes it; run puoc plan (or dvc repro plan)"
-BY_SELECT = "expected it as puoc select writes it; run puoc select (or dvc repro select)"
 T = TypeVar("T")
 
+BY_PLAN = "expected it as puoc plan writes it; run puoc plan (or dvc repro plan)"
+BY_SELECT = "expected it as puoc select writes it; run puoc select (or dvc repro select)"
 _SHOWN = 60  # characters of a value that a message repeats
 
 
 def read_form(path: Path, form: type[T] | TypeAdapter[T], again: str) -> T:
-    """Return the value of a file as an object of the form.
+    """Read a JSON file as an object of a form.
 
     Parameters
     ----------
-    form : a pydantic model, or the adapter of another type.
-    again : what is expected and how it is written again, for the message.
+    form : a model, a typed class or an adapter of a type.
+    again : the expected form and the command that writes the file again, for the message.
 
     Raises
     ------
-    ValueError : no JSON, or not of the form; the message names the file, the place and what stands there.
+    ValueError : the file is no JSON, or not of the form; the message names the file, the place and the value.
     """
+    adapter = form if isinstance(form, TypeAdapter) else TypeAdapter(form)
     try:
         value = read_json(path)
     except ValueError as error:
         raise ValueError(f"{error}; {again}") from error
     try:
-        return (form if isinstance(form, TypeAdapter) else TypeAdapter(form)).validate_python(value)
+        return adapter.validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = dotted(tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part)))

@@ -1,11 +1,12 @@
-"""Who computes what just now. A claim is a file that is created exclusively and whose owner keeps touching it.
+"""Claims of fits that are being computed. A claim is a file that is created exclusively and touched by its owner.
 
-A claim is dead when its process is gone (seen at once on the same machine) or when it has not been touched for
-``EXPIRES`` seconds by the watcher's own clock (machines' clocks may differ). Whoever removes a claim, its owner or one
-of several watchers of a dead one, first locks the very file it means, so nobody removes one that has taken its place.
+A claim is dead if its process has ended, which is detected at once on the same machine, or if it has not been touched
+for ``EXPIRES`` seconds. These are counted by the clock of the watcher, since the clocks of machines may differ. The
+owner of a claim, or a watcher of a dead claim, locks the file before it removes it. So no process removes another claim
+of the same name.
 
-Claims spare work; they are not what keeps the ledger right. An owner that was paused, or a file system without locks,
-may let two processes compute one fit: then the first record wins.
+Claims avoid duplicate work; the ledger is correct without them. If an owner was paused, or if the file system has no
+locks, two processes may compute one fit. Then the first record wins.
 """
 
 from __future__ import annotations
@@ -21,52 +22,66 @@ from contextlib import suppress
 from functools import cache
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, TypeGuard
 
 import psutil
 
 from puoc.store.atomic import create
 
 HEARTBEAT = 3.0  # seconds between two touches
-EXPIRES = 30.0  # seconds without a touch after which the owner is taken for dead
-A_DAY = 86400.0  # seconds; more than clocks of machines that share a ledger differ by
+EXPIRES = 30.0  # seconds without a touch after which a claim is dead
+A_DAY = 86400.0  # seconds; clocks of machines that share a ledger differ by less
 
-_GONE = (errno.ENOENT, errno.ESTALE)  # the second: removed on another NFS client while open here
+_GONE = (errno.ENOENT, errno.ESTALE)  # ESTALE: another NFS client has removed the open file
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
-_FIELDS = {"pid", "started", "host", "machine", "token"}  # of an owner
+
+
+class _Owner(TypedDict):
+    """The process that holds a claim, as the claim's file stores it."""
+
+    pid: int
+    started: float
+    host: str
+    machine: str
+    token: str
 
 
 class _Seen(NamedTuple):
-    """A claim at one look."""
+    """A claim as it was when its file was read."""
 
-    owner: dict[str, Any]  # empty where the file is damaged: a power cut may leave it so
+    owner: _Owner | None  # None if the file is damaged, for example after a power cut
     touched: int  # nanoseconds, by the clock of the file system
+
+    @property
+    def token(self) -> str | None:
+        """Return the owner's token; None if the file is damaged."""
+        return None if self.owner is None else self.owner["token"]
 
 
 _watched: dict[Path, tuple[tuple[str | None, int], float, float]] = {}  # claim -> state, seconds silent, last look
 
 
 class Claim:
-    """A claim held by this process. Release it when the record is written. A forked child's copy of it does nothing."""
+    """A claim of this process, to be released after the record is written. Its copy in a forked child does nothing."""
 
     def __init__(self, path: Path, token: str):
         self.path, self.token, self._pid = path, token, os.getpid()
 
     def touch(self) -> None:
-        """Say that the owner lives. A claim taken over by somebody else is left alone."""
+        """Touch the file, to show that the owner is alive. A claim that another process has taken over is kept."""
         if os.getpid() == self._pid:
             with suppress(FileNotFoundError), self.path.open("rb") as file:
-                if _look(file).owner.get("token") == self.token:
+                if _look(file).token == self.token:
                     os.utime(file.fileno())
 
     def release(self) -> None:
-        """Give the claim back. A claim taken over by somebody else is left alone."""
+        """Remove the claim. A claim that another process has taken over is kept."""
         if os.getpid() == self._pid:
             _remove(self.path, self.token)
 
 
 class Heartbeat:
-    """Touches claims in the background while a block runs, and releases them at its end."""
+    """Context manager that touches claims in the background and releases them at the end."""
 
     def __init__(self, claims: list[Claim]):
         self.claims, self._stop = claims, threading.Event()
@@ -74,10 +89,10 @@ class Heartbeat:
 
     def _beat(self) -> None:
         while not self._stop.wait(HEARTBEAT):
-            for held in self.claims:
-                # a storage that fails now may answer at the next beat; if not, the claim expires
+            for own in self.claims:
+                # a storage error may be gone at the next beat; otherwise the claim expires
                 with suppress(OSError):
-                    held.touch()
+                    own.touch()
 
     def __enter__(self) -> Heartbeat:
         self._thread.start()
@@ -86,17 +101,17 @@ class Heartbeat:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        for held in self.claims:
-            with suppress(OSError):  # not released, it dies with this process; what the block raised matters more
-                held.release()
+        for own in self.claims:
+            with suppress(OSError):  # a claim that stays is dead with this process; an error of the block has priority
+                own.release()
 
 
 def claim(path: Path) -> Claim | None:
-    """Claim ``path``, taking over a dead owner's claim; None while a living one holds it.
+    """Create a claim at ``path``, in place of a dead one. Return None if its owner is alive.
 
     Raises
     ------
-    OSError : the folder cannot be written, or the disk is full.
+    OSError : the folder is not writable, or the disk is full.
     """
     owner = _owner()
     for _ in range(2):
@@ -108,7 +123,7 @@ def claim(path: Path) -> Claim | None:
 
 
 def holder(path: Path) -> str | None:
-    """Who holds a claim, in words; None where nobody does."""
+    """Describe the owner of a claim; None if there is no claim."""
     seen = _read(path)
     if seen is None:
         return None
@@ -116,32 +131,32 @@ def holder(path: Path) -> str | None:
 
 
 def is_held(path: Path) -> bool:
-    """True for a claim whose owner is not known to be dead."""
+    """Return True for a claim that is not known to be dead."""
     seen = _read(path)
     return seen is not None and not _is_dead(path, seen)
 
 
 def clear(path: Path) -> bool:
-    """Remove a dead owner's claim; True if the name is free now."""
+    """Remove a dead claim. Return True if the name is free now."""
     seen = _read(path)
     if seen is None:
         return True
-    return _is_dead(path, seen) and _remove(path, seen.owner.get("token"), seen.touched)
+    return _is_dead(path, seen) and _remove(path, seen.token, seen.touched)
 
 
 def _is_dead(path: Path, seen: _Seen) -> bool:
-    if seen.owner.get("machine") == _machine():
+    if seen.owner is not None and seen.owner["machine"] == _machine():
         return not _lives(seen.owner["pid"], seen.owner["started"]) or _is_silent(path, seen)
     return time.time() - seen.touched / 1e9 > A_DAY or _is_silent(path, seen)
 
 
 def _is_silent(path: Path, seen: _Seen) -> bool:
-    """True after ``EXPIRES`` seconds of the same state.
+    """Return True if a claim has had the same state for ``EXPIRES`` seconds.
 
-    The time between two looks counts by half of that at most: a watcher that was itself paused, perhaps together with
-    the owner, looks again before it calls anybody dead.
+    The time between two calls counts up to half of that. So a watcher that was paused, perhaps together with the owner,
+    calls again before a claim is dead.
     """
-    state, now = (seen.owner.get("token"), seen.touched), time.monotonic()
+    state, now = (seen.token, seen.touched), time.monotonic()
     known, silent, last = _watched.get(path, (None, 0.0, now))
     silent = silent + min(now - last, EXPIRES / 2) if state == known else 0.0
     _watched[path] = (state, silent, now)
@@ -149,23 +164,23 @@ def _is_silent(path: Path, seen: _Seen) -> bool:
 
 
 def _remove(path: Path, token: str | None, touched: int | None = None) -> bool:
-    """Remove the claim with this token, if it was not touched meanwhile; True if the name is free now.
+    """Remove the claim with this token if it was not touched meanwhile. Return True if the name is free now.
 
-    A claim is unlinked only under the lock of its file, and its name can mean another file only after that. So what is
-    checked under the lock stays true until the unlinking.
+    A claim is unlinked only under the lock of its file, and its name can refer to another file only after that. So the
+    checks under the lock stay valid until the file is unlinked.
     """
     try:
         with path.open("r+b") as file:
             _lock(file)
             seen = _look(file)
-            same = seen.owner.get("token") == token and touched in (None, seen.touched)
+            same = seen.token == token and touched in (None, seen.touched)
             if not same or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return False
             path.unlink()
     except BlockingIOError:
-        return False  # somebody else is removing it
+        return False  # another process is removing it
     except FileNotFoundError:
-        pass  # somebody else has removed it: who creates it first owns it
+        pass  # another process has removed it; the first process that creates it owns it
     _watched.pop(path, None)
     return True
 
@@ -181,7 +196,7 @@ def _lock(file: BufferedIOBase) -> None:
 
 
 def _read(path: Path) -> _Seen | None:
-    # opening the file is what makes NFS ask the server for the time of the last touch
+    # NFS requests the time of the last touch from the server when the file is opened
     try:
         with path.open("rb") as file:
             return _look(file)
@@ -196,11 +211,14 @@ def _look(file: BufferedIOBase) -> _Seen:
         owner = json.loads(file.read())
     except ValueError:
         owner = None
-    whole = isinstance(owner, dict) and owner.keys() >= _FIELDS
-    return _Seen(owner if whole else {}, os.fstat(file.fileno()).st_mtime_ns)
+    return _Seen(owner if _is_owner(owner) else None, os.fstat(file.fileno()).st_mtime_ns)
 
 
-def _owner() -> dict[str, Any]:
+def _is_owner(value: object) -> TypeGuard[_Owner]:
+    return isinstance(value, dict) and value.keys() >= _Owner.__annotations__.keys()
+
+
+def _owner() -> _Owner:
     pid = os.getpid()
     return {
         "pid": pid,
@@ -213,9 +231,9 @@ def _owner() -> dict[str, Any]:
 
 @cache
 def _machine() -> str:
-    """The space in which a process number means one process: a boot of a kernel and a namespace of process numbers.
+    """Return an id of the space of process numbers: a boot of a kernel and a namespace of process numbers.
 
-    The host's name belongs to it because copies of one virtual machine share the rest.
+    The id includes the name of the host, because copies of one virtual machine share the rest.
     """
     host = os.uname().nodename
     try:
@@ -223,25 +241,25 @@ def _machine() -> str:
             Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
             Path("/proc/self/ns/pid").readlink(),
         )
-    except OSError:  # no Linux: the host's name has to do
+    except OSError:  # not Linux: only the name of the host is known
         return host
     return f"{host} {boot} {namespace.name}"
 
 
 def _lives(pid: int, started: float) -> bool:
-    """True for a running process that began when the owner did, so is no later one with its number."""
+    """Return True for a running process with the start time of the owner, so not a later one with its number."""
     try:
         os.kill(pid, 0)
         state, began = state_of(pid)
     except ProcessLookupError:
         return False
     except (OSError, psutil.Error):
-        return True  # it is there, but another user's and hidden; its silence will tell
+        return True  # the process of another user, whose state is hidden; a dead one stops touching the claim
     return state not in ("Z", "X", psutil.STATUS_ZOMBIE) and began == started
 
 
 def state_of(pid: int) -> tuple[str, float]:
-    """State of a process and when it began; on Linux in ticks since the boot, which setting the clock leaves alone."""
+    """Return state and start time of a process; on Linux in ticks since the boot, which the clock does not change."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:

@@ -1,6 +1,7 @@
-"""Reading YAML as version 1.2 means it, with the line of every key and the token of every number at hand.
+"""Reader of YAML 1.2 that keeps the line of every key.
 
-``1e-3`` is a number, ``no`` a text. What two readers would read differently (``012``, ``1_000``, a date) is refused.
+``1e-3`` is a number and ``no`` a text. A value that readers of YAML interpret differently (``012``, ``1_000``, a date)
+is rejected.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ KeyPath = tuple[str | int, ...]
 
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?")
-_DEEPEST = 100  # lists and mappings inside one another; the reader itself ends at some hundreds, without a place
-_MOST = 100_000  # values, those that aliases repeat counted each time; profiles/paper.yaml has 1,337
+_MAX_DEPTH = 100  # of nested lists and mappings; ruamel fails at some hundreds without naming the line
+_MAX_VALUES = 100_000  # values repeated by aliases count each time; profiles/paper.yaml has 1,337
 _SHOWN = 60  # characters of a value that a message repeats
-_SCALARS = {"int": "a whole number", "float": "a number", "bool": "true or false"}  # what a tag promises
-#: What ruamel raises besides its own error where a value is not what its tag promises.
-_UNMADE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-_TOO_DEEP = f"got lists or mappings more than {_DEEPEST} deep in one another; expected fewer (a bracket too many?)"
+_SCALARS = {"int": "a whole number", "float": "a number", "bool": "true or false"}  # by tag
+#: Errors of ruamel, besides its own, for a value that does not fit its tag.
+_VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_TOO_DEEP = f"got lists or mappings more than {_MAX_DEPTH} deep in one another; expected fewer (a bracket too many?)"
 _OTHER_VERSION = re.compile(r"(\s*(#.*)?\n)*%YAML(?!\s+1\.2\b).*")
 
 
 class InvalidInput(ValueError):  # noqa: N818 - names the input, not the exception
-    """The user asked for something that cannot be: nothing was started. ``str()`` lists every fault, one a line."""
+    """Invalid input of a user, found before anything was started. ``str()`` lists all faults, one on each line."""
 
     def __init__(self, faults: list[str]):
         super().__init__("\n".join(faults))
@@ -39,7 +40,7 @@ class InvalidInput(ValueError):  # noqa: N818 - names the input, not the excepti
 
 
 class YamlFile:
-    """A parsed YAML file: ``data`` and where its keys stand."""
+    """A parsed YAML file: ``data`` and the lines of its keys."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -53,8 +54,8 @@ class YamlFile:
             got = directive[0].strip().splitlines()[-1]
             raise InvalidInput([f"{path.name}: got the directive {got}; expected YAML 1.2, without a directive"])
         self.lines: dict[KeyPath, int] = {}
-        self._met = 0
-        self._made = YAML(typ="safe", pure=True).constructor
+        self._n_values = 0
+        self._constructor = YAML(typ="safe", pure=True).constructor
         try:
             root = YAML(typ="safe", pure=True).compose(text)
             faults = list(self._walk(root, (), ())) if root is not None else []
@@ -67,7 +68,7 @@ class YamlFile:
             raise InvalidInput([f"{path.name}:{_line_of_deepest(text)}: {_TOO_DEEP}"]) from error
 
     def at(self, key: KeyPath) -> str:
-        """``params.yaml:12: tables.one_vs_all.seeds`` - the place of a key, or of the nearest one above it."""
+        """Return the place of a key, or of the nearest key above it, as ``params.yaml:12: tables.one_vs_all.seeds``."""
         for length in range(len(key), -1, -1):
             if key[:length] in self.lines:
                 return f"{self.path.name}:{self.lines[key[:length]]}: {dotted(key)}"
@@ -75,14 +76,13 @@ class YamlFile:
 
     def _walk(self, node: Node, key: KeyPath, above: tuple[Node, ...]) -> Iterator[str]:
         self.lines.setdefault(key, node.start_mark.line + 1)
-        self._met += 1
-        if self._met > _MOST:  # at once: a few lines of nested aliases stand for more values than can be walked
-            raise InvalidInput(
-                [f"{self.at(key[:1])}: the aliases repeat more than {_MOST:,} values; expected fewer (write them out)"]
-            )
-        if any(node is one for one in above):
-            yield f"{self.at(key)}: the alias stands inside what it names; expected one that names something finished"
-        elif len(above) >= _DEEPEST and not isinstance(node, ScalarNode):
+        self._n_values += 1
+        if self._n_values > _MAX_VALUES:  # at once: a few lines of nested aliases can stand for very many values
+            fault = f"the aliases repeat more than {_MAX_VALUES:,} values; expected fewer (write them out)"
+            raise InvalidInput([f"{self.at(key[:1])}: {fault}"])
+        if any(node is outer for outer in above):
+            yield f"{self.at(key)}: the alias is inside the value that it repeats; expected one that ends before it"
+        elif len(above) >= _MAX_DEPTH and not isinstance(node, ScalarNode):
             yield f"{self.path.name}:{node.start_mark.line + 1}: {_TOO_DEEP}"
         elif _tag(node) in (*_SCALARS, "timestamp") and not isinstance(node, ScalarNode):
             yield f"{self.at(key)}: got a list or a mapping that is tagged {_tag(node)}; expected it without a tag"
@@ -115,9 +115,9 @@ class YamlFile:
         tag = _tag(node)
         if tag == "timestamp":
             yield f"{self.at(key)}: got the date {node.value}; expected no date anywhere (quote it if it is a text)"
-        elif (expected := self._unmade(node, tag)) is not None:
+        elif (expected := self._expected(node, tag)) is not None:
             yield f"{self.at(key)}: got {_short(node.value)}; expected {expected}"
-        elif node.style is not None:  # quoted: a text, whatever it looks like
+        elif node.style is not None:  # quoted: a text in any case
             return
         elif _LEADING_ZERO.fullmatch(node.value):
             yield (
@@ -130,13 +130,13 @@ class YamlFile:
                 f"without _ and with a digit before the point (or quote it if it is a text)"
             )
 
-    def _unmade(self, node: ScalarNode, tag: str) -> str | None:
-        """What was expected of a value that its tag, written or resolved, cannot be made of; None where it can."""
+    def _expected(self, node: ScalarNode, tag: str) -> str | None:
+        """Return the expected value if a value does not fit its tag, written or resolved; None if it does."""
         if tag not in _SCALARS:
             return None
         try:
-            str(self._made.construct_object(node))  # an integer too long to be written cannot be told of, either
-        except _UNMADE:
+            str(self._constructor.construct_object(node))  # also fails for an integer that is too long to be written
+        except _VALUE_ERRORS:
             most = (
                 f" of at most {sys.get_int_max_str_digits()} digits"
                 if tag == "int" and len(node.value) > _SHOWN
@@ -147,7 +147,7 @@ class YamlFile:
 
 
 def _tag(node: Node) -> str:
-    """``int`` of ``tag:yaml.org,2002:int``, whether it was written or resolved."""
+    """Return ``int`` for ``tag:yaml.org,2002:int``, written or resolved."""
     return str(node.tag).rpartition(":")[2]
 
 
@@ -156,7 +156,7 @@ def _is_merge(node: ScalarNode) -> bool:
 
 
 def _without_zeros(number: str) -> str:
-    """``-0_07`` as ``-7``; in text, since Python reads no integer of thousands of digits."""
+    """Return ``-7`` for ``-0_07``, without a conversion, since Python reads no integer of thousands of digits."""
     return number[: number[0] == "-"] + (number.replace("_", "").lstrip("+-0") or "0")
 
 
@@ -165,24 +165,24 @@ def _short(value: str) -> str:
 
 
 def _line_of_deepest(text: str) -> int:
-    """The line where the first list or mapping begins that stands too deep; events need no recursion."""
+    """Return the line of the first list or mapping that is too deep, from events, which need no recursion."""
     depth = 0
     for event in YAML(typ="safe", pure=True).parse(text):
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return int(event.start_mark.line) + 1
     return 1
 
 
 def dotted(key: KeyPath) -> str:
-    """``('tables', 'a', 'pos', 0)`` as ``tables.a.pos[0]``."""
+    """Return ``tables.a.pos[0]`` for ``('tables', 'a', 'pos', 0)``."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).removeprefix(".")
 
 
 def _located(path: Path, error: YAMLError) -> str:
-    """``params.yaml:3: found character '\\t' that cannot start any token``."""
+    """Return the message of an error as ``params.yaml:3: found character '\\t' that cannot start any token``."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    said = [getattr(error, part, None) for part in ("context", "problem")]
-    text = " ".join(", ".join(str(part) for part in said if part).split()) or " ".join(str(error).split())
+    parts = [getattr(error, part, None) for part in ("context", "problem")]
+    text = " ".join(", ".join(str(part) for part in parts if part).split()) or " ".join(str(error).split())
     hint = "; indent with blanks, not tabs" if "'\\t'" in text else ""
     return f"{path.name}:{mark.line + 1}: {text}{hint}" if mark else f"{path.name}: {text}{hint}"

@@ -1,7 +1,7 @@
 """Checks of the numbers of rows and of their shape before anything is trained.
 
-A class prior may take minutes to estimate, and an encoder to fit, before the method sees a row. The rules stand with
-the methods, encoders and priors: their ``check_counts`` and ``check_shape``. A test compares each with a fit.
+A class prior may take minutes to estimate, and an encoder to fit, before the method sees a row. The rules are
+``check_counts`` and ``check_shape`` of the methods, encoders and priors. A test compares each with a fit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Shape = tuple[int, ...]
 
 
 def check_rows(asked: Settings, encoder: str | Part | None, shape: Shape, n_p: int, n_u: int) -> None:
-    """Refuse rows that the encoder, the estimator of the class prior or the method would refuse later.
+    """Check that the encoder, the estimator of the class prior and the method accept the rows.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def check_rows(asked: Settings, encoder: str | Part | None, shape: Shape, n_p: i
 
     Raises
     ------
-    ValueError : what was got, what was expected and which option changes it.
+    ValueError : the value, the expected one and the option that changes it.
     """
     seen = _encoded_shape(encoder, shape, n_p, n_u)
     if isinstance(asked.prior, Part) and n_u:
@@ -49,14 +49,14 @@ def check_rows(asked: Settings, encoder: str | Part | None, shape: Shape, n_p: i
 
 
 def check_own_tables(plan: Plan) -> None:
-    """Check the tables and sweeps of user data in a plan in the same way.
+    """Check the tables and sweeps of user data in a plan as ``check_rows``.
 
-    What a table with ``configs: selected`` will fit is told by its sweep. A sweep whose space holds some configuration
-    that the rows allow is not refused: what cannot be fitted of it becomes rows with a reason.
+    A table with ``configs: selected`` is checked by its sweep. A sweep is accepted if the rows allow some configuration
+    of its space. Fits of the other configurations are recorded as failed with a reason.
 
     Raises
     ------
-    ValueError : of every entry with too few rows what was got, what was expected and which key changes it.
+    ValueError : for every entry with too few rows the value, the expected one and the key that changes it.
     """
     faults: dict[str, None] = {}
     for name, table in plan.tables.items():
@@ -123,7 +123,7 @@ def _encoded_shape(encoder: str | Part | None, shape: Shape, n_p: int, n_u: int)
 
 
 def learns_from_u(encoder: str | Part | None) -> bool:
-    """Whether an encoder is fitted to P and U, so that every method that sees it needs unlabelled rows."""
+    """Return True for an encoder that is fitted to P and U, so that every method with it needs unlabelled rows."""
     return isinstance(encoder, Part) and hasattr(ENCODERS[encoder.name], "learns_from")
 
 

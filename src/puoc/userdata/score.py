@@ -123,7 +123,7 @@ def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:
 
 def _counted(blocks: Iterable[Block], counts: Counter[str], notes: list[str]) -> Iterator[Array]:
     for block in blocks:
-        counts.update(block.said())
+        counts.update(block.findings())
         notes.extend(block.notes)
         yield block.X
 

@@ -1,16 +1,18 @@
-"""Which method, hyperparameters, class prior and encoder ``puoc fit`` takes, and where each of them comes from."""
+"""Method, hyperparameters, class prior and encoder of ``puoc fit``, and the source of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
 
 from puoc import methods
 from puoc.methods import encoders, priors
-from puoc.records import Record
+from puoc.records import JsonObject, Params, Record
 from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.store.messages import listed, nearest, type_of
 from puoc.store.yaml_file import YamlFile
@@ -22,19 +24,33 @@ class Part(Record):
     """A prior or an encoder that is fitted."""
 
     name: str
-    params: dict[str, Any]
+    params: Params
     source: str
 
 
 class Settings(Record):
-    """Everything a fit is given beside its rows and its seed."""
+    """All inputs of a fit except its rows and its seed."""
 
     method: str
-    params: dict[str, Any]
+    params: Params
     source: str  # of the hyperparameters
     prior: float | Part | None = None  # absent: the method takes none
-    prior_asked: bool = True  # whether somebody chose the prior, or it is the default
+    prior_asked: bool = True  # False if the prior is the default one
     encoder: str | Part | None = None
+
+
+class _Entry(NamedTuple):
+    """An entry of the section methods, priors or encoders, as ``puoc fit`` uses it."""
+
+    params: Params
+    source: str
+    learner: str | None  # registered name of the method, estimator or encoder; None if the entry has its name
+    labels: JsonValue = None  # of a method, as the next two
+    prior: JsonValue = None
+    encoder: str | None = None
+
+
+_Sections = dict[str, dict[str, _Entry]]  # entries by section and name
 
 
 def settings(
@@ -46,143 +62,161 @@ def settings(
     file: Path | None = None,
     needs_prior: bool = False,
 ) -> Settings:
-    """What is asked, checked.
+    """Return the checked settings of a fit.
 
     Parameters
     ----------
     method : the name of a method, or of an entry of ``methods`` in ``file``.
-    given : hyperparameters as ``name=value``, in place of those of the entry.
-    prior : a number in (0, 1) or an estimator; absent: as the entry says, else TIcE.
-    encoder : ``flatten``, or one with hyperparameters; absent: as the entry says.
-    file : a params file or profile whose sections methods, priors and encoders come before the packaged ones.
-    needs_prior : whether alpha is wanted for something else than the method's own risk.
+    given : hyperparameters as ``name=value``, which replace those of the entry.
+    prior : a number in (0, 1) or an estimator; absent: as in the entry, else TIcE.
+    encoder : ``flatten``, or an encoder with hyperparameters; absent: as in the entry.
+    file : a params file or profile. Its sections methods, priors and encoders override the packaged ones.
+    needs_prior : whether alpha is needed for something else than the method's own risk.
 
     Raises
     ------
-    ValueError : an unknown name, hyperparameters that the method does not take, a prior for one that takes none.
+    ValueError : an unknown name, hyperparameters that the method does not take, a prior for a method that takes none.
     """
-    entries = _entries(file)
-    entry = entries["methods"].get(method)
-    name = (entry or {}).get("method") or method
+    sections = _sections(file)
+    entry = sections["methods"].get(method)
+    name = (entry.learner if entry else None) or method
     if name not in METHODS:
         known = listed(sorted(METHODS))
         raise ValueError(
-            f"--method: unknown method {method!r}{nearest(method, [*METHODS, *entries['methods']])}; known: {known}"
+            f"--method: unknown method {method!r}{nearest(method, [*METHODS, *sections['methods']])}; known: {known}"
         )
-    if (entry or {}).get("labels") == "oracle":
-        raise ValueError(f"--method: {method} is told the true classes of the unlabelled rows, which nobody has here")
+    if entry is not None and entry.labels == "oracle":
+        raise ValueError(f"--method: {method} needs the true classes of the unlabelled rows, which are not known here")
     if entry is None and not given:
         raise ValueError(f"--method: no hyperparameters of {method} are packaged; give all of them by --params")
-    params, source = dict((entry or {}).get("params", {})), (entry or {}).get("source", "params.yaml")
+    params, source = (entry.params, entry.source) if entry else (Params(), "params.yaml")
     changed = _pairs(given)
     normal = methods.normalise(name, {key: value for key, value in (params | changed).items() if value is not None})
     if changed:
         source = f"{source}; {listed(changed)} by --params"
     cls = METHODS[name]
     takes = cls.kind != "oc" and getattr(cls, "needs_alpha", True)
-    asked = prior if prior is not None else _prior_of(entry)
+    chosen_prior = prior if prior is not None else _prior_of(entry)
     if prior is not None and not takes and not needs_prior:
         raise ValueError(f"--prior: {name} takes no class prior; leave it out")
-    wanted = takes or needs_prior
+    chosen_encoder = encoder if encoder is not None or entry is None else entry.encoder
     return Settings(
         method=name,
         params=normal,
         source=source,
-        prior=_prior(asked or "tice", entries) if wanted else None,
-        prior_asked=asked is not None,
-        encoder=_encoder(encoder if encoder is not None else (entry or {}).get("encoder"), entries),
+        prior=_prior(chosen_prior or "tice", sections["priors"]) if takes or needs_prior else None,
+        prior_asked=chosen_prior is not None,
+        encoder=_encoder(chosen_encoder, sections["encoders"]),
     )
 
 
-def packaged_methods() -> list[tuple[str, dict[str, Any]]]:
-    """Methods with the hyperparameters that are packaged, by name."""
-    return sorted((name, methods.normalise(name, entry["params"])) for name, entry in _entries(None)["methods"].items())
+def packaged_methods() -> list[tuple[str, Params]]:
+    """Return the methods that have packaged hyperparameters, sorted by name."""
+    return sorted((name, methods.normalise(name, entry.params)) for name, entry in _sections(None)["methods"].items())
 
 
-def _entries(file: Path | None) -> dict[str, dict[str, Any]]:
+def _sections(file: Path | None) -> _Sections:
+    """Read the packaged entries, and those of a user's file, which override them."""
     packaged = files("puoc").joinpath("userdata/defaults.yaml")
-    found: dict[str, dict[str, Any]] = _read(
-        YamlFile(Path(str(packaged))).data, f"packaged, {DEFAULTS.rpartition('/')[2]}"
-    )
+    sections = _read(YamlFile(Path(str(packaged))).data, f"packaged, {DEFAULTS.rpartition('/')[2]}")
     if file is not None:
-        own = YamlFile(file).data
-        if not isinstance(own, dict) or not isinstance(own.get("methods"), dict):
+        content = YamlFile(file).data
+        if not isinstance(content, dict) or not isinstance(content.get("methods"), dict):
             raise ValueError(f"{file}: no section methods; expected a params file or a profile")
-        for section, entries in _read(own, file.name).items():
-            found[section] |= entries
-    return found
+        for section, entries in _read(content, file.name).items():
+            sections[section] |= entries
+    return sections
 
 
-def _read(data: dict[str, Any], where: str) -> dict[str, dict[str, Any]]:
-    found = {}
+def _read(content: JsonObject, where: str) -> _Sections:
+    """Read the entries with hyperparameters; other entries are left out."""
+    sections: _Sections = {}
     for section in ("methods", "priors", "encoders"):
-        entries = data.get(section) or {}
-        found[section] = {
-            name: {**entry, "source": f"{where}: {entry.get('source', 'no source given')}"}
-            for name, entry in entries.items()
-            if isinstance(entry, dict) and isinstance(entry.get("params"), dict)
+        entries = content.get(section)
+        sections[section] = {
+            name: _entry(entry, params, section.removesuffix("s"), where)
+            for name, entry in (entries.items() if isinstance(entries, dict) else ())
+            if isinstance(entry, dict) and isinstance(params := entry.get("params"), dict)
         }
-    return found
+    return sections
 
 
-def _pairs(given: Sequence[str]) -> dict[str, Any]:
-    """``lr=1e-3 batching=union`` as YAML would read each value; ``null`` takes a hyperparameter away."""
+def _entry(entry: JsonObject, params: Params, kind: str, where: str) -> _Entry:
+    learner, encoder = (entry.get(key) for key in (kind, "encoder"))
+    return _Entry(
+        params=params,
+        source=f"{where}: {entry.get('source', 'no source given')}",
+        learner=str(learner) if learner else None,
+        labels=entry.get("labels"),
+        prior=entry.get("prior"),
+        encoder=None if encoder is None else str(encoder),
+    )
+
+
+def _pairs(texts: Sequence[str]) -> Params:
+    """Read ``lr=1e-3`` or ``batching=union`` with the values of YAML; ``null`` removes a hyperparameter."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    found = {}
-    for text in given:
+    params: Params = {}
+    for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name.strip():
             raise ValueError(f"--params: got {text!r}; expected name=value, for example --params lr=0.001")
         try:
-            found[name.strip()] = YAML(typ="safe", pure=True).load(StringIO(value))
+            params[name.strip()] = YAML(typ="safe", pure=True).load(StringIO(value))
         except (YAMLError, ValueError) as error:
-            said = " ".join(str(error).split())
-            raise ValueError(f"--params: got {text!r}; expected name=value, as YAML has values ({said})") from error
-    _check_plain(found)
-    return found
+            reason = " ".join(str(error).split())
+            raise ValueError(f"--params: got {text!r}; expected name=value with a value of YAML ({reason})") from error
+    _check_plain(params)
+    return params
 
 
-def _check_plain(params: dict[str, Any]) -> None:
-    """Refuse values that are no hyperparameter of any method: dates, mappings, lists of lists."""
+def _check_plain(params: Params) -> None:
+    """Reject values that no hyperparameter has: dates, mappings, lists of lists."""
     for name, value in params.items():
-        for one in value if isinstance(value, list) else [value]:
-            if not isinstance(one, bool | int | float | str | None):
+        for part in value if isinstance(value, list) else [value]:
+            if not isinstance(part, bool | int | float | str | None):
                 expected = "expected a number, a text, true, false or a list of them"
-                raise ValueError(f"--params: {name} is {type_of(one)}; {expected}")
+                raise ValueError(f"--params: {name} is {type_of(part)}; {expected}")
 
 
-def _prior_of(entry: dict[str, Any] | None) -> str | None:
-    """The prior of an entry: an estimator or a number. ``true`` is the share in a draw, which own data do not tell."""
-    asked = (entry or {}).get("prior")
-    if isinstance(asked, dict) and set(asked) == {"fixed"}:
-        return str(asked["fixed"])
-    return asked if isinstance(asked, str) and asked != "true" else None
+def _prior_of(entry: _Entry | None) -> str | None:
+    """Return the prior of an entry: an estimator or a number. ``true`` needs a draw, which user data do not have."""
+    prior = None if entry is None else entry.prior
+    if isinstance(prior, dict) and set(prior) == {"fixed"}:
+        return str(prior["fixed"])
+    return prior if isinstance(prior, str) and prior != "true" else None
 
 
-def _prior(asked: str, entries: dict[str, dict[str, Any]]) -> float | Part:
+def _prior(text: str, entries: Mapping[str, _Entry]) -> float | Part:
     try:
-        value = float(asked)
+        value = float(text)
     except ValueError:
-        return _part("prior", asked, entries["priors"], PRIORS, priors.normalise)
+        return _part("prior", text, entries, PRIORS, priors.normalise)
     if not 0 < value < 1:
-        raise ValueError(f"--prior: got {asked}; expected a share of positives among the unlabelled rows, in (0, 1)")
+        raise ValueError(f"--prior: got {text}; expected a share of positives among the unlabelled rows, in (0, 1)")
     return value
 
 
-def _encoder(asked: str | None, entries: dict[str, dict[str, Any]]) -> str | Part | None:
-    if asked is None or asked in encoders.PLAIN:
-        return asked
-    return _part("encoder", asked, entries["encoders"], ENCODERS, encoders.normalise)
+def _encoder(name: str | None, entries: Mapping[str, _Entry]) -> str | Part | None:
+    if name is None or name in encoders.PLAIN:
+        return name
+    return _part("encoder", name, entries, ENCODERS, encoders.normalise)
 
 
-def _part(what: str, asked: str, entries: dict[str, Any], table: Mapping[str, Any], normalise: Any) -> Part:
-    entry = entries.get(asked)
+def _part(
+    kind: Literal["prior", "encoder"],
+    name: str,
+    entries: Mapping[str, _Entry],
+    registered: Collection[str],
+    normalise: Callable[[str, Params], Params],
+) -> Part:
+    entry = entries.get(name)
     if entry is None:
-        plain = f" {listed(encoders.PLAIN)}," if what == "encoder" else " a number in (0, 1),"
-        raise ValueError(f"--{what}: got {asked!r}{nearest(asked, entries)}; expected{plain} {listed(entries)}")
-    name = entry.get(what) or asked
-    if name not in table:
-        raise ValueError(f"--{what}: {asked} names {name!r}, which is not among {listed(sorted(table))}")
-    return Part(name=name, params=normalise(name, entry["params"]), source=entry["source"])
+        plain = f" {listed(encoders.PLAIN)}," if kind == "encoder" else " a number in (0, 1),"
+        raise ValueError(f"--{kind}: got {name!r}{nearest(name, entries)}; expected{plain} {listed(entries)}")
+    learner = entry.learner or name
+    if learner not in registered:
+        raise ValueError(f"--{kind}: {name} names {learner!r}, which is not among {listed(sorted(registered))}")
+    return Part(name=learner, params=normalise(learner, entry.params), source=entry.source)

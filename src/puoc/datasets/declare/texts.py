@@ -10,10 +10,12 @@ import html
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from puoc.records import Array
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -43,7 +45,7 @@ def to_rows(texts: Sequence[str], length: int, longer: Literal["refuse", "cut"] 
     return X
 
 
-def to_texts(X: NDArray[Any]) -> list[str]:
+def to_texts(X: Array) -> list[str]:
     """Return the texts of rows (n, length), given as stored bytes or as floats of the same values.
 
     Raises
@@ -69,7 +71,7 @@ def normal_form(text: str) -> str:
     return " ".join(_WORD.findall(plain)) or text.strip()
 
 
-def equal_texts(X: NDArray[Any]) -> NDArray[np.int64]:
+def equal_texts(X: Array) -> NDArray[np.int64]:
     """Number rows by normal form: rows with equal forms share the row number of the first of them."""
     first: dict[str, int] = {}
     return np.array([first.setdefault(normal_form(text), i) for i, text in enumerate(to_texts(X))], dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Raw files to arrays on disk: the same digest everywhere, or an error.
+"""Conversion of raw files to arrays on disk, which have the declared digest or raise an error.
 
 A prepared dataset is a folder of ``X.npy``, ``y.npy``, ``group.npy``, ``split.npy`` (where the source has a standard
-split) and ``meta.json``, which is written last: a folder without it is not prepared.
+split) and ``meta.json``. That file is written last, so a folder without it is incomplete.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs, content_digest
 from puoc.datasets.declare.texts import equal_texts
 from puoc.datasets.prepare import ensure, known_dataset
-from puoc.records import Record
+from puoc.records import Array, Record
 from puoc.store.atomic import write_bytes, write_json
 
 Rows = NDArray[np.int64]
 
 
 class Meta(Record):
-    """What ``meta.json`` says of the arrays beside it."""
+    """Content of ``meta.json``, which describes the arrays in its folder."""
 
     name: str
     digest: str
@@ -36,12 +36,12 @@ class Meta(Record):
     counts: dict[str, tuple[int, ...]]
     scale: float
     duplicates: int  # rows that repeat the content of an earlier row
-    files: dict[str, str] | None = None  # sha256 of each array's file, by which one that was changed is seen
+    files: dict[str, str] | None = None  # sha256 of each array's file, to detect a changed one
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A dataset ready to draw from. ``meta`` describes it; its most used parts are attributes here too."""
+    """A prepared dataset. ``meta`` describes it; its most used parts are also attributes here."""
 
     meta: Meta
     X: NDArray[Any]  # (n, *shape) as stored
@@ -51,7 +51,7 @@ class Prepared:
 
     @classmethod
     def of(cls, arrays: Arrays, *, name: str, inputs: Inputs, classes: tuple[str, ...], scale: float = 1.0) -> Self:
-        """The same from arrays in memory: for data that no registered dataset describes.
+        """Prepare arrays in memory, for data without a registered dataset.
 
         Raises
         ------
@@ -102,33 +102,33 @@ class Prepared:
 
     @property
     def name(self) -> str:
-        """The dataset's name."""
+        """Return the name of the dataset."""
         return self.meta.name
 
     @property
     def digest(self) -> str:
-        """Digest of the content, ``content_digest``."""
+        """Return the digest of the content, as ``content_digest``."""
         return self.meta.digest
 
     @property
     def inputs(self) -> Inputs:
-        """What a row is: image, vector, sequence or text."""
+        """Return the kind of a row: image, vector, sequence or text."""
         return self.meta.inputs
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of one row."""
+        """Return the shape of one row."""
         return self.meta.shape
 
     def take(self, rows: Rows) -> NDArray[np.float32]:
-        """Rows as float32 of shape (len(rows), *shape), divided by the dataset's scale."""
+        """Return rows as float32 of shape (len(rows), *shape), divided by the scale of the dataset."""
         return np.asarray(self.X[rows], dtype=np.float32) / np.float32(self.meta.scale)
 
 
-def duplicate_groups(X: NDArray[Any]) -> NDArray[np.int64]:
+def duplicate_groups(X: Array) -> NDArray[np.int64]:
     """Number rows by content: equal rows share the row number of the first of them, so a unique row is its own group.
 
-    Compared are bytes, after -0.0 became 0.0.
+    The bytes of the rows are compared, after -0.0 is replaced by 0.0.
     """
     flat = np.ascontiguousarray(X.reshape(len(X), int(np.prod(X.shape[1:]))))
     if np.issubdtype(flat.dtype, np.floating):
@@ -141,7 +141,7 @@ def duplicate_groups(X: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def class_counts(arrays: Arrays, n_classes: int) -> dict[str, tuple[int, ...]]:
-    """Rows per class: of all rows, or of train and test where there is a standard split."""
+    """Count the rows per class, of all rows or, if there is a standard split, of train and test."""
     y, split = arrays.y, arrays.split
     parts = {"all": y} if split is None else {"train": y[split == 0], "test": y[split == 1]}
     return {part: tuple(np.bincount(of, minlength=n_classes).tolist()) for part, of in parts.items()}
@@ -156,12 +156,12 @@ def prepare(
 ) -> str:
     """Write the prepared arrays of a dataset to ``out_root/<name>/`` and return their digest.
 
-    Does nothing where they already lie there. Fetches what is missing, as ``puoc.datasets.prepare.ensure`` does.
+    Arrays that exist are kept. Missing raw files are downloaded, as by ``puoc.datasets.prepare.ensure``.
 
     Raises
     ------
     ValueError : unknown dataset, or the arrays are not those that the dataset's class declares.
-    FetchError : the raw files could not be had.
+    FetchError : the raw files are not available.
     """
     declared = known_dataset(name)
     folder = out_root / name
@@ -192,7 +192,7 @@ def _is_prepared(folder: Path, declared: type[Dataset]) -> bool:
         found = Prepared.open(folder)
         _check_declared(found.meta, declared)
     except ValueError:
-        return False  # of another version, or damaged: written anew
+        return False  # of another version, or damaged: they are written again
     there = ["X.npy", "y.npy", "group.npy", *([] if found.split is None else ["split.npy"])]
     return found.meta.files == {name: _sha256(folder / name) for name in there}
 
@@ -215,7 +215,7 @@ def _check_declared(meta: Meta, declared: type[Dataset]) -> None:
             raise ValueError(f"{declared.name}: the prepared arrays have {part} {got}, {expected} declared; {where}")
 
 
-def _npy(array: NDArray[Any]) -> bytes:
+def _npy(array: Array) -> bytes:
     content = BytesIO()
     np.save(content, array, allow_pickle=False)
     return content.getvalue()

@@ -1,4 +1,4 @@
-"""``data/`` and DVC: what is pinned, and what a remote can bring."""
+"""Pins of ``data/`` by DVC, and downloads from a DVC remote."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hashlib import md5
 from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from puoc.datasets.prepare.verify import FetchError, hexdigest
+from puoc.records import JsonObject
 from puoc.store.messages import kind
 from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
 
 def compare_with_dvc(data_root: Path, dvc_file: Path) -> str | None:
-    """A sentence where ``data_root`` is not what ``dvc_file`` pins, else None (also where there is no such file).
+    """Return a sentence if ``data_root`` differs from the pin in ``dvc_file``, else None; None if there is no pin.
 
     Raises
     ------
@@ -40,8 +40,8 @@ def compare_with_dvc(data_root: Path, dvc_file: Path) -> str | None:
     )
 
 
-def _outs(dvc_file: Path, name: str) -> list[dict[str, Any]]:
-    """The list ``outs`` of a .dvc file, which a merge or an editor may have made something else."""
+def _outs(dvc_file: Path, name: str) -> list[JsonObject]:
+    """Return the list ``outs`` of a .dvc file. Raises FetchError if a merge or an editor has damaged it."""
     again = f"expected {{}} as `dvc add {name}` writes it; settle the merge or run that again"
     try:
         file = YamlFile(dvc_file)
@@ -49,18 +49,18 @@ def _outs(dvc_file: Path, name: str) -> list[dict[str, Any]]:
         raise FetchError(f"{error}; {again.format('a file')}") from error
     if not isinstance(file.data, dict):
         raise FetchError(f"{dvc_file.name}:{file.lines.get((), 1)}: got {kind(file.data)}; {again.format('a mapping')}")
-    found = file.data.get("outs")
-    if not isinstance(found, list):
-        raise FetchError(f"{file.at(('outs',))}: got {kind(found)}; {again.format('a list')}")
-    for index, out in enumerate(found):
+    outs = file.data.get("outs")
+    if not isinstance(outs, list):
+        raise FetchError(f"{file.at(('outs',))}: got {kind(outs)}; {again.format('a list')}")
+    for index, out in enumerate(outs):
         if not isinstance(out, dict):
             key: KeyPath = ("outs", index)
             raise FetchError(f"{file.at(key)}: got {kind(out)}; {again.format('a mapping with path and md5')}")
-    return found
+    return outs
 
 
 def directory_md5(folder: Path) -> str:
-    """md5 of a folder as DVC 3 computes it: of the JSON list of its files' md5 and relative paths.
+    """Return the md5 of a folder as DVC 3 computes it, from the JSON list of the md5 and relative paths of its files.
 
     Files that a .dvcignore hides from DVC are counted here.
     """
@@ -74,7 +74,7 @@ def directory_md5(folder: Path) -> str:
 
 
 def dvc_pull(folder: Path, on_event: Callable[[str], None]) -> None:
-    """Let DVC bring the dataset's folder, where the repository around ``data/`` pins it and names a remote."""
+    """Download the dataset's folder with DVC, if the repository around ``data/`` pins it and names a remote."""
     root = folder.parent.parent
     pin = root / f"{folder.parent.name}.dvc"
     configs = [root / ".dvc" / name for name in ("config", "config.local")]

@@ -1,4 +1,4 @@
-"""A dataset's folder below ``data/``: filled once, by one process at a time."""
+"""Folder of a dataset below ``data/``, filled once and by one process at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from filelock import FileLock
 from puoc.datasets import DATASETS
 from puoc.datasets.declare.dataset import Dataset
 from puoc.datasets.prepare.dvc_pins import dvc_pull
-from puoc.datasets.prepare.sources import STAGING, bring
+from puoc.datasets.prepare.sources import STAGING, download
 from puoc.datasets.prepare.verify import FetchError, is_verified
 from puoc.datasets.user.dataset import own_data
 from puoc.store.atomic import write_json
@@ -22,7 +22,7 @@ Event = Callable[[str], None]
 
 
 def known_dataset(name: str) -> type[Dataset]:
-    """The class of a registered dataset, or a ValueError that lists them."""
+    """Return the class of a registered dataset. Raises ValueError with a list of them for another name."""
     if name not in DATASETS:
         raise ValueError(f"unknown dataset {name!r}; params.yaml may name: {', '.join(sorted(DATASETS))}")
     declared: type[Dataset] = DATASETS[name]
@@ -36,24 +36,24 @@ def ensure(
     on_event: Event = lambda _: None,
     replace: bool = False,
 ) -> list[dict[str, str | int]]:
-    """Have every raw file of a dataset in ``data_root/<name>/``, verified; idempotent, safe in several processes.
+    """Provide every raw file of a dataset in ``data_root/<name>/``, verified. Several processes may call it at once.
 
     Parameters
     ----------
-    mirror : folder looked up as ``mirror/<name>/<path>``, then ``mirror/<path>``, then so for an archive that holds
-        the file; default: environment PUOC_MIRROR.
-    on_event : is told in a sentence what is done.
-    replace : overwrite a present file that fails verification, instead of raising.
+    mirror : folder that is searched for ``<name>/<path>``, then for ``<path>``, then for an archive of the file;
+        default: environment variable PUOC_MIRROR.
+    on_event : called with a sentence about each step.
+    replace : overwrite a file that fails verification, instead of raising an error.
 
     Returns
     -------
-    One entry a file: file, size (bytes), sha256, source (present, dvc, mirror, package or url; own for own data,
-    which lie where they are and are not copied).
+    One entry for each file: file, size (bytes), sha256, source (present, dvc, mirror, package or url; own for user
+    data, which are not copied).
 
     Raises
     ------
-    ValueError : unknown dataset, or own data that are not what they were when the plan was made.
-    FetchError : no source has the file, a source's copy or the present file is wrong, or the folder is not writable.
+    ValueError : unknown dataset, or user data that have changed since the plan was made.
+    FetchError : no source has the file, a copy or the present file is wrong, or the folder is not writable.
     """
     declared, folder = known_dataset(name), data_root / name
     if (own := own_data(name)) is not None:
@@ -68,7 +68,7 @@ def ensure(
             pulled = False
             for raw in declared.files:
                 if is_verified(folder / raw.path, raw, replace):
-                    continue  # another process was faster, or the same dvc pull brought it
+                    continue  # another process or the same dvc pull has downloaded it
                 if not pulled:
                     pulled = True
                     dvc_pull(folder, on_event)
@@ -76,7 +76,7 @@ def ensure(
                         sources |= {other.path: "dvc" for other in missing if (folder / other.path).exists()}
                         continue
                 wanted = [other for other in missing if sources[other.path] == "present"]
-                sources |= bring(name, raw, wanted, folder, mirror, on_event)
+                sources |= download(name, raw, wanted, folder, mirror, on_event)
     return [
         {"file": raw.path, "size": raw.size, "sha256": raw.sha256, "source": sources[raw.path]}
         for raw in declared.files
@@ -93,12 +93,11 @@ def write_fetched(
 ) -> None:
     """Ensure each dataset and write ``out_dir/<name>.json``: file, size and sha256 of its raw files.
 
-    Where a file came from is left out, so that the content is the same whatever the source. What would not change is
-    not touched.
+    The source of a file is left out, so that the content does not depend on it. A file is written only if it changes.
 
     Raises
     ------
-    FetchError : of each dataset that cannot be had, after the others were brought.
+    FetchError : lists the datasets that are not available, after the others were downloaded.
     """
     failures: list[str] = []
     for name in names:
@@ -115,7 +114,7 @@ def write_fetched(
 
 @contextmanager
 def _locked_folder(name: str, data_root: Path) -> Iterator[None]:
-    """One process at a time fills ``data_root/<name>/``. Locks lie beside data/, whose content DVC hashes."""
+    """Lock ``data_root/<name>/`` for one process. Locks are stored outside data/, whose content DVC hashes."""
     folder, locks = data_root / name, data_root.parent / "work" / "locks"
     try:
         folder.mkdir(parents=True, exist_ok=True)

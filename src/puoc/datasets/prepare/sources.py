@@ -1,4 +1,4 @@
-"""One raw file from the first source that has it, and from an archive what else is wanted of it."""
+"""Download of a raw file from the first source that has it; of an archive also the other missing members."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STAGING = ".part-"  # prefix of the folder inside data/<name>/ in which a file i
 
 
 class Source(NamedTuple):
-    """Where a file may be had."""
+    """A place from which a file may be copied or downloaded."""
 
     kind: str  # mirror, package, url
-    place: Path | str  # of the file, or of the archive that holds it; a text is an address
+    place: Path | str  # path or address of the file, or of the archive that contains it
     is_archive: bool = False
 
 
-def bring(
+def download(
     name: str,
     raw: RawFile,
     wanted: Sequence[RawFile],
@@ -35,15 +35,15 @@ def bring(
     mirror: Path | None,
     on_event: Callable[[str], None],
 ) -> dict[str, str]:
-    """Copy or download a file, verify it, then give it its name.
+    """Copy or download a file, verify it and move it into the folder.
 
     Parameters
     ----------
-    wanted : what else is missing; it is taken too where the source is an archive that holds it.
+    wanted : other missing files, which are taken too if the source is an archive that contains them.
 
     Returns
     -------
-    Kind of source by the path of each file that was brought.
+    Kind of source by the path of each new file.
 
     Raises
     ------
@@ -58,16 +58,16 @@ def bring(
             continue
         on_event(f"{folder / raw.path} from {source.place}")
         try:
-            brought = _install(source, raw, wanted, folder)
+            files = _install(source, raw, wanted, folder)
         except OSError as error:
             raise FetchError(
-                f"{folder / raw.path} could not be brought from {source.place}: {error}; make the folder writable, "
-                "mend the source, or name a folder that has the file by `puoc fetch --from` or PUOC_MIRROR"
+                f"{folder / raw.path} could not be downloaded from {source.place}: {error}; make the folder "
+                "writable, repair the source, or name a folder that has the file by `puoc fetch --from` or PUOC_MIRROR"
             ) from error
-        return {of.path: source.kind for of in brought}
+        return {file.path: source.kind for file in files}
     obtain = f"{raw.obtain}, or " if isinstance(raw, HandedFile) and raw.obtain else ""
     raise FetchError(
-        f"{name}: {raw.path} was looked for in vain: {', '.join(tried) or 'no address may be called'}; {obtain}name a "
+        f"{name}: {raw.path} was not found: {', '.join(tried) or 'no source is declared'}; {obtain}name a "
         "folder that has it by `puoc fetch --from` or PUOC_MIRROR"
     )
 
@@ -89,7 +89,7 @@ def _sources(name: str, raw: RawFile, mirror: Path | None) -> Iterator[Source]:
 
 
 def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Path) -> list[RawFile]:
-    """Build files in a folder of their own inside ``folder``; only when all are verified they get their names."""
+    """Write files to a temporary folder inside ``folder`` and, after all are verified, move them to their names."""
     where = str(source.place)
     folder.mkdir(parents=True, exist_ok=True)  # dvc removes a folder that it cannot fill
     with tempfile.TemporaryDirectory(prefix=STAGING, dir=folder) as staging:
@@ -102,12 +102,12 @@ def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Pa
             pooch.HTTPDownloader()(source.place, str(obtained), None)
         drafts: dict[RawFile, Path] = {raw: obtained}
         if source.is_archive and isinstance(raw, ArchivedFile):
-            beside = [of for of in wanted if isinstance(of, ArchivedFile) and of.url == raw.url and of != raw]
-            drafts = unpack(obtained, [raw, *beside], Path(staging), where)
-        for of, draft in drafts.items():
-            check(draft, of, DAMAGED, where=f"{of.path} in {where}" if source.is_archive else where)
-        for of, draft in drafts.items():
-            _put(draft, folder / of.path)
+            others = [file for file in wanted if isinstance(file, ArchivedFile) and file.url == raw.url and file != raw]
+            drafts = unpack(obtained, [raw, *others], Path(staging), where)
+        for file, draft in drafts.items():
+            check(draft, file, DAMAGED, where=f"{file.path} in {where}" if source.is_archive else where)
+        for file, draft in drafts.items():
+            _put(draft, folder / file.path)
     return list(drafts)
 
 
@@ -127,8 +127,8 @@ def _copy(place: Path, raw: RawFile, to: Path) -> None:
 
 def _put(draft: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    if draft.is_dir():  # of many files; what a crash of the machine spoils is seen when it is verified again
-        if target.exists():  # a wrong one that may be replaced; a folder is not renamed over another
+    if draft.is_dir():  # of many files; damage by a crash of the machine is found by the next verification
+        if target.exists():  # a wrong folder that may be replaced; a folder cannot be renamed over another
             shutil.rmtree(target)
     else:
         with draft.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Declared files out of an archive that was verified first. Names inside the archive are compared, never followed."""
+"""Extraction of declared files from a verified archive. Names in the archive are compared, never used as paths."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from puoc.datasets.prepare.verify import DAMAGED, FetchError, hexdigest
 
 
 def unpack(archive: Path, wanted: Sequence[ArchivedFile], into: Path, where: str) -> dict[RawFile, Path]:
-    """Write the wanted members of a gzipped tar or a zip archive to files of our own names; the rest is passed over.
+    """Write the wanted members of a gzipped tar or a zip archive to files with new names; the rest is ignored.
 
     Parameters
     ----------
-    archive : the archive as obtained; nothing in it is read unless its checksum is the declared one.
-    wanted : members of this archive, at least one; what is written of them is still to be checked.
+    archive : the archive; it is read only if it has the declared checksum.
+    wanted : members of this archive, at least one; the written files still have to be verified.
     into : an existing folder.
-    where : what error messages call the archive.
+    where : name of the archive in error messages.
 
     Raises
     ------
-    FetchError : another archive, a damaged one, or one without a wanted member as a plain file of its declared size.
+    FetchError : the archive has another checksum, is damaged, or lacks a wanted member of the declared size.
     """
     algorithm, expected = wanted[0].checksum
     got = hexdigest(archive, algorithm)
@@ -41,7 +41,7 @@ def unpack(archive: Path, wanted: Sequence[ArchivedFile], into: Path, where: str
     except (tarfile.TarError, zipfile.BadZipFile, RuntimeError, EOFError, zlib.error) as error:  # of zip: encrypted too
         kind = "zip" if is_zip else "gzipped tar"
         raise FetchError(f"{where} is no whole {kind} archive ({error}); {DAMAGED}") from error
-    absent = [of.path for of in wanted if of not in drafts]
+    absent = [file.path for file in wanted if file not in drafts]
     if absent:
         raise FetchError(f"{where} holds no plain file of the declared size as {', '.join(absent)}; {DAMAGED}")
     return drafts
@@ -68,18 +68,18 @@ def _unzipped(archive: Path) -> Iterator[_Member]:
 
 def _written(members: Iterator[_Member], wanted: Sequence[ArchivedFile], into: Path) -> dict[RawFile, Path]:
     drafts: dict[RawFile, Path] = {}
-    by_name = {of.member: of for of in wanted}
+    by_name = {file.member: file for file in wanted}
     for member in members:
-        of = by_name.get(member.name)
-        if of is None or of in drafts or member.size != of.size:
+        file = by_name.get(member.name)
+        if file is None or file in drafts or member.size != file.size:
             continue
         content = member.open()
         if content is None:
             continue
         draft = into / f"member-{len(drafts)}"
-        with content, draft.open("xb") as file:
-            shutil.copyfileobj(content, file, 1 << 20)
-        drafts[of] = draft
+        with content, draft.open("xb") as target:
+            shutil.copyfileobj(content, target, 1 << 20)
+        drafts[file] = draft
         if len(drafts) == len(by_name):
             break
     return drafts

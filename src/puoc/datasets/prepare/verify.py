@@ -1,4 +1,4 @@
-"""Whether a file is the declared one."""
+"""Verification of files by their declared size and checksum."""
 
 from __future__ import annotations
 
@@ -15,53 +15,58 @@ DAMAGED = "the source is damaged, or not the version that puoc knows"
 
 
 class FetchError(ValueError):
-    """A raw file could not be had, or is not what it should be."""
+    """Raised if a raw file is not available or has another content than declared."""
 
 
-class Found(NamedTuple):
-    """What a file on disk really is, or what is read from it."""
+class Content(NamedTuple):
+    """Size and checksum of a file on disk, or of the values that are read from it."""
 
     size: int
     sha256: str
 
 
 def hexdigest(path: Path, algorithm: str) -> str:
-    """Checksum of a file of any size."""
+    """Return the checksum of a file of any size."""
     with path.open("rb") as file:
         return file_digest(file, algorithm).hexdigest()
 
 
 def check(path: Path, raw: RawFile, advice: str, where: str | None = None) -> None:
-    """Raise a FetchError unless the file, or what is read from it, has the declared size and sha256."""
-    found = _found(path, raw, advice, where or str(path))
-    if raw.sha256 and found != Found(raw.size, raw.sha256):
-        what = "values of " if isinstance(raw, ReadFile) else ""
+    """Raise FetchError unless the file, or the values read from it, have the declared size and sha256."""
+    content = _content(path, raw, advice, where or str(path))
+    if raw.sha256 and content != Content(raw.size, raw.sha256):
+        kind = "values of " if isinstance(raw, ReadFile) else ""
         raise FetchError(
-            f"{where or path}: got {what}{found.size} bytes with sha256 {found.sha256}, expected {raw.size} bytes with "
-            f"sha256 {raw.sha256}; {advice}"
+            f"{where or path}: got {kind}{content.size} bytes with sha256 {content.sha256}, expected {raw.size} bytes "
+            f"with sha256 {raw.sha256}; {advice}"
         )
 
 
-def _found(path: Path, raw: RawFile, advice: str, where: str) -> Found:
+def _content(path: Path, raw: RawFile, advice: str, where: str) -> Content:
     if not isinstance(raw, ReadFile):
-        return Found(path.stat().st_size, hexdigest(path, "sha256"))
+        return Content(path.stat().st_size, hexdigest(path, "sha256"))
     try:
         values = raw.read(path)
-    except MemoryError:  # says nothing of the file
+    except MemoryError:  # not a fault of the file
         raise
     except Exception as error:  # a damaged file fails with whatever the library that reads its format raises
         raise FetchError(f"{where} cannot be read: {error or type(error).__name__}; {advice}") from error
-    content = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).data
-    return Found(content.nbytes, sha256(content).hexdigest())
+    data = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).data
+    return Content(data.nbytes, sha256(data).hexdigest())
 
 
 def is_there(path: Path, raw: RawFile) -> bool:
-    """Whether there is such a file, or such a folder where one is declared."""
+    """Return True if the declared file or folder exists."""
     return path.is_dir() if isinstance(raw, ReadFolder) else path.is_file()
 
 
 def is_verified(path: Path, raw: RawFile, replace: bool) -> bool:
-    """Whether the file is there and right; wrong is an error unless it may be replaced."""
+    """Return True for a file of the declared content, False if it is missing.
+
+    Raises
+    ------
+    FetchError : the file has another content and ``replace`` is False.
+    """
     if not is_there(path, raw):
         return False
     try:

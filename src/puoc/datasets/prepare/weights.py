@@ -1,4 +1,4 @@
-"""Weights of pretrained networks: files known by the first digits of their sha256, wherever they lie."""
+"""Weights of pretrained networks: files that are found by the first digits of their sha256."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from puoc.datasets.prepare.verify import FetchError, hexdigest
 from puoc.store.atomic import write_bytes
 
-#: torchvision's files with their digests' first digits, which their names end in.
+#: Files of torchvision by network and first digits of the sha256, with which their names end.
 ADDRESSES = {
     ("resnet18", "f37072fd"): "https://download.pytorch.org/models/resnet18-f37072fd.pth",
     ("mobilenet_v2", "b0353104"): "https://download.pytorch.org/models/mobilenet_v2-b0353104.pth",
@@ -18,18 +18,18 @@ ADDRESSES = {
 
 
 def weights_file(network: str, sha256: str, mirror: Path | None = None, *, keep: bool = False) -> Path:
-    """The file with this digest; where torchvision offers it, it is downloaded once into torch's own cache.
+    """Return the file with this digest; a file of torchvision is downloaded once into torch's cache.
 
     Parameters
     ----------
     sha256 : the first digits, at least 8.
-    mirror : looked up as ``mirror/weights``; default: environment PUOC_MIRROR. ``data/weights`` comes before it.
-    keep : copy what lies in the mirror to ``data/weights``, since a later command does not know this mirror.
+    mirror : its folder ``weights`` is searched after ``data/weights``; default: environment variable PUOC_MIRROR.
+    keep : copy a file of the mirror to ``data/weights``, since a later command does not know this mirror.
 
     Raises
     ------
-    FetchError : no such file, or it cannot be downloaded.
-    OSError : it cannot be copied.
+    FetchError : the file is missing or cannot be downloaded.
+    OSError : the file cannot be copied.
     """
     mirror = mirror or (Path(os.environ["PUOC_MIRROR"]) if os.environ.get("PUOC_MIRROR") else None)
     for path in _candidates(mirror):
@@ -58,7 +58,7 @@ def _download(address: str, sha256: str, advice: str) -> Path:
     try:
         torch.hub.download_url_to_file(address, str(path), hash_prefix=sha256, progress=False)
     except (OSError, RuntimeError) as error:  # the second: another digest
-        raise FetchError(f"{path} could not be brought from {address}: {error}; {advice}") from error
+        raise FetchError(f"{path} could not be downloaded from {address}: {error}; {advice}") from error
     return path
 
 

@@ -1,8 +1,8 @@
-"""Word vectors: files known by the first digits of their sha256, as word2vec, GloVe and fastText publish them.
+"""Word vectors: files of word2vec, GloVe and fastText that are found by the first digits of their sha256.
 
-A file is read once and kept, with its words apart, below the user's cache (``XDG_CACHE_HOME``), so that every worker
-maps the same numbers from the disk. What is kept is named by the file and by the code that reads it: after a change of
-this module a file is read anew.
+A file is read once. Its words and its vectors are stored in the user's cache (``XDG_CACHE_HOME``), from which every
+worker maps the vectors into memory. The name in the cache includes a digest of this module, so a file is read again
+after a change of the module.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ class WordVectors(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """How a file is written."""
+    """Format of a file."""
 
     binary: bool
-    header: bool  # whether the numbers of words and of values come first
+    header: bool  # True if the first line has the numbers of words and of values
 
 
 def word_vectors(sha256: str, mirror: Path | None = None) -> WordVectors:
-    """The vectors of the file with this digest. Nothing is downloaded: such files have gigabytes.
+    """Return the vectors of the file with this digest. Nothing is downloaded, since the files have gigabytes.
 
     Parameters
     ----------
     sha256 : the first digits, at least 8.
-    mirror : looked up as ``mirror/vectors`` and ``mirror/glove``; default: environment PUOC_MIRROR. ``data/vectors``
-        and ``data/glove`` come before it.
+    mirror : its folders ``vectors`` and ``glove`` are searched after those of ``data``; default: environment variable
+        PUOC_MIRROR.
 
     Raises
     ------
-    FetchError : no such file, or it holds no word vectors.
+    FetchError : the file is missing or contains no word vectors.
     """
     root = _cache()
     kept = sorted(folder for folder in root.glob(f"{sha256}*-{_reader()}") if folder.is_dir())
@@ -85,7 +85,7 @@ def _candidates(mirror: Path | None) -> Iterator[Path]:
 
 
 def _read_once(path: Path, root: Path) -> Path:
-    """The folder with what the file holds; made by the first process that asks for it."""
+    """Return the folder of the cache with the content of a file; the first process creates it."""
     digest = hexdigest(path, "sha256")
     folder = root / f"{digest}-{_reader()}"
     try:
@@ -112,11 +112,11 @@ def _write(found: tuple[list[str], NDArray[np.float32]], folder: Path) -> None:
 
 
 def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
-    """Words and vectors (n, d) of a file of word2vec (binary or text), GloVe or fastText, or of one that gzip packed.
+    """Read words and vectors (n, d) of a file of word2vec (binary or text), GloVe or fastText, also of a gzip file.
 
     Raises
     ------
-    FetchError : it is none, it is damaged, or a value is not finite.
+    FetchError : the file has another format, is damaged, or has a value that is not finite.
     """
     from gensim.models import KeyedVectors
 
@@ -152,7 +152,7 @@ def _layout(path: Path) -> _Layout:
 
 
 def _is_line(line: bytes, d: int) -> bool:
-    """Whether a line is a word and d values."""
+    """Return True for a line with a word and d values."""
     fields = line.split()
     try:
         return d > 0 and len([float(field) for field in fields[1:]]) == d
@@ -161,7 +161,7 @@ def _is_line(line: bytes, d: int) -> bool:
 
 
 def _reader() -> str:
-    """Names the code that reads a file, and so the form in which it is kept."""
+    """Return the digest of the code that reads a file, which decides the form in the cache."""
     return code_digest(__name__)
 
 

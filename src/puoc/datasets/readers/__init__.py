@@ -1,7 +1,7 @@
-"""A user's own data: tables, pictures and texts, read as they are meant or asked back, and prepared for a method.
+"""Readers of user data: tables, pictures and texts, read without guessing and prepared for a method.
 
-``read_pair(P, U)`` gives ``X_p`` and ``X_u``; ``Pair.read(V)`` prepares further rows alike. Every fault is a ValueError
-in one paragraph: what was got, what was expected, what to say instead.
+``read_pair(P, U)`` returns ``X_p`` and ``X_u``; ``Pair.read(path)`` prepares further rows in the same way. An error is
+a ValueError with one paragraph: the value, the expected one and the option that changes it.
 """
 
 from puoc.datasets.readers.columns import Column

@@ -1,9 +1,9 @@
-"""What a table's columns are read as, by the rows that are to be learned from; every doubtful one is asked back."""
+"""Types of a table's columns, found from the training rows. A doubtful column raises an error with the options."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +15,14 @@ from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, 
 from puoc.records import Record
 
 _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
-_FEW = 10  # different texts that are, however few the rows
+_MIN_CATEGORIES = 10  # different texts that are taken for categories in a file of any length
 _SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
 _PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
-_MOST = 50  # different texts that are taken for categories without being asked
+_MAX_CATEGORIES = 50  # different texts that are taken for categories without an option
 
 
 class Column(Record):
-    """A line of the profile."""
+    """One column in the profile of a table."""
 
     name: str
     read_as: Literal["number", "category", "left out"]
@@ -32,29 +32,38 @@ class Column(Record):
     note: str = ""
 
 
+class _Facts(TypedDict):
+    """Fields of a ``Column`` that do not depend on how it is read."""
+
+    name: str
+    missing: int
+    distinct: int
+    first: tuple[str, ...]
+
+
 def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
-    """Look at every column of tables with the same columns.
+    """Return the profile of every column of tables with the same columns.
 
     Raises
     ------
-    ValueError : columns differ between the tables, are to be left out or read as categories but are not there, hold
-        an infinite value, numbers and texts, or too many different texts; or nothing is left to learn from.
+    ValueError : the columns differ between the tables; a column named by ``drop`` or ``category`` is missing; a column
+        holds an infinite value, both numbers and texts, or too many different texts; or no column is left.
     """
     names = _same_columns(tables, how)
-    strange = [name for name in (*how.drop, *how.category) if not any(name in t.places for t in tables)]
-    if strange:
-        raise ValueError(f"{tables[0].where}: no column {strange[0]!r}; it has {', '.join(map(repr, names))}")
-    found = [_column(tables, name, how) for name in names]
-    if all(column.read_as == "left out" for column in found):
-        reasons = "; ".join(f"{column.name!r} {column.note}" for column in found)
+    unknown = [name for name in (*how.drop, *how.category) if not any(name in t.places for t in tables)]
+    if unknown:
+        raise ValueError(f"{tables[0].where}: no column {unknown[0]!r}; it has {', '.join(map(repr, names))}")
+    profile = [_column(tables, name, how) for name in names]
+    if all(column.read_as == "left out" for column in profile):
+        reasons = "; ".join(f"{column.name!r} {column.note}" for column in profile)
         n = sum(map(len, tables))
         raise ValueError(f"{tables[0].where}: no column is left to learn from {n} rows: {reasons}.{tables[0].hint}")
-    return found
+    return profile
 
 
 def unmet(tables: Sequence[RawTable], how: How) -> list[str]:
-    """A note for every text of ``how.missing`` that no cell of the columns to be learned from equals."""
-    waiting = [text for text in how.missing if text.strip().lower() not in MISSING]  # which are always looked for
+    """Return a warning for every text of ``how.missing`` that equals no cell of the columns in use."""
+    waiting = [text for text in how.missing if text.strip().lower() not in MISSING]  # those are always missing values
     for table in tables:
         for name in table.columns:
             if not waiting:
@@ -95,7 +104,7 @@ def _column(tables: Sequence[RawTable], name: str, how: How) -> Column:
     cells = pa.chunked_array(parts, pa.string())
     values = pc.unique(pc.drop_null(cells))
     distinct, missing = len(values), int(cells.null_count)
-    facts: dict[str, Any] = {
+    facts: _Facts = {
         "name": name,
         "missing": missing,
         "distinct": distinct,
@@ -112,7 +121,9 @@ def _column(tables: Sequence[RawTable], name: str, how: How) -> Column:
     return Column(read_as=kind, note=_remark(with_it, parts, kind), **facts)
 
 
-def _kind(tables: Sequence[RawTable], parts: Sequence[Any], name: str, distinct: int) -> Literal["number", "category"]:
+def _kind(
+    tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str, distinct: int
+) -> Literal["number", "category"]:
     numbers = [are_numbers(cells, table.decimal) for table, cells in zip(tables, parts, strict=True)]
     if all(mask.all() for mask in numbers):
         _check_size(tables, parts, name)
@@ -140,18 +151,18 @@ def _kind(tables: Sequence[RawTable], parts: Sequence[Any], name: str, distinct:
             f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
             f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.{table.hint}"
         )
-    if distinct > _MOST or (distinct > _FEW and distinct > present / 2):
+    if distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2):
         raise ValueError(
             f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
-            f"{str(cells[at])!r}; more than {_MOST}, or than {_FEW} that hardly repeat, are taken for categories only "
-            f"if you say --category {name!r}. If they are names or numbers of rows, say --drop {name!r}; if texts, "
-            f"--text {name!r}.{table.hint}"
+            f"{str(cells[at])!r}; more than {_MAX_CATEGORIES}, or than {_MIN_CATEGORIES} that hardly repeat, are taken "
+            f"for categories only if you say --category {name!r}. If they are names or numbers of rows, say "
+            f"--drop {name!r}; if texts, --text {name!r}.{table.hint}"
         )
     return "category"
 
 
-def _check_origin(tables: Sequence[RawTable], parts: Sequence[Any], name: str, how: How) -> None:
-    """Refuse a column with one value in one file and another in the other: a label, or where the rows come from."""
+def _check_origin(tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str, how: How) -> None:
+    """Reject a column with one value in the one file and another value in the other, such as a label."""
     values = [pc.unique(cells).to_pylist() for cells in parts]
     if name in how.category or len(tables) < 2 or any(len(found) > 1 for found in values) or len(tables[1]) < 2:
         return
@@ -163,12 +174,12 @@ def _check_origin(tables: Sequence[RawTable], parts: Sequence[Any], name: str, h
     )
 
 
-def _counts(cells: Any, decimal: str) -> bool:
+def _counts(cells: pa.Array, decimal: str) -> bool:
     x = numbers_of(cells, decimal)
     return len(x) >= 5 and bool((np.diff(x) == 1).all())
 
 
-def _check_size(tables: Sequence[RawTable], parts: Sequence[Any], name: str) -> None:
+def _check_size(tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str) -> None:
     for table, cells in zip(tables, parts, strict=True):
         try:
             numbers_of(cells, table.decimal)
@@ -179,8 +190,8 @@ def _check_size(tables: Sequence[RawTable], parts: Sequence[Any], name: str) -> 
             ) from error
 
 
-def _remark(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
-    """Doubts about a column: does it count the rows, hold codes, or tell where a row comes from?"""
+def _remark(tables: Sequence[RawTable], parts: Sequence[pa.Array], kind: str) -> str:
+    """Return a warning about a column that seems to count the rows, to hold codes or to name the file of a row."""
     if kind == "number" and all(_counts(cells, table.decimal) for table, cells in zip(tables, parts, strict=True)):
         return "counts the rows of its file: better left out"
     padded = any(pc.any(pc.match_substring_regex(cells, _PADDED)).as_py() for cells in parts)
@@ -188,7 +199,7 @@ def _remark(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
     return "; ".join(filter(None, (*doubts, _origin(tables, parts, kind))))
 
 
-def _origin(tables: Sequence[RawTable], parts: Sequence[Any], kind: str) -> str:
+def _origin(tables: Sequence[RawTable], parts: Sequence[pa.Array], kind: str) -> str:
     if len(tables) != 2 or min(map(len, tables)) < 5:
         return ""
     if {cells.null_count / len(cells) for cells in parts} == {0.0, 1.0}:

@@ -1,6 +1,6 @@
-"""What a delimited text file looks like: encoding, separator, decimal sign, columns. Found from its first lines.
+"""Layout of a delimited text file: encoding, separator, decimal sign and columns, found from its first lines.
 
-What can be read in two ways is asked back with the first line shown; nothing is guessed between two readings.
+A file that can be read in two ways raises an error that shows its first line. Nothing is guessed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from puoc.datasets.readers.options import How
 
 _HEAD = 1 << 18  # bytes looked at
-_LINES, _LONGEST = 20, 1 << 27  # more bytes where so many lines do not fit, up to this
+_MIN_LINES, _MAX_HEAD = 20, 1 << 27  # more bytes are looked at until they hold so many lines, up to the second number
 _ROWS = 1000  # rows looked at
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 
 
 class Layout(NamedTuple):
-    """How a file is to be parsed."""
+    """Layout by which a file is parsed."""
 
     encoding: str
     separator: str
@@ -52,19 +52,20 @@ class Layout(NamedTuple):
 
 
 def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layout:
-    """Look at the first lines of a delimited file.
+    """Return the layout of a delimited file, found from its first lines.
 
     Parameters
     ----------
-    wanted : the columns that will be used; names of others may be lacking or stand twice. Absent: all.
+    wanted : the columns that will be used. Other columns may have no name or equal names. Absent: all.
 
     Raises
     ------
-    ValueError : no text, empty, no or doubtful separator, header or decimal sign, columns without or with equal names.
+    ValueError : the file is no text or empty; the separator, the header or the decimal sign is doubtful; or columns
+        have no names or equal ones.
     """
     encoding, text = _text(path, how)
     empty = _EMPTY_LINES.match(text)
-    assert empty is not None, "it matches nothing, too"
+    assert empty is not None, "the pattern also matches an empty text"
     text = text[empty.end() :]
     lines = text.splitlines()
     first = next((line for line in lines if line.strip()), "")
@@ -72,10 +73,11 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
         raise ValueError(f"{path}: the file is empty; expected a line of column names and a line for each row")
     if first.lstrip().lower().startswith(("<!doctype", "<html", "<?xml")):
         raise ValueError(f"{path}: a web page or XML in place of a table; its first line is {shown(first)}")
-    if told := _EXCEL.match(first):
+    if directive := _EXCEL.match(first):
         raise ValueError(
-            f"{path}: the first line {shown(first)} is a word to a spreadsheet, no names of columns; delete that "
-            f"line, and say --separator {told['separator']!r} if a doubt is left"
+            f"{path}: the first line {shown(first)} is an instruction for a spreadsheet, not the names of "
+            f"the columns; delete that line, and say --separator {directive['separator']!r} if the separator "
+            "is not found"
         )
     separator = how.separator or _separator(path, text, first)
     rows = _parsed(text, separator)
@@ -85,30 +87,30 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
     if not header:
         columns = tuple(f"column{number}" for number in range(1, len(columns) + 1))
     _check_names(path, columns, first, how, wanted)
-    asked = set(wanted or ())
+    needed = set(wanted or ())
     others = {*how.drop, *how.category, how.text}  # no numbers are read there
-    used = [name not in others and (wanted is None or name in asked) for name in columns]
+    used = [name not in others and (wanted is None or name in needed) for name in columns]
     decimal = how.decimal or _decimal(path, rows[1:] if header else rows, used, first)
     return Layout(encoding, separator, decimal, columns, len(empty[0].splitlines()) + header, first)
 
 
 def plain_name(name: object) -> str:
-    """A column's name without blanks around it, with composed letters."""
+    """Return the name of a column without blanks around it, with composed letters."""
     return unicodedata.normalize("NFC", str(name).strip())
 
 
 def shown(line: str) -> str:
-    """A line as it stands, in quotes, cut after 120 characters."""
+    """Return a line in quotes, cut after 120 characters."""
     return repr(line if len(line) <= 120 else line[:117] + "...")
 
 
 def encoding_of(head: bytes, how: How) -> str:
-    """What a file is written in: as was said, by its mark, else UTF-8."""
+    """Return the encoding of a file: that of the options, else that of its byte order mark, else UTF-8."""
     return how.encoding or next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
 
 
 def _text(path: Path, how: How) -> tuple[str, str]:
-    """The encoding and the text of the file's head, cut after a whole line; more of a file with long lines."""
+    """Return the encoding and the text of the first lines of a file; of a file with long lines, more of it."""
     size = _HEAD
     while True:
         with path.open("rb") as file:
@@ -125,9 +127,9 @@ def _text(path: Path, how: How) -> tuple[str, str]:
             return encoding, text
         cut = text[: text.rfind("\n") + 1] or text[: text.rfind("\r") + 1]
         lines = len(cut.strip().splitlines())
-        if lines > _LINES or (lines and size >= _LONGEST):
+        if lines > _MIN_LINES or (lines and size >= _MAX_HEAD):
             return encoding, cut
-        if size >= _LONGEST:
+        if size >= _MAX_HEAD:
             raise ValueError(f"{path}: no line ends in the first {size >> 20} MiB; expected a line of column names")
         size *= 8
 
@@ -161,18 +163,18 @@ def _separator(path: Path, text: str, first: str) -> str:
         widths = [len(row) for row in _parsed(text, separator)]
         if widths and widths[0] > 1:
             (even if len(set(widths)) == 1 else uneven).append(separator)
-    found = even or uneven
-    if len(found) > 1:
-        names = " and ".join(_SEPARATORS[one] for one in found)
+    possible = even or uneven
+    if len(possible) > 1:
+        names = " and ".join(_SEPARATORS[separator] for separator in possible)
         raise ValueError(
             f"{path}: the columns could be separated by {names}; the first line is {shown(first)}. Say which one, for "
-            f"example --separator {found[0]!r}"
+            f"example --separator {possible[0]!r}"
         )
-    return found[0] if found else _one_column(path, text, first)
+    return possible[0] if possible else _one_column(path, text, first)
 
 
 def _one_column(path: Path, text: str, first: str) -> str:
-    """A separator that stands nowhere, so that a decimal comma is none."""
+    """Return a separator that the file does not contain, so that no decimal comma is taken for one."""
     lines = [line.split() for line in text.splitlines()[:_ROWS] if line.strip()]
     numbers = [cell for line in lines[1:] for cell in line if _NUMBER.fullmatch(cell)]
     if len(lines[0]) > 1 and len({len(line) for line in lines}) == 1 and numbers:
@@ -180,7 +182,7 @@ def _one_column(path: Path, text: str, first: str) -> str:
             f"{path}: the columns seem to be separated by blanks; the first line is {shown(first)}. If so, write one "
             "blank between them and say --separator ' '; if it is one column, say --separator ,"
         )
-    return next((one for one in _SEPARATORS if one not in text), ",")
+    return next((separator for separator in _SEPARATORS if separator not in text), ",")
 
 
 def _header(path: Path, rows: list[list[str]], first: str) -> bool:
@@ -205,8 +207,8 @@ def _mostly_numbers(rows: list[list[str]], place: int) -> bool:
 def _check_names(
     path: Path, columns: tuple[str, ...], first: str, how: How, wanted: Sequence[str] | None = None
 ) -> None:
-    asked = set(wanted or columns)
-    twice = sorted(name for name, n in Counter(columns).items() if n > 1 and name and name in asked)
+    needed = set(wanted or columns)
+    twice = sorted(name for name, n in Counter(columns).items() if n > 1 and name and name in needed)
     if twice:
         places = [str(place) for place, name in enumerate(columns, start=1) if name == twice[0]]
         among = ", ".join(places[:9] + ["..."] * (len(places) > 9))
@@ -255,7 +257,7 @@ def _decimal(path: Path, rows: list[list[str]], used: Sequence[bool], first: str
 
 
 def _is_address(cell: str) -> bool:
-    """Whether it is one of the internet, such as 192.168.100.100."""
+    """Return True for an internet address such as 192.168.100.100."""
     try:
         IPv4Address(cell)
     except AddressValueError:

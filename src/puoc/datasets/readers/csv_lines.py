@@ -1,4 +1,4 @@
-"""The lines of a delimited text on their way to the parser: cells over several lines, lines that hold nothing."""
+"""Lines of a delimited text as the parser reads them: cells over several lines, empty lines."""
 
 from __future__ import annotations
 
@@ -6,32 +6,33 @@ import codecs
 import re
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any
+from typing import IO
 
 from puoc.datasets.readers.csv_dialect import shown
 
-_LONGEST = 1 << 24  # bytes of a cell: beyond what the parser takes
+_MAX_CELL = 1 << 24  # bytes of a cell; the parser rejects a longer one
 _QUOTED = re.compile(rb'(?:[^"]++|"")*+')  # what follows an opening mark, up to the closing one
 
 
 class Lines:
-    """A file to read from, in UTF-8, its lines as they stand; empty ones at the end are left out.
+    """A file that is read in UTF-8 with its lines unchanged, except that empty lines at the end are left out.
 
-    As for the parser, a quotation mark opens a cell where a line or a cell begins (RFC 4180); any other is a letter.
+    A quotation mark opens a cell at the beginning of a line or a cell (RFC 4180), as in the parser. Any other quotation
+    mark is a letter.
     """
 
     def __init__(self, path: Path, encoding: str, separator: str):
         plain = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
-        self._file: IO[Any] = path.open("rb") if plain else path.open(encoding=encoding, newline="")
+        self._file: IO[bytes] | IO[str] = path.open("rb") if plain else path.open(encoding=encoding, newline="")
         self._path, self._plain = path, plain
         self._one_at_a_time = Lock()
         starts = re.escape(separator.encode()) + rb"\r\n"
         # cells that end in their line, one after the other
         self._whole = re.compile(rb'(?:[^"]++|(?<=[^%b])"|"(?:[^"\r\n]++|"")*+")*+' % starts)
-        self._held = b""  # line ends, of which nobody knows yet whether a row follows
-        self._ahead: Any = b"" if plain else ""  # so that the last line comes with its end
+        self._line_ends_ahead = b""  # line ends after which no row has been read so far
+        self._ahead = b""  # the next byte or character, so that the last line comes with its end
         self._mark, self._ended = codecs.BOM_UTF8, False
-        self._rest = b""  # not looked at: the begin of a line, or a cell that is not closed so far
+        self._rest = b""  # not counted so far: the beginning of a line, or of a cell that is not closed
         self.ends = 0  # line ends
         self.breaks = 0  # those within cells
         self._cells = self._first = self._longest = self._longest_from = 0
@@ -40,27 +41,31 @@ class Lines:
     closed = False  # as the parser asks
 
     def read(self, n: int) -> bytes:
-        """At most ``n`` bytes (12 at least), none at the end. Raises UnicodeDecodeError in another encoding."""
+        """Read at most ``n`` bytes (12 or more), none at the end. Raises UnicodeDecodeError for another encoding."""
         with self._one_at_a_time:  # the parser reads ahead in a thread of its own, also when it has given up
             return b"" if self.closed else self._read(n)
 
     def _read(self, n: int) -> bytes:
         while not self._ended:
-            text = self._held + self._next(n - 1 - len(self._held))
+            text = self._line_ends_ahead + self._next(n - 1 - len(self._line_ends_ahead))
             end = max(len(text.rstrip(b"\r\n")), len(text) - n // 2)
-            text, self._held = (text[:end] + b"\n", b"") if self._ended else (text[:end], text[end:])
+            text, self._line_ends_ahead = (text[:end] + b"\n", b"") if self._ended else (text[:end], text[end:])
             if text:
                 self._look(text)
                 return text
         return b""
 
     def _next(self, n: int) -> bytes:
-        found = self._ahead + self._file.read((n if self._plain else n // 4) - len(self._ahead))
-        self._ahead = self._file.read(1)
+        text = self._ahead + self._read_on((n if self._plain else n // 4) - bool(self._ahead))
+        self._ahead = self._read_on(1)
         self._ended = not self._ahead
-        written: bytes = found if self._plain else found.encode()
-        written, self._mark = written.removeprefix(self._mark), b""
-        return written
+        text, self._mark = text.removeprefix(self._mark), b""
+        return text
+
+    def _read_on(self, n: int) -> bytes:
+        """Return the next n bytes of a file in UTF-8, or the next n characters of any other file in UTF-8."""
+        text = self._file.read(n)
+        return text.encode() if isinstance(text, str) else text
 
     def close(self) -> None:
         """Close the file."""
@@ -69,7 +74,7 @@ class Lines:
             self.closed = True
 
     def check_closed(self, at_most: int | None = None) -> None:
-        """Read on to the end, or so many bytes. Raises ValueError where the file ends within a cell."""
+        """Read to the end, or at most so many bytes. Raises ValueError if the file ends within a cell."""
         left = at_most
         while not self._open_from and (left is None or left > 0) and (text := self.read(1 << 23)):
             left = None if left is None else left - len(text)
@@ -80,8 +85,8 @@ class Lines:
                 'is part of a text is written twice, within marks: "5"" wide"'
             )
 
-    def said(self, rows: int, before: int) -> tuple[str, ...]:
-        """What is to be told of a file with so many rows, below so many lines."""
+    def warnings(self, rows: int, before: int) -> tuple[str, ...]:
+        """Return the warnings about a file with so many rows, which begin after ``before`` lines."""
         found = []
         if self._cells:
             found.append(
@@ -93,7 +98,7 @@ class Lines:
         return tuple(found)
 
     def _look(self, new: bytes) -> None:
-        """Count in what is whole: up to a line end, or to a cell that is not closed so far."""
+        """Count the line ends and cells of new text, up to its last line end or to a cell that is not closed."""
         if self._open_from:
             return
         text = self._rest + new
@@ -110,7 +115,7 @@ class Lines:
                 self._count(_line_ends(text, start, closes))
                 at = closes + 1
         self._rest = text[at:]
-        if self._rest and (self._ended or len(self._rest) > _LONGEST) and at < end:
+        if self._rest and (self._ended or len(self._rest) > _MAX_CELL) and at < end:
             self._open_from, self._open = self.ends + 1, self._rest[:400].decode(errors="replace").splitlines()[0]
             self._rest = b""
 
@@ -126,7 +131,7 @@ class Lines:
 
 def _end(pattern: re.Pattern[bytes], text: bytes, start: int, end: int) -> int:
     found = pattern.match(text, start, end)
-    assert found is not None, "it matches nothing, too"
+    assert found is not None, "the pattern also matches an empty text"
     return found.end()
 
 

@@ -1,26 +1,41 @@
-"""Positives kept apart from everything that is fitted, so that their scores are those of new ones."""
+"""Positives that are withheld from every fit, so that their scores are those of new positives."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puoc.datasets.readers.row_contents import ALIKE, Keys, repeated
 
 Repeats = Literal["together", "apart"]
 
 
-class Withheld(NamedTuple):
-    """Positives to learn from, those withheld, and what is to be said of them."""
+class FileRows(Protocol):
+    """Unprepared rows of a file or folder."""
 
-    rest: Any
-    held: Any
+    @property
+    def where(self) -> str: ...
+
+    def __len__(self) -> int: ...
+
+    def rows(self, mask: NDArray[np.bool_]) -> Self: ...
+
+
+F = TypeVar("F", bound=FileRows)
+
+
+class Withheld(NamedTuple, Generic[F]):
+    """Positives to learn from, those withheld, and warnings about them."""
+
+    rest: F
+    held: F
     notes: tuple[str, ...] = ()
 
 
-def withhold_rows(raw: Any, share: float, seed: int) -> Withheld:
-    """A share of the rows: where rows repeat by nature new ones repeat them as often as those withheld do.
+def withhold_rows(raw: F, share: float, seed: int) -> Withheld[F]:
+    """Withhold a share of the rows, for rows that repeat by nature: new rows then repeat them as often.
 
     Raises
     ------
@@ -31,19 +46,20 @@ def withhold_rows(raw: Any, share: float, seed: int) -> Withheld:
     return Withheld(raw.rows(~mask), raw.rows(mask))
 
 
-def withhold_contents(raw: Any, keys: Keys, share: float, seed: int, repeats: Repeats | None) -> Withheld:
-    """A share of the different rows, each once: none has a copy among those that are learned from.
+def withhold_contents(raw: F, keys: Keys, share: float, seed: int, repeats: Repeats | None) -> Withheld[F]:
+    """Withhold a share of the different rows, each once, so that none has a copy among the training rows.
 
-    A copy that was learned from is scored as no new positive is, so a threshold by copies is far too high. But where
-    rows repeat by nature different rows are no sample of the positives, so many repeats are asked back.
+    The score of a copy of a training row is higher than that of a new positive, and a threshold from such scores is far
+    too high. If rows repeat by nature, however, the different rows are no sample of the positives. Many repeats
+    therefore raise an error.
 
     Parameters
     ----------
-    keys : (n,) by ``contents_of``; where they all differ, the rows are those that ``withhold_rows`` draws.
+    keys : (n,) by ``contents_of``; if all differ, the rows are those that ``withhold_rows`` draws.
 
     Raises
     ------
-    ValueError : as ``withhold_rows``, or it is not said what many repeats are.
+    ValueError : as ``withhold_rows``, or many rows repeat and ``repeats`` is absent.
     """
     n, copies, (_, first) = len(raw), repeated(keys), np.unique(keys, return_index=True)
     if copies >= ALIKE * n and repeats is None:
@@ -56,15 +72,17 @@ def withhold_contents(raw: Any, keys: Keys, share: float, seed: int, repeats: Re
     drawn = np.isin(keys, _drawn(raw, len(first), "different " if copies else "", share, seed))
     once = np.isin(np.arange(n), first)
     left_out = int((drawn & ~once).sum())
-    said = f"{copies} of {n} labelled positives repeat another one: copies are withheld together and count once"
-    notes = (f"{said}; {left_out} copies of withheld rows are not used",) if copies else ()
+    repeated_rows = (
+        f"{copies} of {n} labelled positives repeat another one: copies are withheld together and count once"
+    )
+    notes = (f"{repeated_rows}; {left_out} copies of withheld rows are not used",) if copies else ()
     return Withheld(raw.rows(~drawn), raw.rows(drawn & once), notes)
 
 
-def _drawn(raw: Any, n: int, what: str, share: float, seed: int) -> Any:
-    """Places to withhold, of n."""
-    held = round(share * n)
-    if not 0 < held < n:
-        got = f"a share {share:g} of {n} {what}labelled positives is {held}"
+def _drawn(raw: FileRows, n: int, kind: str, share: float, seed: int) -> NDArray[np.int64]:
+    """Draw the positions to withhold, of n."""
+    n_withheld = round(share * n)
+    if not 0 < n_withheld < n:
+        got = f"a share {share:g} of {n} {kind}labelled positives is {n_withheld}"
         raise ValueError(f"--withhold: {raw.where}: {got}; expected 1 to {n - 1}")
-    return np.random.default_rng([seed, n]).permutation(n)[:held]
+    return np.random.default_rng([seed, n]).permutation(n)[:n_withheld]

@@ -1,4 +1,4 @@
-"""Pictures in a folder, as arrays of one shape."""
+"""Pictures of a folder as arrays of one shape."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from puoc.datasets.readers.preprocess import Block
 from puoc.records import Record
 
 if TYPE_CHECKING:
+    import pandas as pd
     from PIL.Image import Image
 
 _SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
@@ -31,18 +32,18 @@ class RawPictures:
     where: str
     paths: list[Path]
     numbers_in_folder: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
-    notes: tuple[str, ...] = ()  # what is to be told of the folder; it goes with its first of these pictures
+    notes: tuple[str, ...] = ()  # warnings about the folder; the part with the first picture has them
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def rows(self, mask: NDArray[np.bool_]) -> RawPictures:
-        """The pictures where a mask (n,) holds."""
+        """Return the pictures for which a mask (n,) is True."""
         kept = [path for path, wanted in zip(self.paths, mask, strict=True) if wanted]
         return RawPictures(self.where, kept, self.row_numbers()[mask], self.notes if mask[:1].any() else ())
 
     def row_numbers(self) -> NDArray[np.int64]:
-        """The place of every picture among the sorted paths, from 1."""
+        """Return the position of every picture among the sorted paths, from 1."""
         return np.arange(1, len(self) + 1) if self.numbers_in_folder is None else self.numbers_in_folder
 
 
@@ -53,23 +54,23 @@ class PicturePreparing(Record):
     channels: Literal[1, 3]
     height: int
     width: int
-    resized: bool  # whether pictures of other sizes are brought to this one
+    resized: bool  # True if pictures of other sizes are resized to this one
     dtype: Literal["uint8"] = "uint8"
     scale: float = 255.0
 
     @property
     def inputs(self) -> Literal["image"]:
-        """What a prepared row is."""
+        """Return the kind of a prepared row."""
         return "image"
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Pixels have no names."""
+        """Return no names, since pixels have none."""
         return ()
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of a prepared row."""
+        """Return the shape of a prepared row."""
         return (self.channels, self.height, self.width)
 
     def apply(self, raw: RawPictures) -> Block:
@@ -96,10 +97,10 @@ class PicturePreparing(Record):
             yield self.apply(replace(whole, paths=whole.paths[start : start + at_once], notes=notes))
 
     def example(self) -> None:
-        """Pictures come as arrays of their shape."""
+        """Return None: pictures are passed as arrays of their shape."""
 
-    def from_frame(self, frame: Any) -> Block:
-        """Rows of a DataFrame whose columns are the pixels, or whose one column holds a list of them."""
+    def from_frame(self, frame: pd.DataFrame) -> Block:
+        """Prepare rows of a DataFrame with the pixels as columns, or with a list of them in its only column."""
         values = frame.to_numpy() if frame.shape[1] > 1 else np.stack(frame.iloc[:, 0].to_list())
         return Block(values.reshape(len(values), *self.shape), {}, {})
 
@@ -117,11 +118,11 @@ class PicturePreparing(Record):
 
 
 def list_pictures(path: Path) -> RawPictures:
-    """The pictures below a folder, sorted by path; hidden files are passed over.
+    """List the pictures below a folder, sorted by path, without hidden files.
 
     Raises
     ------
-    ValueError : no folder, no picture in it, a link to a folder in it, or a link to what is not there.
+    ValueError : there is no such folder, or it contains no picture, a link to a folder or a broken link.
     """
     if not path.is_dir():
         raise ValueError(f"{path}: no folder; expected one with pictures (of the kind images)")
@@ -150,19 +151,19 @@ def _others(files: Sequence[Path]) -> tuple[str, ...]:
 
 
 def linked_folders(path: Path) -> list[Path]:
-    """Links to folders below a folder, which nobody who lists it looks into; hidden ones are passed over."""
+    """List the links to folders below a folder, which a listing does not follow, without hidden ones."""
     return [inside for inside in _inside(path) if inside.is_symlink() and inside.is_dir()]
 
 
 def _inside(path: Path) -> list[Path]:
-    """Everything below a folder that is not hidden, sorted by path."""
+    """List all files and folders below a folder that are not hidden, sorted by path."""
     return sorted(
         inside for inside in path.rglob("*") if not any(part.startswith(".") for part in inside.relative_to(path).parts)
     )
 
 
 def fit_pictures(parts: Sequence[RawPictures], how: How) -> PicturePreparing:
-    """Grey if all are, else colours; the size of the first one, or what is asked for.
+    """Find the format of the pictures: grey if all are grey; the size of the first one, or the one of the options.
 
     Raises
     ------
@@ -199,7 +200,7 @@ def _resized(picture: Image, path: Path, width: int, height: int) -> Image:
 
 
 def _open(path: Path) -> tuple[Image, bool]:
-    """A picture, read whole and turned as its camera was held, and whether its file holds more than this one."""
+    """Read a picture, turn it by its orientation tag, and return whether its file holds further pictures."""
     from PIL import ImageOps, UnidentifiedImageError
     from PIL.Image import DecompressionBombError
     from PIL.Image import open as open_picture

@@ -1,4 +1,4 @@
-"""The label column of a table: which value means positive. What is not one of the usual pairs is asked back."""
+"""Label column of a table and its positive value. A pair of values that is not known raises an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from puoc.datasets.readers.options import How
 from puoc.datasets.readers.tables import RawTable
 
 _UNLABELLED = {"u", "unl", "unlabelled", "unlabeled"}
-#: What is usually written for a positive (a labelled one, in training) and for the other rows.
+#: Usual values for positives (labelled ones, in training) and for the other rows.
 _PAIRS = (
     ({"1", "+1"}, {"-1", "0", "-"}),
     ({"+"}, {"-"}),
@@ -27,7 +27,7 @@ class Labels(NamedTuple):
     """Labels of a table's rows."""
 
     positive: NDArray[np.bool_]  # (n,)
-    note: str  # how they were read
+    note: str  # describes how they were read
 
 
 def labels_of(table: RawTable, how: How, others: str) -> Labels:
@@ -35,12 +35,12 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
 
     Parameters
     ----------
-    others : what rows without the positive label are: ``unlabelled`` in training, ``negative`` in a test.
+    others : class of the rows without the positive label: ``unlabelled`` in training, ``negative`` in a test.
 
     Raises
     ------
-    ValueError : no such column, one value alone, a pair that is not known, or more values than two; a test whose other
-        rows are called unlabelled, where nobody says by ``how.positive`` that they are negatives.
+    ValueError : the column is missing, has one value, an unknown pair or more than two values; or the other rows of a
+        test are called unlabelled and ``how.positive`` is absent.
     """
     column = how.label
     if column is None:
@@ -62,10 +62,10 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
             "rows are no test rows, since nobody knows their classes: expected negatives. If these are, say "
             f"--positive {positive}.{table.hint}"
         )
-    found = np.asarray(pc.equal(cells, positive), dtype=np.bool_)
+    is_positive = np.asarray(pc.equal(cells, positive), dtype=np.bool_)
     rest = " and ".join(f"{value or '(empty)'!s} ({n} rows)" for value, n in counts.items() if value != positive)
     read = f"{positive} ({counts[positive]} rows) read as positive"
-    return Labels(found, f"label {column!r}: {read}, {rest} as {others}")
+    return Labels(is_positive, f"label {column!r}: {read}, {rest} as {others}")
 
 
 def _positive(table: RawTable, column: str, counts: dict[str, int], how: How) -> str:
@@ -74,13 +74,13 @@ def _positive(table: RawTable, column: str, counts: dict[str, int], how: How) ->
     if len(counts) == 1:
         raise ValueError(f"{begin}; expected two values, positive and another.{table.hint}")
     if how.positive is not None:
-        asked = how.positive.lower() if how.positive.lower() in ("true", "false") else how.positive  # as cells are read
-        if asked in counts:
-            return asked
+        value = how.positive.lower() if how.positive.lower() in ("true", "false") else how.positive  # as cells are read
+        if value in counts:
+            return value
         raise ValueError(f"{begin}; {how.positive!r}, given by --positive, is not among them.{table.hint}")
     if len(counts) == 2:
         for value in counts:
-            other = next(one for one in counts if one != value)
+            (other,) = counts.keys() - {value}
             if any(_is(value, yes) and (other == "" or _is(other, no)) for yes, no in _PAIRS):
                 return value
     raise ValueError(f"{begin}; which one means positive? Say --positive VALUE.{table.hint}")

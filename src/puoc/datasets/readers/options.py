@@ -1,9 +1,9 @@
-"""How a user's files are to be read, where they do not say it themselves."""
+"""Options that say how a user's files are read."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
@@ -13,11 +13,11 @@ from puoc.store.messages import expected_by
 Kind = Literal["table", "images", "texts"]
 Scaling = Literal["minmax", "standard"]
 
-#: Written for a value that is not there; compared without regard to case, after blanks around it are gone.
+#: Texts for a missing value, compared without regard to case and without blanks around them.
 MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?")
 
-#: Answers that say nothing of rows of a kind. Of texts in a table no other column is looked at, dropped or not.
-_UNASKED: dict[Kind, tuple[str, ...]] = {
+#: Options that do not apply to a kind of rows. If a table holds texts, its other columns are not read.
+_NOT_APPLICABLE: dict[Kind, tuple[str, ...]] = {
     "table": ("text", "pixels", "words"),
     "texts": ("category", "scaling", "pixels"),
     "images": ("text", "separator", "decimal", "encoding", "header", "drop", "category", "missing", "scaling", "words"),
@@ -25,7 +25,7 @@ _UNASKED: dict[Kind, tuple[str, ...]] = {
 
 
 class How(Record):
-    """Answers to what the readers would otherwise ask back. All have a default that reads plain files."""
+    """Options of the readers. The defaults read plain files; a doubtful file raises an error that names the option."""
 
     kind: Kind | None = None  # absent: a folder holds images, a .txt file texts, anything else is a table
     # one file with labels
@@ -39,40 +39,40 @@ class How(Record):
     # columns
     drop: tuple[str, ...] = ()
     category: tuple[str, ...] = ()  # read as categories whatever they look like
-    missing: tuple[str, ...] = ()  # further texts for a value that is not there
+    missing: tuple[str, ...] = ()  # further texts for a missing value
     text: str | None = None  # the column that holds the texts
-    # what is made of it
+    # preprocessing
     scaling: Scaling = "minmax"  # of number columns, by the training rows
     pixels: int | None = Field(None, ge=8, le=1024)  # side to which images are resized; absent: all must be of one size
-    words: int = Field(500, ge=2, le=20_000)  # columns that texts become
+    words: int = Field(500, ge=2, le=20_000)  # maximum number of features of texts
 
     def kind_of(self, path: Path) -> Kind:
-        """What a file or folder is read as."""
+        """Return the kind of rows that a file or folder is read as."""
         if self.kind is not None:
             return self.kind
         if path.is_dir():
             return "images"
         return "texts" if self.text is not None or path.suffix.lower() == ".txt" else "table"
 
-    def check_asked(self, kind: Kind) -> None:
-        """Raise ValueError for an answer that is no default and that nothing asks of rows of this kind."""
-        for name in _UNASKED[kind]:
+    def check_applicable(self, kind: Kind) -> None:
+        """Raise ValueError for an option that does not apply to rows of this kind and is not the default."""
+        for name in _NOT_APPLICABLE[kind]:
             value = getattr(self, name)
             if value != type(self).model_fields[name].default:
                 got = ", ".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
-                kinds = " or ".join(other for other, unasked in _UNASKED.items() if name not in unasked)
+                kinds = " or ".join(other for other, unused in _NOT_APPLICABLE.items() if name not in unused)
                 raise ValueError(
-                    f"--{name}: got {got}, which says nothing of rows of the kind {kind}; expected --kind {kinds}, or "
-                    f"no --{name}"
+                    f"--{name}: got {got}, which does not apply to rows of the kind {kind}; expected --kind {kinds}, "
+                    f"or no --{name}"
                 )
 
 
-def how_of(**given: Any) -> How:
-    """Options of a command as an answer; ``\\t`` is a tab. Raises ValueError with the option and what was expected."""
+def how_of(**given: object) -> How:
+    """Build the options from those of a command; ``\\t`` is a tab. Raises ValueError that names the option."""
     if given.get("separator") == "\\t":
         given["separator"] = "\t"
     try:
-        return How(**given)
+        return How.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"--{first['loc'][0]}: got {first['input']!r}; expected {expected_by(first)}") from error

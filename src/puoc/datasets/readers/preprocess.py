@@ -1,21 +1,20 @@
-"""From a table's cells to what a method sees: fitted by scikit-learn on the training rows alone, kept as plain JSON.
+"""Preprocessing of a table, fitted by scikit-learn to the training rows alone and stored as plain JSON.
 
-Numbers: a missing value becomes the median and sets a column of its own; then each column is scaled. Categories: one
-column a value, and one for missing; a value that training did not have sets none of them.
+Numbers: a missing value becomes the median and is marked in a column of its own; then each column is scaled.
+Categories: one column for each value, and one for missing values. A value that is not in the training rows sets none.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pydantic import Field
 
 from puoc.datasets.readers.columns import Column
@@ -25,36 +24,39 @@ from puoc.datasets.readers.tables import AT_ONCE, RawTable, plain, stream_table
 from puoc.datasets.readers.values import NotNumbers, number_in
 from puoc.records import Array, Record
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 class NumberColumn(Record):
-    """A column of numbers: ``(x - minus) * times`` or, scaled by the least and largest value, ``x * times - minus``."""
+    """A column of numbers: ``(x - minus) / times``, or ``x * times - minus`` if it is scaled to [0, 1]."""
 
     read_as: Literal["number"] = "number"
     name: str
     fill: float  # for a missing value: the median
-    indicator: bool  # whether missing values have a column: some were missing in training
+    indicator: bool  # True if values were missing in training; a column then marks them
     scaling: Scaling
     minus: float
     times: float
 
     @property
     def features(self) -> list[str]:
-        """Names of what the method sees."""
+        """Return the names of the features."""
         return [self.name, f"{self.name} is missing"] if self.indicator else [self.name]
 
     def of(self, table: RawTable, missing: Sequence[str]) -> Block:
-        """The column's features, (n, 1 or 2) float64."""
+        """Return the features of the column, (n, 1 or 2) float64."""
         try:
             x = table.numbers(self.name, missing)
         except NotNumbers as error:
-            what = "an infinite value" if error.infinite else "no number"
+            fault = "an infinite value" if error.infinite else "no number"
             raise ValueError(
-                f"{table.where}, row {table.row(error.row)}: column {self.name!r} holds {error.value!r}, {what}; the "
+                f"{table.where}, row {table.row(error.row)}: column {self.name!r} holds {error.value!r}, {fault}; the "
                 "model was trained with numbers there. Mend it, or leave it empty if there is no value"
             ) from error
         absent = np.isnan(x)
         x = np.where(absent, self.fill, x)
-        # as scikit-learn computes them, to the last bit
+        # equal to scikit-learn's values in every bit
         with np.errstate(over="ignore"):
             x = x * self.times - self.minus if self.scaling == "minmax" else (x - self.minus) / self.times
         large = np.flatnonzero(~(np.abs(x) <= np.finfo(np.float32).max))
@@ -73,21 +75,21 @@ class CategoryColumn(Record):
     read_as: Literal["category"] = "category"
     name: str
     values: tuple[str, ...]  # of the training rows, sorted
-    indicator: bool  # whether some were missing in training
+    indicator: bool  # True if values were missing in training
 
     @property
     def features(self) -> list[str]:
-        """Names of what the method sees."""
+        """Return the names of the features."""
         return [f"{self.name}={value}" for value in self.values] + (
             [f"{self.name} is missing"] if self.indicator else []
         )
 
     def of(self, table: RawTable, missing: Sequence[str]) -> Block:
-        """The column's features, (n, number of values) float64, each 0 or 1."""
+        """Return the features of the column, (n, number of values) float64, each 0 or 1."""
         cells = table.texts(self.name, missing)
         absent = np.asarray(pc.is_null(cells), dtype=np.bool_)
-        known: Any = pa.array(self.values, pa.string())
-        if table.holds_numbers(self.name):  # 01 or 1.0 of a text file, read by another program
+        known = pa.array(self.values, pa.string())
+        if table.holds_numbers(self.name):  # another program may have read 01 or 1.0 of a text file as a number
             cells, known = pc.cast(cells, pa.float64()), self._as_numbers(table.where)
         places = pc.index_in(cells, known, skip_nulls=True)
         codes = np.asarray(pc.fill_null(places, len(self.values)), dtype=np.int64)
@@ -97,37 +99,38 @@ class CategoryColumn(Record):
         unknown = int((codes == len(self.values)).sum() - absent.sum())
         return Block(hot if self.indicator else hot[:, :-1], {self.name: int(absent.sum())}, {self.name: unknown})
 
-    def _as_numbers(self, where: str) -> Any:
-        """The categories as numbers, null where one is none."""
-        found: dict[float, str] = {}
+    def _as_numbers(self, where: str) -> pa.Array:
+        """Return the categories as numbers, null where a category is no number."""
+        categories: dict[float, str] = {}
         for value in self.values:
             number = number_in(value.replace(",", "."))
             if number is None:
                 continue
-            if number in found:
+            if number in categories:
                 raise ValueError(
-                    f"{where}: column {self.name!r} holds numbers, and the categories {found[number]!r} and {value!r} "
-                    "of the training rows are one number; expected texts, as by pandas.read_csv(..., dtype=str)"
+                    f"{where}: column {self.name!r} holds numbers, and the categories {categories[number]!r} and "
+                    f"{value!r} of the training rows are one number; expected texts, as by "
+                    "pandas.read_csv(..., dtype=str)"
                 )
-            found[number] = value
-        names = {value: number for number, value in found.items()}
-        return pa.array([names.get(value) for value in self.values], pa.float64())
+            categories[number] = value
+        numbers = {value: number for number, value in categories.items()}
+        return pa.array([numbers.get(value) for value in self.values], pa.float64())
 
 
 class Block(NamedTuple):
-    """Prepared rows, and what was met on the way."""
+    """Prepared rows, with counts of missing and unknown values."""
 
     X: Array  # (n, d)
     missing: dict[str, int]  # values that were missing, by column
-    unknown: dict[str, int]  # categories that training did not have, by column
-    met: Mapping[str, int] = MappingProxyType({})  # what else, in words, with its count
-    notes: tuple[str, ...] = ()  # what is to be told of the file, once
+    unknown: dict[str, int]  # categories that are not in the training rows, by column
+    met: Mapping[str, int] = MappingProxyType({})  # other findings, described in words, with their counts
+    notes: tuple[str, ...] = ()  # warnings about the file
 
-    def said(self) -> dict[str, int]:
-        """What was met in words, with its count."""
-        found = {f"missing values in {name!r}": n for name, n in self.missing.items()}
-        found |= {f"values of {name!r} that training did not have": n for name, n in self.unknown.items()}
-        return {what: n for what, n in (found | dict(self.met)).items() if n}
+    def findings(self) -> dict[str, int]:
+        """Return all findings in words, with their counts."""
+        counts = {f"missing values in {name!r}": n for name, n in self.missing.items()}
+        counts |= {f"values of {name!r} that training did not have": n for name, n in self.unknown.items()}
+        return {words: n for words, n in (counts | dict(self.met)).items() if n}
 
 
 class TablePreparing(Record):
@@ -136,21 +139,21 @@ class TablePreparing(Record):
     kind: Literal["table"] = "table"
     columns: tuple[Annotated[NumberColumn | CategoryColumn, Field(discriminator="read_as")], ...]
     missing: tuple[str, ...] = ()  # further texts for a value that is not there
-    left_out: dict[str, str] = Field(default_factory=dict)  # columns and why
+    left_out: dict[str, str] = Field(default_factory=dict)  # columns, with the reason
 
     @property
     def inputs(self) -> Literal["vector"]:
-        """What a prepared row is."""
+        """Return the kind of a prepared row."""
         return "vector"
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of what the method sees, by position."""
+        """Return the names of the features, by position."""
         return tuple(name for column in self.columns for name in column.features)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of a prepared row."""
+        """Return the shape of a prepared row."""
         return (len(self.features),)
 
     dtype: Literal["float32"] = "float32"
@@ -158,7 +161,7 @@ class TablePreparing(Record):
 
     @property
     def names(self) -> list[str]:
-        """Columns of the file that are used."""
+        """Return the columns of the file that are used."""
         return [column.name for column in self.columns]
 
     def apply(self, table: RawTable) -> Block:
@@ -166,7 +169,7 @@ class TablePreparing(Record):
 
         Raises
         ------
-        ValueError : a column is not there, or a number column holds something else.
+        ValueError : a column is missing, or a column of numbers holds another value.
         """
         lacking = [name for name in self.names if name not in table.places]
         if lacking:
@@ -184,14 +187,14 @@ class TablePreparing(Record):
         for part in stream_table(path, how, self.names, at_once):
             yield self.apply(part)
 
-    def example(self) -> Any:
-        """A DataFrame of one row that was made up: medians and first categories."""
+    def example(self) -> pd.DataFrame:
+        """Return a DataFrame with one example row: medians and first categories."""
         import pandas as pd
 
         return pd.DataFrame({c.name: [c.fill if isinstance(c, NumberColumn) else c.values[0]] for c in self.columns})
 
-    def from_frame(self, frame: Any) -> Block:
-        """Prepare a pandas DataFrame with the columns of the file, as MLflow hands it over. Raises as ``apply``."""
+    def from_frame(self, frame: pd.DataFrame) -> Block:
+        """Prepare a pandas DataFrame with the columns of the file, as MLflow passes it. Raises as ``apply``."""
         return self.apply(raw_of(frame, self.names))
 
 
@@ -209,7 +212,7 @@ def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn |
     indicator = column.missing > 0
     if column.read_as == "category":
         cells = [value for table in tables for value in table.texts(column.name, how.missing).to_pylist()]
-        known: NDArray[Any] = np.array([value for value in cells if value is not None], dtype=object)
+        known: Array = np.array([value for value in cells if value is not None], dtype=object)
         values = OneHotEncoder().fit(known[:, None]).categories_[0]
         return CategoryColumn(name=column.name, values=tuple(map(str, values)), indicator=indicator)
     x = np.concatenate([table.numbers(column.name, how.missing) for table in tables])[:, None]
@@ -225,8 +228,8 @@ def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn |
     return NumberColumn(**common, scaling=how.scaling, minus=minus, times=times)
 
 
-def raw_of(frame: Any, columns: Sequence[str]) -> RawTable:
-    """Columns of a DataFrame as of a file. Raises ValueError where one is not there, or stands twice."""
+def raw_of(frame: pd.DataFrame, columns: Sequence[str]) -> RawTable:
+    """Return columns of a DataFrame as rows of a file. Raises ValueError if a column is missing or occurs twice."""
     names = list(map(plain_name, frame.columns))
     counts, places = Counter(names), {name: place for place, name in enumerate(names)}
     lacking = [name for name in columns if counts[name] != 1]
@@ -238,12 +241,12 @@ def raw_of(frame: Any, columns: Sequence[str]) -> RawTable:
     return RawTable("the frame", plain(pa.table({name: _cells(frame.iloc[:, places[name]]) for name in columns})))
 
 
-def _cells(series: Any) -> Any:
+def _cells(series: pd.Series) -> pa.Array:
     if series.dtype == object:
         cells = zip(series, series.isna(), strict=True)
         return pa.array([None if absent else str(value) for value, absent in cells], pa.string())
     return pa.Array.from_pandas(series)
 
 
-def _joined(counts: Any) -> dict[str, int]:
+def _joined(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return {name: n for part in counts for name, n in part.items() if n}

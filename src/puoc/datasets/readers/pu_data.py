@@ -1,11 +1,11 @@
-"""A user's labelled positives and unlabelled rows, read and prepared alike."""
+"""Labelled positives and unlabelled rows of a user, read and prepared in the same way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,14 @@ from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_r
 from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures, list_pictures
 from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.preprocess import TablePreparing, fit_table
+from puoc.datasets.readers.preprocess import Block, TablePreparing, fit_table
 from puoc.datasets.readers.row_contents import contents_of
 from puoc.datasets.readers.tables import RawTable, read_table
 from puoc.datasets.readers.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
 from puoc.records import Array
 
 Raw = RawTable | RawTexts | RawPictures
-#: The fitted way from a file to rows, as a model file holds it.
+#: Fitted preprocessing from a file to rows, as a model file stores it.
 Preparing = Annotated[TablePreparing | TextPreparing | PicturePreparing, Field(discriminator="kind")]
 
 
@@ -33,10 +33,10 @@ class Rows:
 
     where: str
     X: Array  # (n, *shape): float32, of pictures uint8
-    numbers: NDArray[np.int64]  # (n,) which row of the file, from 1; the place of a picture among the sorted names
-    raw: Raw  # as they stand there
+    numbers: NDArray[np.int64]  # (n,) row of the file, or position of a picture among the sorted names, from 1
+    raw: Raw  # unprepared
     positive: NDArray[np.bool_] | None = None  # (n,) of labelled test rows
-    notes: tuple[str, ...] = ()  # what was met: missing values, unknown categories, labels
+    notes: tuple[str, ...] = ()  # findings: missing values, unknown categories, labels
 
     def __len__(self) -> int:
         return len(self.X)
@@ -44,40 +44,40 @@ class Rows:
 
 @dataclass(frozen=True)
 class Pair:
-    """What a method learns from, and the labelled test rows where there are some."""
+    """Training rows of a method, and the labelled test rows if there are any."""
 
     positives: Rows
     unlabelled: Rows | None
     test: Rows | None
-    held: Rows | None  # labelled positives that nothing was fitted to
+    held: Rows | None  # labelled positives that were withheld from the fit
     preparing: TablePreparing | TextPreparing | PicturePreparing
     how: How
     profile: tuple[Column, ...] = ()  # of a table's columns
     notes: tuple[str, ...] = field(default=())
 
     def column_notes(self) -> list[str]:
-        """Columns that are not used, and what is to be doubted of those that are."""
+        """Return the columns that are not used, and warnings about the others."""
         left_out = getattr(self.preparing, "left_out", {})
         doubts = [f"column {c.name!r}: {c.note}" for c in self.profile if c.note and c.read_as != "left out"]
         return [*(f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()), *doubts]
 
     @property
     def X_p(self) -> Array:  # noqa: N802
-        """(n_p, *shape) labelled positives as stored: of pictures not yet divided by ``preparing.scale``."""
+        """Return the labelled positives (n_p, *shape) as stored; pictures are not divided by ``preparing.scale``."""
         return self.positives.X
 
     @property
     def X_u(self) -> Array | None:  # noqa: N802
-        """(n_u, *shape) unlabelled rows."""
+        """Return the unlabelled rows (n_u, *shape), or None."""
         return None if self.unlabelled is None else self.unlabelled.X
 
     def read(self, path: Path) -> Rows:
-        """Further rows without labels, prepared as these. Raises ValueError as ``read_pair``."""
+        """Read further rows without labels and prepare them as these. Raises ValueError as ``read_pair``."""
         return _rows(self.preparing, read_raw(Path(path), self.how), None, ())
 
 
 def read_raw(path: Path, how: How) -> Raw:
-    """A file or folder as it stands. Raises ValueError with what was got, what was expected and what to say."""
+    """Read a file or folder. Raises ValueError with the value, the expected one and the option that changes it."""
     kind = how.kind_of(path)
     if not path.exists():
         raise ValueError(f"{path}: there is no such file or folder")
@@ -103,50 +103,48 @@ def read_pair(
     Parameters
     ----------
     positives, unlabelled : two files or folders.
-    data : in place of both a table whose column ``how.label`` says which rows are labelled positives.
-    test : a table with that column; or, of pictures and texts, a folder with the parts ``positive`` and ``negative``.
-    from_positives : fit the preprocessing to the labelled positives alone, as a one-class method must.
-
-    withhold, seed : a share of the positives to be kept apart, drawn by the seed; they are prepared alike, by what the
-        others and the unlabelled rows say.
-    repeats : what equal positives are where some are kept apart: copies, which stay ``together`` and count once, or
-        rows that repeat by nature, which are drawn ``apart``. Absent: many of them are asked back.
+    data : in place of both, a table; its column ``how.label`` marks the labelled positives.
+    test : a table with that column; for pictures and texts, a folder with the parts ``positive`` and ``negative``.
+    from_positives : fit the preprocessing to the labelled positives alone, as a one-class method requires.
+    withhold, seed : share of the positives to withhold, drawn by the seed. The preprocessing is not fitted to them.
+    repeats : treatment of equal positives among which some are withheld. Copies stay ``together`` and count once; rows
+        that repeat by nature are drawn ``apart``. Absent: many equal positives raise an error.
 
     Raises
     ------
-    ValueError : a file cannot be read, or in two ways; files do not fit each other; ``how`` answers what nothing asks
-        of rows of their kind; a label of no labelled file; all or no rows are withheld, or many repeat and nobody says
-        why.
+    ValueError : a file cannot be read, or in two ways; the files do not fit each other; ``how`` has an option that does
+        not apply to this kind of rows; a label is given without a labelled file; all or no rows would be withheld; or
+        many rows repeat and ``repeats`` is absent.
     """
     how = how or How()
     for option, given in (("--label", how.label), ("--positive", how.positive)):
         if given is not None and data is None and test is None:
             raise ValueError(f"{option}: got {given!r}, and without --data or --test nothing has labels")
     if how.kind is not None:
-        how.check_asked(how.kind)
+        how.check_applicable(how.kind)
     notes: list[str] = []
+    U: Raw | None = None
     if data is not None:
         if positives is not None or unlabelled is not None:
             raise ValueError("got one file with labels, and files of positives or unlabelled rows; expected one way")
-        P, U, said = _labelled(Path(data), how, "unlabelled")
-        notes.append(said)
+        P, U, label_note = _labelled(Path(data), how, "unlabelled")
+        notes.append(label_note)
     elif positives is None:
         raise ValueError("no labelled positives; expected a file of them, or one file with a label column")
     else:
-        P, U = read_raw(Path(positives), how), read_raw(Path(unlabelled), how) if unlabelled is not None else None
-        P, U = (_without_label(part, how) if part is not None else None for part in (P, U))
-        assert P is not None
-        if U is not None:
+        P = _without_label(read_raw(Path(positives), how), how)
+        if unlabelled is not None:
+            U = _without_label(read_raw(Path(unlabelled), how), how)
             _same_kind(U, P)
-    how.check_asked(P.kind)
+    how.check_applicable(P.kind)
     with_u = [] if U is None or from_positives else [U]
-    held = None
+    withheld = None
     if withhold and repeats == "apart":
-        P, held, _ = withhold_rows(P, withhold, seed)
+        P, withheld, _ = withhold_rows(P, withhold, seed)
     elif withhold:
         keys = contents_of(P, _fit([P, *with_u], how)[0])
-        P, held, said_of = withhold_contents(P, keys, withhold, seed, repeats)
-        notes += said_of
+        P, withheld, warnings = withhold_contents(P, keys, withhold, seed, repeats)
+        notes += warnings
     training = [P, *with_u]
     preparing, profile = _fit(training, how)
     tested = None if test is None else _test_rows(preparing, Path(test), how)
@@ -154,16 +152,16 @@ def read_pair(
         _rows(preparing, P, None, ()),
         None if U is None else _rows(preparing, U, None, ()),
         tested,
-        None if held is None else _rows(preparing, held, None, ()),
+        None if withheld is None else _rows(preparing, withheld, None, ()),
         preparing,
         how,
         tuple(profile),
-        (*notes, *(unmet(training, how) if profile else ())),
+        (*notes, *unmet([part for part in training if isinstance(part, RawTable)], how)),
     )
 
 
-def _labelled(path: Path, how: How, others: str) -> tuple[Any, Any, str]:
-    """The rows with the positive label, the others, and how the labels were read."""
+def _labelled(path: Path, how: How, others: str) -> tuple[Raw, Raw, str]:
+    """Return the rows with the positive label, the others, and a note on how the labels were read."""
     table = read_table(path, how)
     labels = labels_of(table, how, others)
     plain = _plain(table.without([str(how.label)]), how)
@@ -171,27 +169,30 @@ def _labelled(path: Path, how: How, others: str) -> tuple[Any, Any, str]:
 
 
 def _plain(table: RawTable, how: How) -> RawTable | RawTexts:
-    """The rows themselves: of a table that holds texts, the texts."""
+    """Return the rows of a table, or its texts if the options name a column of texts."""
     if how.text is None:
         return table
     return texts_in(table, how.text, how.missing)
 
 
 def _without_label(raw: Raw, how: How) -> Raw:
-    """Two files may still carry the column that says what they are."""
+    """Return rows without the label column, which two separate files may still have."""
     if isinstance(raw, RawTable) and how.label is not None and how.label in raw.columns:
         return raw.without([how.label])
     return raw
 
 
-def _fit(training: Sequence[Any], how: How) -> tuple[Any, list[Column]]:
-    if isinstance(training[0], RawTable):
-        profile = profile_of(training, how)
-        return fit_table(training, profile, how), profile
-    return (fit_texts if isinstance(training[0], RawTexts) else fit_pictures)(training, how), []
+def _fit(training: Sequence[Raw], how: How) -> tuple[Preparing, list[Column]]:
+    """Fit the preprocessing to training rows, which are all of one kind."""
+    if tables := [part for part in training if isinstance(part, RawTable)]:
+        profile = profile_of(tables, how)
+        return fit_table(tables, profile, how), profile
+    if texts := [part for part in training if isinstance(part, RawTexts)]:
+        return fit_texts(texts, how), []
+    return fit_pictures([part for part in training if isinstance(part, RawPictures)], how), []
 
 
-def _test_rows(preparing: Any, path: Path, how: How) -> Rows:
+def _test_rows(preparing: Preparing, path: Path, how: How) -> Rows:
     if isinstance(preparing, TablePreparing) or (isinstance(preparing, TextPreparing) and preparing.column):
         table = read_table(path, how)
         labels = labels_of(table, how, "negative")
@@ -205,25 +206,40 @@ def _test_rows(preparing: Any, path: Path, how: How) -> Rows:
     suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
     parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
     positive = np.repeat([True, False], [len(part) for part in parts])
+    _same_kind(parts[1], parts[0])
     return _rows(preparing, _joined(parts, str(path)), positive, ())
 
 
-def _joined(parts: Sequence[Any], where: str) -> Any:
+def _joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:
+    """Return pictures or texts of several files as one."""
     notes = tuple(note for part in parts for note in part.notes)
-    if isinstance(parts[0], RawPictures):
-        return RawPictures(where, [path for part in parts for path in part.paths], notes=notes)
-    return RawTexts(where, [text for part in parts for text in part.texts], notes=notes)
+    if pictures := [part for part in parts if isinstance(part, RawPictures)]:
+        return RawPictures(where, [path for part in pictures for path in part.paths], notes=notes)
+    texts = [text for part in parts if isinstance(part, RawTexts) for text in part.texts]
+    return RawTexts(where, texts, notes=notes)
 
 
-def _rows(preparing: Any, raw: Any, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
+def _rows(preparing: Preparing, raw: Raw, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
     _same_kind(raw, preparing)
-    block = preparing.apply(raw)
-    said = [f"{raw.where}: {note}" for note in (*block.notes, *(f"{n} {what}" for what, n in block.said().items()))]
-    return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *said))
+    block = _apply(preparing, raw)
+    findings = [f"{n} {words}" for words, n in block.findings().items()]
+    warnings = [f"{raw.where}: {note}" for note in (*block.notes, *findings)]
+    return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *warnings))
 
 
-def _same_kind(raw: Raw, other: Any) -> None:
-    """Refuse rows of another kind than other rows, or than those that a model was trained on."""
+def _apply(preparing: Preparing, raw: Raw) -> Block:
+    """Prepare rows of the kind that the preprocessing was fitted to."""
+    if isinstance(preparing, TablePreparing) and isinstance(raw, RawTable):
+        return preparing.apply(raw)
+    if isinstance(preparing, TextPreparing) and isinstance(raw, RawTexts):
+        return preparing.apply(raw)
+    assert isinstance(preparing, PicturePreparing), "the kinds are equal"
+    assert isinstance(raw, RawPictures), "the kinds are equal"
+    return preparing.apply(raw)
+
+
+def _same_kind(raw: Raw, other: Raw | Preparing) -> None:
+    """Reject rows of another kind than other rows, or than the training rows of a model."""
     if raw.kind != other.kind:
         where = getattr(other, "where", "the training rows")
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Tables as they stand in files: CSV, TSV or Parquet, whole or in blocks of rows; cells as they are written."""
+"""Tables of CSV, TSV or Parquet files, read whole or in blocks of rows, with cells as they are written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +18,14 @@ from puoc.datasets.readers.csv_lines import Lines
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.values import is_number, numbers_of, texts_of
 
-_LOOKED_AT = 1 << 28  # bytes in which a quotation mark that is never closed is looked for once the parser gave up
+_MAX_SEARCHED = 1 << 28  # bytes that are searched for an unclosed quotation mark after the parser has failed
 _BYTES = 1 << 23  # of delimited text parsed at once
 AT_ONCE = 1 << 16  # rows of a block
 
 
 @dataclass(frozen=True)
 class RawTable:
-    """Rows of a file: texts where the file is text, typed columns where it is Parquet."""
+    """Rows of a file: texts of a text file, typed columns of a Parquet file."""
 
     kind: ClassVar[Literal["table"]] = "table"
     where: str  # names the file in errors
@@ -34,77 +34,77 @@ class RawTable:
     first_line: str = ""  # of a text file
     start: int = 0  # rows of the file before these
     numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all from ``start`` on
-    notes: tuple[str, ...] = ()  # what is to be told of the file; it goes with its first of these rows
+    notes: tuple[str, ...] = ()  # warnings about the file; the part with the first row has them
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns in the file's order."""
+        """Return the names of the columns in the order of the file."""
         return tuple(self.cells.column_names)
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The place of every column by its name."""
+        """Return the position of every column by its name."""
         return {name: place for place, name in enumerate(self.columns)}
 
-    def texts(self, column: str, missing: Sequence[str] = ()) -> Any:
-        """A column's cells as texts, null where missing. Raises ValueError where they cannot be written as texts."""
+    def texts(self, column: str, missing: Sequence[str] = ()) -> pa.Array:
+        """Return the cells of a column as texts, null where missing. Raises ValueError if they cannot be texts."""
         try:
             return texts_of(self._cells(column), missing)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
-            said = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0]
             raise ValueError(
                 f"{self.where}: column {column!r} holds {self.cells.column(self.places[column]).type} values, of which "
-                f"one cannot be read ({said}); expected numbers, texts or truth values: write it as one of these, or "
+                f"one cannot be read ({reason}); expected numbers, texts or truth values: write it as one of these, or "
                 "leave the column out"
             ) from error
 
-    def numbers(self, column: str, missing: Sequence[str] = ()) -> Any:
-        """A column's cells as float64 (n,), NaN where missing. Raises NotNumbers."""
+    def numbers(self, column: str, missing: Sequence[str] = ()) -> NDArray[np.float64]:
+        """Return the cells of a column as float64 (n,), NaN where missing. Raises NotNumbers."""
         return numbers_of(self._cells(column), self.decimal, missing)
 
     def holds_numbers(self, column: str) -> bool:
-        """Whether a column's cells are numbers by their type, not texts."""
+        """Return True for a column of a numeric type."""
         return is_number(self.cells.column(self.places[column]).type)
 
-    def _cells(self, column: str) -> Any:
+    def _cells(self, column: str) -> pa.Array:
         return _whole(self.cells.column(self.places[column]))
 
     def row(self, index: int) -> int:
-        """The number in the file of a row: 1 is the first below the header."""
+        """Return the number of a row in the file, counted from 1 below the header."""
         return self.start + index + 1 if self.numbers_in_file is None else int(self.numbers_in_file[index])
 
     def row_numbers(self) -> NDArray[np.int64]:
-        """The number of every row, (n,)."""
+        """Return the number of every row, (n,)."""
         if self.numbers_in_file is not None:
             return self.numbers_in_file
         return np.arange(self.start + 1, self.start + len(self) + 1)
 
-    def rows(self, mask: Any) -> RawTable:
-        """The rows where a mask (n,) holds."""
+    def rows(self, mask: NDArray[np.bool_]) -> RawTable:
+        """Return the rows for which a mask (n,) is True."""
         kept = self.row_numbers()[np.asarray(mask, dtype=np.bool_)]
         notes = self.notes if np.any(mask[:1]) else ()
         return replace(self, cells=self.cells.filter(pa.array(mask)), numbers_in_file=kept, notes=notes)
 
     def without(self, columns: Sequence[str]) -> RawTable:
-        """The same without some columns."""
+        """Return the table without these columns."""
         left = set(columns)
         return replace(self, cells=self.cells.select([name for name in self.columns if name not in left]))
 
     @property
     def hint(self) -> str:
-        """The first line of a text file, for a message."""
+        """Return a sentence with the first line of a text file, for an error message."""
         return f" The first line of {self.where} is {shown(self.first_line)}." if self.first_line else ""
 
 
 def read_table(path: Path, how: How | None = None) -> RawTable:
-    """A whole file.
+    """Read a whole file.
 
     Raises
     ------
-    ValueError : the file is missing, no table, has no rows, or can be read in two ways; the message says what to do.
+    ValueError : the file is missing, no table, has no rows, or can be read in two ways; the message names the options.
     """
     parts = list(stream_table(path, how))
     notes = tuple(note for part in parts for note in part.notes)
@@ -117,16 +117,16 @@ def read_table(path: Path, how: How | None = None) -> RawTable:
 def stream_table(
     path: Path, how: How | None = None, columns: Sequence[str] | None = None, at_once: int = AT_ONCE
 ) -> Iterator[RawTable]:
-    """The same in blocks, so that a file larger than the memory can be read. At least one block, which may be empty.
+    """Read a file in blocks, so that it may be larger than the memory. There is at least one block, maybe empty.
 
     Parameters
     ----------
-    columns : only these, in this order.
-    at_once : rows of a block, at most.
+    columns : the columns to read, in this order; absent: all.
+    at_once : maximum number of rows of a block.
 
     Raises
     ------
-    ValueError : as ``read_table``, or a column is not there.
+    ValueError : as ``read_table``, or a column is missing.
     """
     path, how = Path(path), how or How()
     if path.is_dir():
@@ -146,7 +146,7 @@ def stream_table(
 
 
 def check_rereadable(path: Path) -> None:
-    """Raise ValueError for a pipe or a device: what finds out how a file is written reads its head first."""
+    """Raise ValueError for a pipe or a device, since the layout of a file is found before its rows are read."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(f"{path}: a pipe or a device, which can be read only once; expected a file with these rows")
 
@@ -161,7 +161,7 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
         reader = csv.open_csv(
             lines,
             csv.ReadOptions(
-                use_threads=False,  # so that a fault can be told with its row
+                use_threads=False,  # so that an error has the number of its row
                 block_size=_BYTES,
                 column_names=list(layout.columns),
                 skip_rows_after_names=layout.before,
@@ -169,7 +169,7 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
             csv.ParseOptions(
                 delimiter=layout.separator,
                 newlines_in_values=True,
-                ignore_empty_lines=len(layout.columns) > 1,  # of one column they are rows whose value is missing
+                ignore_empty_lines=len(layout.columns) > 1,  # in a single column they are missing values
             ),
             csv.ConvertOptions(
                 column_types={name: pa.string() for name in layout.columns},
@@ -183,7 +183,7 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
             start = part.start + len(part)
             part = replace(part, cells=pa.Table.from_batches([batch]), start=start)
         lines.check_closed()
-        yield replace(part, notes=lines.said(part.start + len(part), layout.before))
+        yield replace(part, notes=lines.warnings(part.start + len(part), layout.before))
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise _not_parsed(path, layout, lines, error) from error
     finally:
@@ -191,19 +191,19 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
 
 
 def _not_parsed(path: Path, layout: Layout, lines: Lines, error: Exception) -> ValueError:
-    """Why the parser gave up: a quotation mark that is never closed, or what it says itself."""
+    """Return the error of a file that cannot be parsed: an unclosed quotation mark, or the parser's own message."""
     try:
-        lines.check_closed(_LOOKED_AT)
+        lines.check_closed(_MAX_SEARCHED)
     except UnicodeDecodeError:
         pass
     except ValueError as unclosed:
         return unclosed
-    said = " ".join(str(error).replace("CSV parse error: ", "").split())
-    said = said if len(said) <= 200 else said[:197] + "..."  # it ends with the row as it stands
-    if said.startswith("Empty CSV") or "Expected or fewer" in said:
+    reason = " ".join(str(error).replace("CSV parse error: ", "").split())
+    reason = reason if len(reason) <= 200 else reason[:197] + "..."  # it ends with the text of the row
+    if reason.startswith("Empty CSV") or "Expected or fewer" in reason:
         return ValueError(f"{path}: no row below the names of the columns; expected at least 1")
     return ValueError(
-        f"{path}: cannot be parsed as columns separated by {layout.separator!r} ({said}); the first line is "
+        f"{path}: cannot be parsed as columns separated by {layout.separator!r} ({reason}); the first line is "
         f"{shown(layout.first_line)}. Mend the row, or say another --separator or --encoding"
     )
 
@@ -215,12 +215,12 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
         file = ParquetFile(path)
         written = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
         names = list(map(plain_name, written))
-        asked = set(names if columns is None else columns)
-        twice = sorted(name for name, n in Counter(names).items() if n > 1 and name in asked)
+        needed = set(names if columns is None else columns)
+        twice = sorted(name for name, n in Counter(names).items() if n > 1 and name in needed)
         if twice:
             raise ValueError(f"{path}: the column {twice[0]!r} stands {names.count(twice[0])} times; expected once")
         _check_there(path, names, columns)
-        used = {name: own for name, own in zip(names, written, strict=True) if name in asked}
+        used = {name: own for name, own in zip(names, written, strict=True) if name in needed}
         for name, own in used.items():
             kind = file.schema_arrow.field(own).type
             if pa.types.is_nested(kind):
@@ -236,7 +236,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
 
 
 def plain(cells: pa.Table) -> pa.Table:
-    """The same without dictionaries and half precision, which not every function takes; with plain names."""
+    """Return cells without dictionary and half-precision types, which not every function takes, with plain names."""
     kinds = [pa.field(plain_name(field.name), _plain_kind(field.type)) for field in cells.schema]
     return cells.rename_columns([field.name for field in kinds]).cast(pa.schema(kinds))
 
@@ -257,5 +257,5 @@ def _check_there(path: Path, found: Sequence[str], wanted: Sequence[str] | None)
         )
 
 
-def _whole(column: Any) -> Any:
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -1,4 +1,4 @@
-"""Texts: a file with one a line, or a column of a table; as vectors of word weights (tf-idf)."""
+"""Texts, one on each line of a file or in a column of a table, as vectors of word weights (tf-idf)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,29 +18,33 @@ from puoc.datasets.readers.preprocess import Block, raw_of
 from puoc.datasets.readers.tables import RawTable, check_rereadable, stream_table
 from puoc.records import Record
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
 AT_ONCE = 1 << 12  # texts of a block
 
 
 @dataclass(frozen=True)
 class RawTexts:
-    """Texts of a file, in its order; an empty one stays."""
+    """Texts of a file in their order, empty ones included."""
 
     kind: ClassVar[Literal["texts"]] = "texts"
     where: str
     texts: list[str]
     numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all
-    notes: tuple[str, ...] = ()  # what is to be told of the file; it goes with its first of these texts
+    notes: tuple[str, ...] = ()  # warnings about the file; the part with the first text has them
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def rows(self, mask: NDArray[np.bool_]) -> RawTexts:
-        """The texts where a mask (n,) holds."""
+        """Return the texts for which a mask (n,) is True."""
         kept = [text for text, wanted in zip(self.texts, mask, strict=True) if wanted]
         return RawTexts(self.where, kept, self.row_numbers()[mask], self.notes if mask[:1].any() else ())
 
     def row_numbers(self) -> NDArray[np.int64]:
-        """The line, or the row of the table, of every text."""
+        """Return the line of every text, or its row in the table."""
         return np.arange(1, len(self) + 1) if self.numbers_in_file is None else self.numbers_in_file
 
 
@@ -59,35 +63,35 @@ class TextPreparing(Record):
 
     @property
     def inputs(self) -> Literal["vector"]:
-        """What a prepared row is."""
+        """Return the kind of a prepared row."""
         return "vector"
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of what the method sees, by position."""
+        """Return the names of the features, by position."""
         return self.words
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of a prepared row."""
+        """Return the shape of a prepared row."""
         return (len(self.words),)
 
     @cached_property
-    def _vectorizer(self) -> Any:
-        made = _vectorizer(vocabulary=list(self.words))
-        made.idf_ = np.array(self.idf)
-        return made
+    def _vectorizer(self) -> TfidfVectorizer:
+        vectorizer = _vectorizer(vocabulary=list(self.words))
+        vectorizer.idf_ = np.array(self.idf)
+        return vectorizer
 
     def apply(self, raw: RawTexts) -> Block:
         """Prepare texts: (n, words) float32. A text without any of the words is a row of zeros."""
-        if not raw.texts:  # which the library refuses
+        if not raw.texts:  # scikit-learn rejects an empty list
             return Block(np.zeros((0, *self.shape), dtype=np.float32), {}, {}, notes=raw.notes)
         X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
         met = {"texts without a known word": int((~X.any(axis=1)).sum())}
         return Block(X, {}, {}, met, raw.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
-        """Prepare a file block by block. Raises ValueError as the reader, or for a table where lines are texts."""
+        """Prepare a file block by block. Raises ValueError as the reader, or for a table if the model reads lines."""
         if self.column is None and how.kind != "texts" and path.suffix.lower() != ".txt":
             raise ValueError(
                 f"{path}: the model was trained on texts, one a line; expected a file whose name ends in .txt"
@@ -95,18 +99,18 @@ class TextPreparing(Record):
         for part in stream_texts(path, how.model_copy(update={"missing": self.missing}), self.column, at_once):
             yield self.apply(part)
 
-    def example(self) -> Any:
-        """A DataFrame of one row that was made up: the first word."""
+    def example(self) -> pd.DataFrame:
+        """Return a DataFrame with one example row, the first word."""
         import pandas as pd
 
         return pd.DataFrame({self.column or "text": [self.words[0]]})
 
-    def from_frame(self, frame: Any) -> Block:
+    def from_frame(self, frame: pd.DataFrame) -> Block:
         """Prepare texts of a DataFrame with one column, or with the column that the model was trained on.
 
         Raises
         ------
-        ValueError : several columns, none of them the one of the training rows.
+        ValueError : several columns, none of which is the column of the training rows.
         """
         column = self.column or "text"
         if frame.shape[1] == 1:
@@ -114,12 +118,12 @@ class TextPreparing(Record):
         raw = raw_of(frame, [column])
         if self.column is not None:
             return self.apply(texts_in(raw, column, self.missing))
-        lines = raw.cells[column].to_pylist()  # a line is a text whatever stands in it
+        lines = raw.cells[column].to_pylist()  # any line is a text
         return self.apply(RawTexts(raw.where, ["" if line is None or line != line else str(line) for line in lines]))
 
 
 def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
-    """The texts in a column of a table, empty where one is missing. Raises ValueError where it has no such column."""
+    """Return the texts in a column of a table, empty if missing. Raises ValueError if there is no such column."""
     if column not in table.columns:
         has = ", ".join(map(repr, table.columns))
         raise ValueError(f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text")
@@ -128,7 +132,7 @@ def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
 
 
 def read_texts(path: Path, how: How | None = None) -> RawTexts:
-    """All texts of a file.
+    """Read all texts of a file.
 
     Raises
     ------
@@ -143,7 +147,7 @@ def read_texts(path: Path, how: How | None = None) -> RawTexts:
 
 
 def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONCE) -> Iterator[RawTexts]:
-    """The same in blocks. Raises ValueError as ``read_texts``."""
+    """Read the texts of a file in blocks. Raises ValueError as ``read_texts``."""
     if column is not None:
         for part in stream_table(path, how, [column], at_once):
             yield RawTexts(str(path), texts_in(part, column, how.missing).texts, notes=part.notes)
@@ -177,7 +181,7 @@ def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONC
 
 
 def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:
-    """The words of the training rows, the most frequent ones if there are too many.
+    """Fit word weights to the training rows; if they have too many words, to the most frequent ones.
 
     Raises
     ------
@@ -192,7 +196,9 @@ def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:
     return TextPreparing(words=words, idf=tuple(map(float, fitted.idf_)), column=how.text, missing=how.missing)
 
 
-def _vectorizer(**more: Any) -> Any:
+def _vectorizer(vocabulary: list[str] | None = None, max_features: int | None = None) -> TfidfVectorizer:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(lowercase=True, sublinear_tf=True, dtype=np.float64, **more)
+    return TfidfVectorizer(
+        lowercase=True, sublinear_tf=True, dtype=np.float64, vocabulary=vocabulary, max_features=max_features
+    )

@@ -1,10 +1,9 @@
-"""From the cells of a column to numbers or categories. One reading for training, scoring and serving."""
+"""Cells of a column as numbers or texts, read in the same way for training, scoring and serving."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +12,14 @@ from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import MISSING
 
-Column = Any  # an Arrow array: the library has no types
-
 _TRUTHS = pa.array(["true", "false"])
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
 _NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INFINITE = r"^[+-]?(inf|infinity)$"
 
 
-class NotNumbers(ValueError):  # noqa: N818 - it is what the column holds
-    """A value of a column is no finite number: ``row`` counts from 0, ``value`` is what stands there."""
+class NotNumbers(ValueError):  # noqa: N818 - names the content of the column
+    """Raised if a value of a column is no finite number. ``row`` counts from 0, ``value`` is the text of the cell."""
 
     def __init__(self, row: int, value: str):
         super().__init__(value)
@@ -30,21 +27,21 @@ class NotNumbers(ValueError):  # noqa: N818 - it is what the column holds
 
     @property
     def infinite(self) -> bool:
-        """Whether it is an infinity."""
+        """Return True for an infinite value."""
         return self.value.strip().lower().lstrip("+-") in ("inf", "infinity")
 
 
-def texts_of(column: Column, missing: Sequence[str] = ()) -> Column:
-    """Cells as texts without blanks around them; null where a value is missing.
+def texts_of(column: pa.Array, missing: Sequence[str] = ()) -> pa.Array:
+    """Return cells as texts without blanks around them, null where a value is missing.
 
-    A number in ``missing`` means every cell that is this number, however it is written: -999, -999.0 or -999,0.
+    A number in ``missing`` stands for every cell that is this number, written as -999, -999.0 or -999,0.
     """
     cells = pc.utf8_trim_whitespace(_written(_present(column, missing)))
     lower = pc.utf8_lower(cells)
-    cells = pc.if_else(pc.is_in(lower, _TRUTHS), lower, cells)  # True of one program is true of another
+    cells = pc.if_else(pc.is_in(lower, _TRUTHS), lower, cells)  # programs write True or true
     markers = pa.array([*MISSING, *(text.strip().lower() for text in missing)])
     gone = pc.is_in(lower, markers)
-    if (listed := _listed(missing)) and not is_number(column.type):  # of numbers they are gone by now
+    if (listed := _listed(missing)) and not is_number(column.type):  # in a column of numbers they are null already
         plain = pc.replace_substring(cells, ",", ".")
         numbers = pc.if_else(pc.match_substring_regex(plain, _NUMBER), plain, pa.scalar(None, pa.string()))
         gone = pc.or_(gone, pc.is_in(pc.cast(numbers, pa.float64()), pa.array(listed, pa.float64())))
@@ -52,49 +49,49 @@ def texts_of(column: Column, missing: Sequence[str] = ()) -> Column:
 
 
 def _listed(missing: Sequence[str]) -> list[float]:
-    """The numbers among texts for a missing value, with either decimal sign.
+    """Return the numbers among texts for a missing value, with either decimal sign.
 
     Raises
     ------
-    ValueError : one that may be a thousand or one with decimals.
+    ValueError : the comma of a number may be a decimal comma or a separator of thousands.
     """
     for text in missing:
         if _THOUSANDS.fullmatch(text.strip()):
             raise ValueError(
-                f"--missing: got {text!r}, which is a thousand to some and has decimals to others; expected "
+                f"--missing: got {text!r}, whose comma may be a decimal comma or a separator of thousands; expected "
                 f"{text.strip().replace(',', '')} or {text.strip().replace(',', '.')}"
             )
     return [value for text in missing if (value := number_in(text.strip().replace(",", "."))) is not None]
 
 
-def _written(column: Column) -> Column:
+def _written(column: pa.Array) -> pa.Array:
     if pa.types.is_boolean(column.type):
         return pc.if_else(column, "true", "false")
-    if pa.types.is_floating(column.type):  # a whole number is written as one, whatever other columns of its file hold
+    if pa.types.is_floating(column.type):  # a whole number is written without decimals, whatever other columns hold
         written = pc.cast(column, pa.string())
         return pc.if_else(pc.equal(column, pc.round(column)), pc.replace_substring_regex(written, r"\.0$", ""), written)
     return pc.cast(column, pa.string())
 
 
-def _present(column: Column, missing: Sequence[str]) -> Column:
-    """A column of numbers with null for NaN and for those that mean a missing value; any other as it is."""
+def _present(column: pa.Array, missing: Sequence[str]) -> pa.Array:
+    """Return a column of numbers with null for NaN and for missing values; any other column unchanged."""
     if not is_number(column.type):
         return column
     values = _floats(column)
     listed = pa.array(_listed(missing), pa.float64())
-    if pa.types.is_float32(column.type):  # as it holds them
+    if pa.types.is_float32(column.type):  # rounded as the cells are
         listed = _floats(pc.cast(listed, pa.float32(), safe=False))
     gone = pc.or_(pc.is_nan(values), pc.is_in(values, listed))
     return pc.if_else(gone, pa.scalar(None, column.type), column)
 
 
-def _floats(column: Column) -> Column:
-    """Numbers as float64, the nearest one where there are more digits, as of a number written in a text file."""
+def _floats(column: pa.Array) -> pa.Array:
+    """Return numbers as the nearest float64, as the numbers of a text file are read."""
     return pc.cast(column, pa.float64(), safe=False)
 
 
-def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) -> NDArray[np.float64]:
-    """Cells as float64, NaN where a value is missing.
+def numbers_of(column: pa.Array, decimal: str = ".", missing: Sequence[str] = ()) -> NDArray[np.float64]:
+    """Return cells as float64, NaN where a value is missing.
 
     Raises
     ------
@@ -113,8 +110,8 @@ def numbers_of(column: Column, decimal: str = ".", missing: Sequence[str] = ()) 
     return _parsed(texts_of(column, missing), decimal)
 
 
-def _plain_numbers(column: Column) -> NDArray[np.float64] | None:
-    """The same for cells that are all finite numbers without blanks: most columns, and faster."""
+def _plain_numbers(column: pa.Array) -> NDArray[np.float64] | None:
+    """Return cells as float64 if all are finite numbers without blanks, else None. Most columns are, and it is fast."""
     try:
         found = np.array(pc.cast(column, pa.float64()), dtype=np.float64)
     except pa.ArrowInvalid:
@@ -122,19 +119,19 @@ def _plain_numbers(column: Column) -> NDArray[np.float64] | None:
     return found if np.isfinite(found).all() else None
 
 
-def are_numbers(cells: Column, decimal: str) -> NDArray[np.bool_]:
-    """Which cells (texts, null where missing) are finite numbers or missing."""
+def are_numbers(cells: pa.Array, decimal: str) -> NDArray[np.bool_]:
+    """Return a mask of the cells (texts, null where missing) that are finite numbers or missing."""
     plain = _with_point(cells, decimal)
     return np.asarray(pc.fill_null(pc.match_substring_regex(plain, _NUMBER), True), dtype=np.bool_)
 
 
-def are_infinite(cells: Column) -> NDArray[np.bool_]:
-    """Which cells are infinities."""
+def are_infinite(cells: pa.Array) -> NDArray[np.bool_]:
+    """Return a mask of the infinite cells."""
     found = pc.match_substring_regex(pc.utf8_lower(cells), _INFINITE)
     return np.asarray(pc.fill_null(found, False), dtype=np.bool_)
 
 
-def _parsed(cells: Column, decimal: str) -> NDArray[np.float64]:
+def _parsed(cells: pa.Array, decimal: str) -> NDArray[np.float64]:
     plain = _with_point(cells, decimal)
     try:
         found = np.array(pc.cast(plain, pa.float64()), dtype=np.float64)
@@ -148,21 +145,21 @@ def _parsed(cells: Column, decimal: str) -> NDArray[np.float64]:
     raise NotNumbers(first, str(cells[first]))
 
 
-def _with_point(cells: Column, decimal: str) -> Column:
+def _with_point(cells: pa.Array, decimal: str) -> pa.Array:
     if decimal == ".":
         return cells
-    # a point is then no part of a number: it would be one of thousands
+    # with a decimal comma a point would separate thousands, so that no cell with a point is a number
     guarded = pc.replace_substring(cells, ".", "_")
     return pc.replace_substring(guarded, ",", ".")
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column is one of numbers by its type."""
+    """Return True for the type of a column of numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def number_in(text: str) -> float | None:
-    """The number that a text is, if it is one."""
+    """Return the number in a text, or None."""
     try:
         return float(text)
     except ValueError:

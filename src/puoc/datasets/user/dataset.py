@@ -1,7 +1,7 @@
-"""A user's own files as a dataset: declared by an entry of params.yaml and by what the files hold.
+"""User data as a dataset, declared by an entry of params.yaml and by the content of the files.
 
-Classes are 0, the labelled positives and the positives of the test file; 1, unlabelled rows, whose classes nobody
-knows; and 2, the negatives of the test file. Rows of class 1 are never test rows, rows of class 2 are nothing else.
+Class 0 has the labelled positives and the positives of the test file; class 1 the unlabelled rows, whose true classes
+are unknown; class 2 the negatives of the test file. Rows of class 1 are never test rows, and those of class 2 always.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc.datasets.declare.dataset import Arrays, Dataset, Inputs, RawFile
-from puoc.records import Record, content_id
+from puoc.records import Array, Record, content_id
 from puoc.registry import DATASETS
 
 if TYPE_CHECKING:
@@ -29,28 +29,28 @@ Content = set[bytes]
 
 
 class Declared(Record):
-    """What is known of own data once their files were read: all that a plan and later commands need."""
+    """Description of user data, made when their files are read. A plan and later commands need nothing else."""
 
     name: str
     paths: dict[str, str]  # by role (positives, unlabelled, data, test), below the project's root
     how: dict[str, Any]  # fields of puoc.datasets.readers.How
-    from_positives: bool  # whether the preprocessing is fitted to the labelled positives alone
-    files: dict[str, str]  # sha256 by path, of a folder by what lies in it
+    from_positives: bool  # True if the preprocessing is fitted to the labelled positives alone
+    files: dict[str, str]  # sha256 by path; that of a folder covers the files in it
     inputs: Inputs
     shape: tuple[int, ...]
     counts: dict[str, tuple[int, ...]]
     digest: str  # content_digest of the arrays
     scale: float
-    preparing: dict[str, Any]  # puoc.datasets.readers.Preparing as JSON: how a model makes rows of a new file
-    notes: tuple[str, ...] = ()  # what a reader of a table should know of the data
-    marks: tuple[str, ...] = ()  # what stands on every table of the data: overlap that was allowed
+    preparing: dict[str, Any]  # puoc.datasets.readers.Preparing as JSON, by which a model prepares a new file
+    notes: tuple[str, ...] = ()  # remarks on the data, shown with a table
+    marks: tuple[str, ...] = ()  # warnings shown on every table of the data, such as an allowed overlap
 
     @property
     def reading(self) -> str:
-        """What names the way from a file of the owner to rows, and the marks on their scores.
+        """Return the id of the preprocessing and of the warnings, which a model stores.
 
-        A model keeps both. Files that give the same rows in another way (columns renamed, exchanged, in another unit)
-        would else be served by the model that reads the files before.
+        Files may give the same rows in another way, for example with renamed columns or other units. They need a model
+        of their own, and therefore another id.
         """
         return content_id({"preparing": self.preparing, "marks": self.marks})
 
@@ -59,7 +59,7 @@ class OwnData(Dataset):
     """Base of the classes that ``register`` makes."""
 
     classes = ("positive", "unlabelled", "negative")
-    files: ClassVar[tuple[RawFile, ...]] = ()  # none is fetched: they lie where their owner put them
+    files: ClassVar[tuple[RawFile, ...]] = ()  # none is downloaded: the user provides them
     licence = "The data are their owner's; puoc has no part in them."
     citation = ""
     declared: ClassVar[Declared]
@@ -67,42 +67,42 @@ class OwnData(Dataset):
 
     @classmethod
     def tested(cls) -> bool:
-        """Whether there are labelled test rows."""
+        """Return True if there are labelled test rows."""
         return any(cls.counts["test"])
 
     @classmethod
     def check_unchanged(cls) -> None:
-        """Raise ValueError where a file is not what it was when the plan was made."""
+        """Raise ValueError if a file has changed since the plan was made."""
         for path, planned in cls.declared.files.items():
             if not (cls.root / path).exists() or fingerprint(cls.root / path) != planned:
                 raise ValueError(
-                    f"{path}: not what it was when the plan was made; run puoc plan, or dvc repro, which begins with it"
+                    f"{path}: changed since the plan was made; run puoc plan, or dvc repro, which begins with it"
                 )
 
     @classmethod
     def size(cls, path: str) -> int:
-        """Bytes of a file, or of those in a folder."""
+        """Return the size in bytes of a file, or of all files in a folder."""
         at = cls.root / path
         return sum(file.stat().st_size for file in (at.rglob("*") if at.is_dir() else (at,)) if file.is_file())
 
     @classmethod
     def load(cls, folder: Path) -> Arrays:
-        """Read the files again; ``folder`` is not looked at. Raises ValueError as ``check_unchanged``."""
+        """Read the files again; ``folder`` is ignored. Raises ValueError as ``check_unchanged``."""
         cls.check_unchanged()
         of = cls.declared
         return arranged(read(of.paths, of.how, of.from_positives, cls.root)).arrays
 
 
 class Arranged(NamedTuple):
-    """Rows as arrays, and how many could not be used."""
+    """Rows as arrays, and the numbers of rows that were left out."""
 
     arrays: Arrays
-    left_out: dict[str, int]  # rows by why
+    left_out: dict[str, int]  # number of rows by reason
 
 
-def read(paths: Mapping[str, str], how: Mapping[str, Any], from_positives: bool, root: Path) -> Pair:
+def read(paths: Mapping[str, str], how: Mapping[str, object], from_positives: bool, root: Path) -> Pair:
     """Read and prepare the files. Raises ValueError as ``puoc.datasets.readers.read_pair``."""
-    from puoc.datasets.readers import How, read_pair  # takes a second; most commands read no own data
+    from puoc.datasets.readers import How, read_pair  # takes a second; most commands read no user data
 
     at = {role: root / path for role, path in paths.items()}
     return read_pair(
@@ -116,14 +116,14 @@ def read(paths: Mapping[str, str], how: Mapping[str, Any], from_positives: bool,
 
 
 def arranged(pair: Pair) -> Arranged:
-    """P, U and the test rows, in this order, each as in its file.
+    """Return P, U and the test rows, in this order, each in the order of its file.
 
-    Left out are training rows that a method sees as it sees a test row, and unlabelled ones that it sees as a labelled
-    positive: no draw puts equal content on two sides, and so every seed can have all rows that are counted.
+    Training rows that equal a test row after the preprocessing are left out, and unlabelled rows that equal a labelled
+    positive. A draw puts no equal content on two sides, so every seed can use all rows that are counted.
 
     Raises
     ------
-    ValueError : there are no unlabelled rows, or none is left of one part.
+    ValueError : there are no unlabelled rows, or no row of one part is left.
     """
     if pair.unlabelled is None:
         raise ValueError("no unlabelled rows; expected a file of them")
@@ -149,23 +149,23 @@ def arranged(pair: Pair) -> Arranged:
     return Arranged(arrays, {why: n for why, n in left.items() if n})
 
 
-def distinct(X: NDArray[Any]) -> Content:
-    """The different rows."""
+def distinct(X: Array) -> Content:
+    """Return the different rows as a set of their bytes."""
     return {row.tobytes() for row in _plain(X)}
 
 
-def _fresh(X: NDArray[Any], known: Content) -> NDArray[np.bool_]:
+def _fresh(X: Array, known: Content) -> NDArray[np.bool_]:
     return np.array([row.tobytes() not in known for row in _plain(X)], dtype=np.bool_)
 
 
-def _plain(X: NDArray[Any]) -> NDArray[Any]:
-    """Zeros without a sign, as draws compare rows."""
+def _plain(X: Array) -> Array:
+    """Return rows with unsigned zeros, as draws compare them."""
     found: NDArray[Any] = X + X.dtype.type(0)
     return found
 
 
 def fingerprint(path: Path) -> str:
-    """sha256 of a file; of a folder, that of the names and checksums of the files in it, hidden ones left out."""
+    """Return the sha256 of a file; for a folder, that of the names and checksums of its files that are not hidden."""
     if not path.is_dir():
         with path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
@@ -175,7 +175,7 @@ def fingerprint(path: Path) -> str:
 
 
 def register(declared: Iterable[Declared], root: Path) -> None:
-    """Make these the own datasets of this process; earlier ones are forgotten."""
+    """Register these datasets of user data in place of those that are registered so far."""
     for name in [name for name, known in DATASETS.items() if issubclass(known, OwnData)]:
         del DATASETS[name]
     for one in declared:
@@ -186,7 +186,7 @@ def register(declared: Iterable[Declared], root: Path) -> None:
 
 
 def register_planned(root: Path) -> None:
-    """The same with those of the project's plan.
+    """Register the user data of the project's plan.
 
     Raises
     ------
@@ -202,6 +202,6 @@ def register_planned(root: Path) -> None:
 
 
 def own_data(name: str) -> type[OwnData] | None:
-    """The class of own data of this name; None for any other dataset."""
+    """Return the class of user data of this name; None for any other dataset."""
     found = DATASETS.get(name)
     return found if isinstance(found, type) and issubclass(found, OwnData) else None

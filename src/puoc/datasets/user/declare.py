@@ -1,11 +1,11 @@
-"""An entry of the section datasets read: the files, what they share, and what later commands need to know of them."""
+"""Reading of an entry of the section datasets: the files, their overlap, and the declaration for later commands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,46 +19,46 @@ if TYPE_CHECKING:
 
 PLACE: Final = "own"  # below the project's root; the stage plan depends on it, so that dvc repro sees a change
 _NO_LINK: Final = "into which dvc repro does not look; expected a folder in its place, in which files may be links"
-_MANY: Final = 0.1  # share of U left out from which a reader is to know what follows from it
+_MANY: Final = 0.1  # share of U left out from which a warning is shown
 ROLES: Final = ("positives", "unlabelled", "data", "test")
 
 
 def declare(
     name: str,
     given: Mapping[str, str],
-    how: Mapping[str, Any],
+    how: Mapping[str, object],
     *,
     from_positives: bool,
     allow_overlap: bool,
     root: Path,
 ) -> Declared:
-    """Read own data and say what they are.
+    """Read user data and return their declaration.
 
     Parameters
     ----------
     given : paths by role: positives and unlabelled, or data; and test where there are labelled test rows.
     how : fields of ``puoc.datasets.readers.How``.
-    from_positives : fit the preprocessing to the labelled positives alone; else to the unlabelled rows too.
-    allow_overlap : go on although test rows are among the training rows.
+    from_positives : fit the preprocessing to the labelled positives alone, not to the unlabelled rows.
+    allow_overlap : continue if test rows are among the training rows.
     root : the project's folder.
 
     Raises
     ------
-    ValueError : a path does not lie below ``own/``, a file cannot be read or in two ways, or test and training overlap.
-        The message names keys of the entry, not options of a command.
+    ValueError : a path is not below ``own/``, a file cannot be read or can be read in two ways, or test and training
+        rows overlap. The message names keys of the entry, not options of a command.
     """
-    from puoc.datasets.user.leakage import audit  # takes a second, as all that reads own data
+    from puoc.datasets.user.leakage import audit  # takes a second, as all readers of user data
 
     try:
         paths = {role: _below(role, given[role], root) for role in ROLES if role in given}
         pair = read(paths, how, from_positives, root)
-        made = arranged(pair)
+        rows = arranged(pair)
         audited = audit(pair)
-        marks = _marks(audited, made, allow_overlap)
+        warnings = _warnings(audited, rows, allow_overlap)
     except ValueError as error:
         raise ValueError(as_keys(str(error), given.values())) from error
-    arrays = made.arrays
-    assert arrays.split is not None, "test rows are told apart by it"
+    arrays = rows.arrays
+    assert arrays.split is not None, "it marks the test rows"
     sides = [np.bincount(arrays.y[arrays.split == side], minlength=len(OwnData.classes)) for side in (0, 1)]
     return Declared(
         name=name,
@@ -72,8 +72,8 @@ def declare(
         digest=content_digest(arrays),
         scale=pair.preparing.scale,
         preparing=pair.preparing.model_dump(mode="json"),
-        notes=(*audited.repeats, *_notes(pair, made, from_positives)),
-        marks=marks,
+        notes=(*audited.repeats, *_notes(pair, rows, from_positives)),
+        marks=warnings,
     )
 
 
@@ -96,23 +96,24 @@ def _below(role: str, given: str, root: Path) -> str:
     return str(path)
 
 
-def _marks(found: Audit, made: Arranged, allowed: bool) -> tuple[str, ...]:
-    """What stands on every table; raises where test and training rows overlap and nobody allowed it."""
-    if found.leaks and not allowed:
+def _warnings(audited: Audit, rows: Arranged, allowed: bool) -> tuple[str, ...]:
+    """Return the warning for every table. Raises ValueError for an overlap that is not allowed."""
+    if audited.leaks and not allowed:
         raise ValueError(
-            f"{'; '.join(map(str, found.leaks))}. A test on rows that were trained on says little about new ones: take "
-            "them out of one file, or say allow_overlap: true, which then marks every table of these data"
+            f"{'; '.join(map(str, audited.leaks))}. A test on rows that were trained on says little about new ones: "
+            "take them out of one file, or say allow_overlap: true, which then marks every table of these data"
         )
-    if not found.leaks:
+    if not audited.leaks:
         return ()
-    left = sum(n for why, n in made.left_out.items() if why.endswith("test row"))
-    what = f"{left} training rows that equal one were left out" if left else "none of these training rows was left out"
-    return (f"overlap allowed: {found.shared} of {found.of} test rows are in the training files too; {what}",)
+    left = sum(n for why, n in rows.left_out.items() if why.endswith("test row"))
+    training = f"{left} training rows that equal one were" if left else "none of these training rows was"
+    shared = f"{audited.shared} of {audited.of} test rows are in the training files too"
+    return (f"overlap allowed: {shared}; {training} left out",)
 
 
-def _lost(pair: Pair, made: Arranged) -> tuple[str, ...]:
-    """A word on rows that are alike by nature, so that equal rows of P and U are no repeats."""
-    left = sum(n for why, n in made.left_out.items() if why.endswith("labelled positive"))
+def _lost(pair: Pair, rows: Arranged) -> tuple[str, ...]:
+    """Return a warning if rows that are alike by nature were left out of U since they equal a row of P."""
+    left = sum(n for why, n in rows.left_out.items() if why.endswith("labelled positive"))
     if pair.unlabelled is None or left < _MANY * len(pair.unlabelled):
         return ()
     from puoc.datasets.readers.row_contents import ALIKE
@@ -126,24 +127,24 @@ def _lost(pair: Pair, made: Arranged) -> tuple[str, ...]:
     )
 
 
-def _notes(pair: Pair, made: Arranged, from_positives: bool) -> tuple[str, ...]:
-    """Counts of rows by what was met, columns that are not used, and what the preprocessing was fitted to."""
+def _notes(pair: Pair, rows: Arranged, from_positives: bool) -> tuple[str, ...]:
+    """Return remarks on rows, on columns that are not used and on the rows that the preprocessing was fitted to."""
     fitted = "the labelled positives alone" if from_positives else "labelled and unlabelled rows, for every method"
     parts = [part for part in (pair.positives, pair.unlabelled, pair.test) if part is not None]
     return (
-        *_lost(pair, made),
+        *_lost(pair, rows),
         *pair.notes,
         *(note for part in parts for note in part.notes),
         *pair.column_notes(),
         *([] if pair.preparing.kind == "images" else [f"preprocessing fitted to {fitted}"]),
-        *(f"{n} {why} left out" for why, n in made.left_out.items()),
+        *(f"{n} {why} left out" for why, n in rows.left_out.items()),
     )
 
 
 def changed_own(root: Path) -> list[str]:
-    """Files and folders of the planned own data that are not what they were when the plan was made.
+    """Return the files and folders of the planned user data that have changed since the plan was made.
 
-    They are read only where one was touched since they were read last.
+    A file is read only if it was touched after it was last read.
     """
     from puoc.datasets.user.file_stamps import changed_files
 
@@ -162,15 +163,15 @@ _QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 
 
 def as_keys(message: str, paths: Iterable[str] = ()) -> str:
-    """Words for a command's options as words for the keys of an entry: ``--drop ''`` is ``drop: ''``.
+    """Replace the options of a command by keys of an entry: ``--drop ''`` becomes ``drop: ''``.
 
-    What is the user's own stays: what stands in quotes, and ``paths`` with the files below them.
+    Texts in quotes, and ``paths`` with the files below them, stay unchanged.
     """
     longest_first = sorted((str(PurePosixPath(path)) for path in paths), key=len, reverse=True)
     kept = "|".join([_QUOTED, *(rf"{re.escape(path)}(?:/[^:]*)?" for path in longest_first)])
     return re.sub(rf"(?P<kept>{kept})|(?<![^\s(])--[a-z][a-z-]*:?", _as_key, message)
 
 
-def _as_key(found: re.Match[str]) -> str:
-    option = found[0].removesuffix(":")
-    return found[0] if found["kept"] else _KEYS.get(option, f"{option[2:]}:")
+def _as_key(match: re.Match[str]) -> str:
+    option = match[0].removesuffix(":")
+    return match[0] if match["kept"] else _KEYS.get(option, f"{option[2:]}:")

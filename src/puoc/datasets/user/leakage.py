@@ -1,9 +1,9 @@
-"""What files share, test and training rows above all: equal rows, equal normal forms, near-duplicate pictures."""
+"""Overlap between files, in particular of test and training rows: equal rows, equal texts, near-duplicates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ _EXAMPLES = 3
 
 
 class Overlap(NamedTuple):
-    """Rows of one file that another one has too."""
+    """Rows of one file that another file also contains."""
 
     what: str  # equal rows, equal texts, near-duplicate pictures
     where: str
     other: str
-    rows: NDArray[np.int64]  # places in ``where`` of those that have a companion
+    rows: NDArray[np.int64]  # positions in ``where`` of the rows that the other file contains
     of: int
     examples: tuple[str, ...]
 
@@ -35,44 +35,46 @@ class Overlap(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """Overlap that makes a test worthless, and what is worth knowing otherwise."""
+    """Overlap that invalidates a test, and other overlap that is reported."""
 
     leaks: list[Overlap]  # between training and test rows
     notes: list[Overlap]  # between labelled and unlabelled rows
-    shared: int = 0  # test rows that have a companion in training
+    shared: int = 0  # test rows that are also in training
     of: int = 0
-    withheld_in_p: tuple[Overlap, ...] = ()  # between the positives withheld and those that are learned from
+    withheld_in_p: tuple[Overlap, ...] = ()  # between the withheld positives and the training positives
     withheld_in_u: tuple[Overlap, ...] = ()
     repeats: tuple[str, ...] = ()  # of training rows, where many repeat
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands on everything that was made in spite of the leaks."""
+        """Return the warnings on every result that was computed in spite of an overlap."""
         return (f"overlap allowed: {self.shared} of {self.of} test rows are in training",) if self.leaks else ()
 
 
 def audit(pair: Pair) -> Audit:
-    """Compare a user's files with each other."""
+    """Compare the files of a user with each other."""
     parts = [rows for rows in (pair.positives, pair.held, pair.unlabelled, pair.test) if rows is not None]
-    keys, what = _keys(parts, pair)
+    keys, kind = _keys(parts, pair)
     named = {id(part): key for part, key in zip(parts, keys, strict=True)}
 
     def shared(rows: Rows, other: Rows) -> list[Overlap]:
         equal = _companions(named[id(rows)], named[id(other)])
-        found = [_overlap(what, rows, other, equal)]
+        overlaps = [_overlap(kind, rows, other, equal)]
         if isinstance(rows.raw, RawPictures):
             near = np.where(equal >= 0, -1, near_duplicates(rows.X, other.X))
-            found.append(_overlap("near-duplicate pictures", rows, other, near))
-        return [one for one in found if len(one.rows)]
+            overlaps.append(_overlap("near-duplicate pictures", rows, other, near))
+        return [overlap for overlap in overlaps if len(overlap.rows)]
 
     def withheld(other: Rows | None) -> tuple[Overlap, ...]:
         if pair.held is None or other is None:
             return ()
-        return tuple(one._replace(where=f"{one.where} that are withheld") for one in shared(pair.held, other))
+        return tuple(
+            overlap._replace(where=f"{overlap.where} that are withheld") for overlap in shared(pair.held, other)
+        )
 
     leaks: list[Overlap] = []
     if pair.test is not None:
-        leaks = [one for part in parts if part is not pair.test for one in shared(pair.test, part)]
+        leaks = [overlap for part in parts if part is not pair.test for overlap in shared(pair.test, part)]
     return Audit(
         leaks,
         [] if pair.unlabelled is None else shared(pair.positives, pair.unlabelled),
@@ -81,7 +83,7 @@ def audit(pair: Pair) -> Audit:
         withheld(pair.positives),
         withheld(pair.unlabelled),
         tuple(
-            f"{what}: {repeated(named[id(rows)])} of {len(rows)} rows of {rows.where} repeat another one; if they are "
+            f"{kind}: {repeated(named[id(rows)])} of {len(rows)} rows of {rows.where} repeat another one; if they are "
             "copies, not rows alike by nature, an estimated class prior is off, since each counts as an independent row"
             for rows in (pair.positives, pair.unlabelled)
             if rows is not None and repeated(named[id(rows)]) >= ALIKE * len(rows)
@@ -90,13 +92,12 @@ def audit(pair: Pair) -> Audit:
 
 
 def _keys(parts: Sequence[Rows], pair: Pair) -> tuple[list[Keys], str]:
-    """Numbers (n,) of each part's rows: equal numbers mean equal content."""
-    raws: list[Any] = [part.raw for part in parts]
-    if isinstance(raws[0], RawTexts):
-        whole, what = of_texts(raws, normal_form), "equal texts"
-    elif isinstance(raws[0], RawTable):
+    """Number the rows of each part, so that equal numbers mean equal content, and return the kind of equality."""
+    if texts := [part.raw for part in parts if isinstance(part.raw, RawTexts)]:
+        whole, what = of_texts(texts, normal_form), "equal texts"
+    elif tables := [part.raw for part in parts if isinstance(part.raw, RawTable)]:
         assert isinstance(pair.preparing, TablePreparing)
-        whole, what = of_tables(raws, pair.preparing), "equal rows"
+        whole, what = of_tables(tables, pair.preparing), "equal rows"
     else:
         whole, what = of_pictures([part.X for part in parts]), "equal pictures"
     ends = np.cumsum([len(part) for part in parts])[:-1]
@@ -104,11 +105,11 @@ def _keys(parts: Sequence[Rows], pair: Pair) -> tuple[list[Keys], str]:
 
 
 def _companions(keys: Keys, others: Keys) -> Keys:
-    """For each key the place of the first equal one among the others, -1 where there is none."""
+    """Return for each key the position of the first equal one among the others, or -1."""
     known, first = np.unique(others, return_index=True)
     places = np.searchsorted(known, keys).clip(max=len(known) - 1)
-    found: Keys = np.where(known[places] == keys, first[places], -1)
-    return found
+    companions: Keys = np.where(known[places] == keys, first[places], -1)
+    return companions
 
 
 def _overlap(what: str, rows: Rows, other: Rows, companions: Keys) -> Overlap:
@@ -118,8 +119,8 @@ def _overlap(what: str, rows: Rows, other: Rows, companions: Keys) -> Overlap:
 
 
 def _named(rows: Rows, index: int) -> str:
-    """A row as a person finds it."""
-    raw: Any = rows.raw
+    """Describe a row by its number in the file or by the name of a picture."""
+    raw = rows.raw
     if isinstance(raw, RawPictures):
         return raw.paths[index].name
     number = int(rows.numbers[index])

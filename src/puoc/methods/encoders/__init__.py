@@ -1,16 +1,16 @@
-"""What a method sees of stored rows: an encoder between the two.
+"""Encoders, which convert stored rows for a method.
 
-Plain ones (``flatten``, or none for the raw rows) fit nothing. Others are classes with hyperparameters, one file each,
-fitted on a sample's labelled positives; each file registers itself.
+Plain encoders (``flatten``, or none for the raw rows) are not fitted. The others are classes with hyperparameters, one
+in each file, that are fitted to the labelled positives of a sample. Each file registers itself.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from puoc.methods.training import from_params as making
 from puoc.methods.training.estimator import Encoder
-from puoc.records import Array
+from puoc.records import Array, Params
 from puoc.registry import ENCODERS
 
 __all__ = ["ENCODERS", "PLAIN", "Encodes", "inputs_of", "make", "normalise", "plain"]
@@ -19,10 +19,10 @@ PLAIN = ("flatten",)
 
 
 class Encodes(Protocol):
-    """Anything that turns rows into what a method sees; no row influences another."""
+    """Any encoder of rows for a method; no row influences another."""
 
     def encode(self, X: Array) -> Array:
-        """Rows (n, *shape) encoded."""
+        """Encode rows (n, *shape)."""
 
 
 class _Raw:
@@ -36,7 +36,7 @@ class _Flatten:
 
 
 def plain(name: str | None) -> Encodes:
-    """An encoder that fits nothing: ``flatten`` gives (n, d), None the rows as they are.
+    """Return a plain encoder: ``flatten`` gives (n, d), None gives the rows unchanged.
 
     Raises
     ------
@@ -49,24 +49,24 @@ def plain(name: str | None) -> Encodes:
     return _Flatten()
 
 
-def make(name: str, params: dict[str, Any]) -> Encoder:
-    """A fitted kind of encoder with its hyperparameters, not yet fitted. Raises ValueError as ``making.make``."""
+def make(name: str, params: Params) -> Encoder:
+    """Make an encoder with its hyperparameters, not yet fitted. Raises ValueError as ``making.make``."""
     made: Encoder = making.make(ENCODERS, name, params)
     return made
 
 
-def normalise(name: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Validated hyperparameters as plain JSON types, as ``making.normalise``. Raises ValueError as ``make``."""
+def normalise(name: str, params: Params) -> Params:
+    """Return validated hyperparameters as plain JSON types, as ``making.normalise``. Raises ValueError as ``make``."""
     return making.normalise(ENCODERS, name, params)
 
 
 def inputs_of(encoder: str | None, inputs: str) -> str:
-    """Which inputs a method sees: ``image``, ``vector``, ``sequence`` or ``text``.
+    """Return the inputs of a method: ``image``, ``vector``, ``sequence`` or ``text``.
 
     Parameters
     ----------
     encoder : a plain encoder or the registered name of a fitted one; None for the raw rows.
-    inputs : what the dataset gives.
+    inputs : inputs of the dataset.
 
     Raises
     ------

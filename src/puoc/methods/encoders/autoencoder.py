@@ -1,4 +1,4 @@
-"""The convolutional autoencoder whose code the SVMs of Bagirov et al. and TIcE see (section on OC-SVM and PU-SVM)."""
+"""Convolutional autoencoder, whose code is the input of SVMs and TIcE (Bagirov et al., section on OC-SVM, PU-SVM)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHANNELS = 8  # of the innermost feature map
 class Network(nn.Module):
     """Two poolings quarter an image's sides (rounding down); the decoder mirrors the encoder.
 
-    Dropout comes in as masks, so that lanes can draw their own. Kept values are already scaled by 1 / (1 - p).
+    Dropout is passed as masks, so that lanes can draw their own. Kept values are already scaled by 1 / (1 - p).
     """
 
     def __init__(self, shape: tuple[int, ...], dimension: int) -> None:
@@ -39,14 +39,14 @@ class Network(nn.Module):
         self.pool = nn.MaxPool2d(2)
 
     def code(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
-        """Codes (b, dimension), each value above -1; ``kept`` is the dropout mask of that shape."""
+        """Return codes (b, dimension), each value above -1; ``kept`` is the dropout mask of that shape."""
         x = self.pool(elu(self.conv1(x)))
         x = self.pool(elu(self.conv2(x)))
         x = self.to_code(elu(self.conv3(x)).flatten(1))
         return elu(x if kept is None else x * kept)
 
     def forward(self, x: Tensor, kept: Tensor | None = None, kept_inner: Tensor | None = None) -> Tensor:
-        """Reconstructions in (0, 1), of the shape of x."""
+        """Return reconstructions in (0, 1), of the shape of x."""
         z = self.from_code(self.code(x, kept))
         z = elu(z if kept_inner is None else z * kept_inner).reshape(-1, *self.inner)
         z = _resized(elu(self.deconv1(z)), self.sizes[0])
@@ -87,7 +87,7 @@ class Autoencoder(Deep, Encoder):
         return (self.dimension,)
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
-        """Dropout masks for the code and for the decoder's first layer."""
+        """Draw dropout masks for the code and for the decoder's first layer."""
         inner = _CHANNELS * (x_p.shape[-2] // 4) * (x_p.shape[-1] // 4)
         return {
             "kept": self._mask(len(x_p), self.dimension, x_p.dtype, gen),
@@ -99,13 +99,13 @@ class Autoencoder(Deep, Encoder):
         return (drawn >= self.dropout).to(dtype) / (1 - self.dropout)
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """Mean squared error of the reconstruction."""
+        """Return the mean squared error of the reconstruction."""
         return (net(x_p, noise["kept"], noise["kept_inner"]) - x_p).square().mean()
 
     def encode(self, X: Array) -> Array:
-        """Codes (n, dimension) without dropout, in the precision of the fit."""
+        """Return codes (n, dimension) without dropout, in the precision of the fit."""
         return self.evaluate(self.net_.code, X)  # type: ignore[arg-type]
 
     def decision_function(self, X: Array) -> Array:
-        """Minus the mean squared error of each row's reconstruction, (n,): higher = more like the training rows."""
+        """Return minus the mean squared error of each row's reconstruction, (n,): higher = more like training rows."""
         return self.evaluate(lambda x: -(self.net_(x) - x).square().flatten(1).mean(1), X)

@@ -1,4 +1,4 @@
-"""Leading principal components of standardised columns, as ``puoc assess`` sees rows."""
+"""Leading principal components of standardised columns, the representation of ``puoc assess``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from puoc.registry import encoder
 
 
 class FittedComponents(LaneLoop, Encoder):
-    """What a fit leaves behind: a plain class, as it is no hyperparameter."""
+    """A plain class, since the fitted components are no hyperparameter."""
 
     seen_: Seen
 
@@ -35,7 +35,7 @@ class Components(FittedComponents):
 
     @property
     def one_class(self) -> bool:
-        """It learns from U, too."""
+        """Return False: it also learns from U."""
         return False
 
     def encoded_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -47,16 +47,16 @@ class Components(FittedComponents):
         self.seen_ = Seen.by(sample.X_p, np.asarray(sample.X_u), self.dimension, self.cut)
 
     def encode(self, X: Array) -> Array:
-        """Components (n, d), d = ``dimension`` or the number of a row's values."""
+        """Return components (n, d), d = ``dimension`` or the number of a row's values."""
         return self.seen_.one_by_one(X)
 
     def decision_function(self, X: Array) -> Array:
-        """Minus the squared norm of the encoded rows, (n,): higher = nearer to the mean of the training rows."""
+        """Return minus the squared norm of the encoded rows, (n,): higher = nearer to the mean of the training rows."""
         scores: Array = -np.square(self.encode(X), dtype=np.float64).sum(axis=1)
         return scores
 
     def state(self) -> dict[str, Array]:
-        """Means, deviations, components and their spread."""
+        """Return means, deviations, components and their spread."""
         seen = self.seen_
         return {
             "mean": seen.mean,

@@ -17,7 +17,7 @@ class Frozen(Encoder):
     gives: ClassVar[str] = "vector"  # what a row is once encoded: vector or sequence
 
     def fit_lanes(self, samples: list[PUSample], compute: Compute = Compute()) -> list[Self]:  # type: ignore[override]  # noqa: B008
-        """No sample changes anything."""
+        """Return unchanged copies, since no sample changes the encoder."""
         self.alpha_hat_, self.curve_, self.lane_map_ = None, {}, "loop"
         return [self for _ in samples]
 
@@ -26,17 +26,17 @@ class Frozen(Encoder):
         return tuple(self.encode(np.zeros((1, *shape), dtype=np.float32)).shape[1:])
 
     def counts(self, X: Array) -> dict[str, int]:
-        """What is to be known of these rows' encoding, as numbers that add up over rows; nothing by default."""
+        """Return counts that describe the encoding of these rows and add up over rows; none by default."""
         return {}
 
     def decision_function(self, X: Array) -> Array:
-        """Minus the squared norm of the encoded rows, (n,): no classifier, but every estimator scores."""
+        """Return minus the squared norm of the encoded rows, (n,), since every estimator has scores."""
         encoded = self.encode(X)
         scores: Array = -np.square(encoded).sum(axis=tuple(range(1, encoded.ndim)))
         return scores
 
     def state(self) -> dict[str, Array]:
-        """Nothing: what was learned elsewhere is named by its digest."""
+        """Return no arrays, since the pretrained weights are identified by their digest."""
         return {}
 
     def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:

@@ -37,7 +37,7 @@ class ImageNet(Frozen):
 
     @cached_property
     def trunk(self) -> nn.Module:
-        """The network up to its last map. Raises FetchError or ValueError as ``trunks.trunk``."""
+        """Return the network up to its last map. Raises FetchError or ValueError as ``trunks.trunk``."""
         return pixels_together(trunk(self.network, self.weights)).eval()
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
@@ -46,7 +46,7 @@ class ImageNet(Frozen):
             raise ValueError(f"{self.name}: images of one or three channels expected, got rows of shape {shape}")
 
     def encode(self, X: Array) -> Array:
-        """Features (n, 512 or 1,280).
+        """Return features (n, 512 or 1,280).
 
         Raises
         ------

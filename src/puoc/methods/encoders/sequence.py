@@ -1,4 +1,4 @@
-"""Vectors that are sequences in truth, step after step: what the LSTMs of the paper see of PenDigits."""
+"""Vectors as sequences of steps, the input of the paper's LSTMs for PenDigits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sequence(Frozen):
             )
 
     def encode(self, X: Array) -> Array:
-        """Sequences (n, d / values, 1 + values), the mask first, as ``puoc.methods.lstm`` has them.
+        """Return sequences (n, d / values, 1 + values), the mask first, as ``puoc.methods.lstm`` has them.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Texts as word vectors learned elsewhere: one a step for the LSTMs, their mean for methods and priors of vectors."""
+"""Texts as pretrained word vectors: a sequence of them for the LSTMs, their mean for other methods and priors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from puoc.registry import encoder
 
 @typed
 class OfWords(Frozen):
-    """What both share: a file of vectors, and the steps from a text to words."""
+    """Base of both encoders: a file of vectors, and the steps from a text to words."""
 
     inputs = frozenset({"text"})
 
@@ -28,16 +28,16 @@ class OfWords(Frozen):
 
     @cached_property
     def words(self) -> Words:
-        """From a text to rows of the vectors. Raises ValueError where there is no such file."""
+        """Return the conversion of texts to rows of the vectors. Raises ValueError if there is no such file."""
         return Words(self.steps, self.source.row_of)
 
     @cached_property
     def source(self) -> WordVectors:
-        """The vectors. Raises ValueError where there is no such file."""
+        """Return the vectors. Raises ValueError if there is no such file."""
         return word_vectors(self.vectors)
 
     def counts(self, X: Array) -> dict[str, int]:
-        """Texts, those without any vector, words that the steps leave, and how many of them have a vector."""
+        """Count the texts, those without any vector, the words after all steps, and those with a vector."""
         found = [self.words(text) for text in to_texts(X)]
         return {
             "texts": len(found),
@@ -57,10 +57,10 @@ class WordSequence(OfWords):
 
     gives: ClassVar[str] = "sequence"
 
-    length: PositiveInt  # steps; what is longer is cut
+    length: PositiveInt  # steps; a longer text is cut
 
     def encode(self, X: Array) -> Array:
-        """Sequences (n, length, 1 + d)."""
+        """Return sequences (n, length, 1 + d)."""
         matrix = self.source.matrix
         sequences = np.zeros((len(X), self.length, 1 + matrix.shape[1]), dtype=np.float32)
         for sequence, text in zip(sequences, to_texts(X), strict=True):
@@ -70,7 +70,7 @@ class WordSequence(OfWords):
         return sequences
 
     def counts(self, X: Array) -> dict[str, int]:
-        """And how many texts are cut."""
+        """Count as the base class, and the texts that are cut."""
         cut = sum(len(self.words(text).rows) > self.length for text in to_texts(X))
         return {**super().counts(X), "texts_cut": cut}
 
@@ -81,7 +81,7 @@ class MeanWordVector(OfWords):
     """The mean of a text's word vectors; zeros for a text without any."""
 
     def encode(self, X: Array) -> Array:
-        """Vectors (n, d)."""
+        """Return vectors (n, d)."""
         matrix = self.source.matrix
         means = np.zeros((len(X), matrix.shape[1]), dtype=np.float32)
         for mean, text in zip(means, to_texts(X), strict=True):

@@ -1,8 +1,8 @@
-"""From a text to the rows of its word vectors, in steps whose order is part of a fit's question.
+"""Conversion of a text to the rows of its word vectors, in steps whose order is part of a fit's id.
 
 The paper (section on text datasets) removes stop words and punctuation, lower-cases, stems, and takes vectors of
-unstemmed words. Whether that is the order it does not say, and the stems of many words have no vector; a word that has
-one is left as it is where ``look_up`` comes before ``stem``.
+unstemmed words. It does not state the order, and the stems of many words have no vector. A word with a vector is kept
+unchanged if ``look_up`` comes before ``stem``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import html
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -27,7 +27,7 @@ ORDERS: dict[str, tuple[Step, ...]] = {
 _KEPT = 1_000_000  # results of the most recent words
 
 
-def _named(value: Any) -> Any:
+def _named(value: object) -> object:
     if isinstance(value, str):
         if value not in ORDERS:
             raise PydanticCustomError("order", f"{' or '.join(ORDERS)}, or a list of steps")
@@ -39,8 +39,12 @@ def _named(value: Any) -> Any:
 Steps = Annotated[tuple[Step, ...], BeforeValidator(_named), Field(min_length=1)]
 
 
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802
+
+
 class Found(NamedTuple):
-    """What a text gives."""
+    """Rows and number of words of a text."""
 
     rows: list[int]  # of the vectors of its words, in their order; a word without one is left out
     n_words: int  # that the steps left, with a vector or without
@@ -61,7 +65,7 @@ class Words:
         self._part = lru_cache(maxsize=_KEPT)(self._found)
 
     def __call__(self, text: str) -> Found:
-        """The rows of a text's words."""
+        """Return the rows of a text's words."""
         parts = [self._part(part) for part in text.split()]
         return Found([row for part in parts for row in part.rows], sum(part.n_words for part in parts))
 
@@ -113,7 +117,7 @@ def _english_stop_words() -> frozenset[str]:
 
 
 @cache
-def _stemmer() -> Any:
+def _stemmer() -> _Stemmer:
     import snowballstemmer
 
-    return snowballstemmer.stemmer("english")
+    return snowballstemmer.stemmer("english")  # type: ignore[no-any-return]  # the package has no types

@@ -34,7 +34,7 @@ class BBE(CrossFit, PriorEstimator):
         return self.best_bin(f_p, f_u)
 
     def best_bin(self, f_p: Array, f_u: Array) -> float:
-        """Algorithm 1 of the paper for scores (n_p,) of P and (n_u,) of U that no classifier was fitted to; at most 1.
+        """Apply algorithm 1 of the paper to out-of-fold scores (n_p,) of P and (n_u,) of U; at most 1.
 
         Two Dvoretzky-Kiefer-Wolfowitz bands, of a half-width sqrt(log(4 / delta) / (2 n)) each, make the bound.
         """
@@ -46,5 +46,5 @@ class BBE(CrossFit, PriorEstimator):
 
 
 def _share_from(f: Array, thresholds: Array) -> Array:
-    """Share of scores at or above each threshold."""
+    """Return the share of scores at or above each threshold."""
     return 1 - np.searchsorted(np.sort(f), thresholds, side="left") / len(f)

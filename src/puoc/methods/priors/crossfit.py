@@ -46,7 +46,7 @@ class PvsU(Deep):
         return net_for(shape)
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """Mean logistic loss over the rows of the batch, s = 1 on P and s = 0 on U."""
+        """Return the mean logistic loss over the rows of the batch, s = 1 on P and s = 0 on U."""
         return mean(torch.cat([logistic(net(x_p)), logistic(-net(x_u))]))
 
 
@@ -60,7 +60,7 @@ class CrossFitted(NamedTuple):
 
 @typed
 class CrossFit:
-    """Hyperparameters of what is cross-fitted."""
+    """Hyperparameters of cross-fitted classifiers."""
 
     name: ClassVar[str]
     too_few_rows: ClassVar[str] = FEWER_FOLDS_OF_PRIOR  # what a user may change
@@ -86,7 +86,7 @@ class CrossFit:
         self.p_vs_u().check_shape(shape)
 
     def p_vs_u(self) -> PvsU:
-        """The classifier, not yet fitted."""
+        """Return the classifier, not yet fitted."""
         return PvsU(**{name: getattr(self, name) for name in _OF_CLASSIFIER})
 
     def cross_fit(self, samples: Sequence[PUSample], compute: Compute) -> list[CrossFitted]:
@@ -96,7 +96,7 @@ class CrossFit:
         ------
         ValueError : fewer rows of P or of U than folds; else as ``Deep.fit_lanes``.
         """
-        # a fold is a training of its own, and so is what it leaves behind for a run that was killed
+        # a fold is a training of its own, with its own checkpoints
         by_fold = [
             replace(compute, lanes=tuple(f"{lane} fold {fold}" for lane in compute.lanes)) for fold in range(self.folds)
         ]

@@ -45,13 +45,13 @@ class Densities(CrossFit):
     share: Share  # what is called alpha: the share of positives in U, or that of negatives as the release returns it
 
     def decompose(self, f_p: Array, f_u: Array) -> Mixture:
-        """Shares and posteriors by logits (n_p,) of P and (n_u,) of U, both out of fold."""
+        """Return shares and posteriors by logits (n_p,) of P and (n_u,) of U, both out of fold."""
         ascending, ratio = density_ratio(f_p, f_u, self.bandwidth_p, self.bandwidth_u)
         alpha = fixed_point(ratio)
         return Mixture(alpha, 1 - alpha, ascending, posteriors(ratio, alpha))
 
     def named_share(self, mixture: Mixture) -> float:
-        """The share that ``share`` names."""
+        """Return the share that ``share`` names."""
         return mixture.alpha_pos if self.share == "positive" else mixture.alpha_neg
 
 
@@ -70,7 +70,7 @@ class DedpulPrior(Densities, PriorEstimator):
 
 
 def density_ratio(f_p: Array, f_u: Array, bandwidth_p: float, bandwidth_u: float) -> tuple[Array, Array]:
-    """Logits of U, ascending, and p_p / p_u there, not descending.
+    """Return the logits of U, ascending, and p_p / p_u there, not descending.
 
     Kernel estimates in the space of logits; the ratio is made monotone among the likelier positives by its running
     maximum, smoothed by running medians, and in the end sorted.
@@ -84,7 +84,7 @@ def density_ratio(f_p: Array, f_u: Array, bandwidth_p: float, bandwidth_u: float
 
 
 def density(of: Array, at: Array, bandwidth: float) -> Array:
-    """Gaussian kernel estimate (m,) of the density of the values (n,) ``of`` at the values (m,) ``at``."""
+    """Return the Gaussian kernel estimate (m,) of the density of the values (n,) ``of`` at the values (m,) ``at``."""
     width = max(bandwidth * of.std(ddof=min(1, len(of) - 1)), _NARROWEST)
     chunks = [at[start : start + _AT_ONCE, None] for start in range(0, len(at), _AT_ONCE)]
     sums = [np.exp(-(((chunk - of) / width) ** 2) / 2).mean(axis=1) for chunk in chunks]
@@ -93,19 +93,19 @@ def density(of: Array, at: Array, bandwidth: float) -> Array:
 
 
 def running_median(values: Array, half: int) -> Array:
-    """Median of each value with ``half`` others before and after it; near the ends with fewer on both sides."""
+    """Return the median of each value with ``half`` others before and after it; near the ends with fewer."""
     n = len(values)
     reach = np.minimum(half, np.minimum(np.arange(n), np.arange(n)[::-1]))
     return np.array([np.median(values[i - r : i + r + 1]) for i, r in enumerate(reach)])
 
 
 def posteriors(ratio: Array, alpha: float) -> Array:
-    """p(y=1 | x) of unlabelled rows by their density ratios."""
+    """Return p(y=1 | x) of unlabelled rows by their density ratios."""
     return np.minimum(alpha * ratio, 1.0)
 
 
 def fixed_point(ratio: Array) -> float:
-    """The share of positives that is the mean of its own posteriors.
+    """Return the share of positives that is the mean of its own posteriors.
 
     Expectation maximisation from 1 down. 0 is a fixed point too, and noise in the ratio can lead there past the right
     one, which then shows as a bend: where alpha falls below it, alpha less the mean posterior ceases to fall.
@@ -125,6 +125,6 @@ def fixed_point(ratio: Array) -> float:
 
 
 def sigmoid(f: Array) -> Array:
-    """1 / (1 + exp(-f)) of clipped logits."""
+    """Return 1 / (1 + exp(-f)) of clipped logits."""
     found: Array = 1 / (1 + np.exp(-f))
     return found

@@ -93,7 +93,7 @@ class TIcE(PriorEstimator):
         return self.averaged(pooled, fold_of)
 
     def binned(self, X: Array) -> Array:
-        """Bin (n, d) of every value; what lies outside of [0, 1] is in the first or the last one."""
+        """Return the bin (n, d) of every value; values outside of [0, 1] are in the first or the last bin."""
         borders = np.linspace(0, 1, self.splits + 2)[1:-1]
         bins = np.empty(X.shape, dtype=np.min_scalar_type(self.splits))
         for start in range(0, X.shape[1], _COLUMNS):  # all in float64 would be eight times the bins
@@ -105,7 +105,7 @@ class TIcE(PriorEstimator):
         return bins
 
     def averaged(self, pooled: Part, fold_of: Array) -> float:
-        """Mean over the folds of the best bound on c, at least the labelled share of all rows."""
+        """Return the mean over the folds of the best bound on c, at least the labelled share of all rows."""
         c = 0.5
         for _ in range(self.iterations):
             parts = ((_where(pooled, fold_of == fold), _where(pooled, fold_of != fold)) for fold in range(self.folds))
@@ -113,7 +113,7 @@ class TIcE(PriorEstimator):
         return max(c, float(pooled.labelled.mean()))
 
     def best_bound(self, tree: Part, estimation: Part, c: float) -> float:
-        """Largest bound on the label frequency that a subset of ``estimation`` gives, or its labelled share.
+        """Return the largest bound on the label frequency that a subset of ``estimation`` gives, or its labelled share.
 
         Best first: the subset whose rows in ``tree`` give the largest bound is split next. ``c`` is the label frequency
         by which the variance of a bound is judged.
@@ -148,19 +148,19 @@ class TIcE(PriorEstimator):
         return best
 
     def _attribute(self, rows: Array, labelled: Array, useful: Array) -> int | None:
-        """The attribute of those ``useful`` (d,) whose best bin has most labelled / (rows + k)."""
+        """Return the useful attribute (d,) with the highest labelled / (rows + k) of its best bin."""
         quality = np.divide(labelled, rows + self.k, out=np.zeros(rows.shape), where=rows > 0).max(axis=1) * useful
         best = int(np.argmax(quality))
         return best if quality[best] > 0 else None
 
 
 def automatic_delta(n: int) -> float:
-    """The paper's delta for bounds that a part of ``n`` rows gives, max(.025, 1 / (1 + .004 n))."""
+    """Return the paper's delta for bounds from a part of ``n`` rows, max(.025, 1 / (1 + .004 n))."""
     return max(0.025, 1 / (1 + 0.004 * n))
 
 
 def _bound(labelled: Array, rows: Array, spread: float) -> Array:
-    """Cantelli's lower bound on the label frequency by subsets of so many rows; of no rows a very low one."""
+    """Return Cantelli's lower bound on the label frequency by subsets of so many rows; very low for no rows."""
     at_least_one = np.maximum(rows, 1)
     bound: Array = labelled / at_least_one - np.sqrt(spread / at_least_one)
     return bound
@@ -175,7 +175,7 @@ def _where(part: Part, kept: Array) -> Part:
 
 
 def _counts(part: Part, subset: Array, width: int) -> tuple[Array, Array]:
-    """How many rows of a subset are in each bin of each attribute, and how many labelled ones; (d, width) both."""
+    """Count the rows of a subset, and its labelled rows, in each bin of each attribute; (d, width) both."""
     d, is_labelled = part.bins.shape[1], part.labelled[subset]
     found = np.empty((2, d, width), dtype=np.int64)
     at_once = max(_AT_ONCE // max(len(subset), 1), 1)

@@ -12,10 +12,10 @@ Vector = NDArray[np.float64]
 
 
 def double_hinge(z: Vector) -> Vector:
-    """l(z) = max(-2z, 0, 1 - z): twice the loss of du Plessis et al. (2015), as Bagirov et al. scale it for PU-SVM."""
+    """Return l(z) = max(-2z, 0, 1 - z), twice the loss of du Plessis et al. (2015), as in PU-SVM of Bagirov et al."""
     return np.maximum(-2 * z, np.maximum(1 - z, 0))
 
 
 def least_at_zero(alpha: float) -> float:
-    """The PU risk of f = b with the best b: it is 2 alpha at b = -1, 2 (1 - alpha) at b = 1 and affine in between."""
+    """Return the PU risk of f = b with the best b: 2 alpha at b = -1, 2 (1 - alpha) at b = 1, affine in between."""
     return 2 * min(alpha, 1 - alpha)

@@ -25,12 +25,15 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puoc.methods.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _WHOLE = 400  # rows up to which all are variables from the beginning
 _NEAR = 0.02  # distance of |f| from 1 below which a row becomes a variable; a matter of speed alone
@@ -102,14 +105,14 @@ class _Problem:
 
     @property
     def coefficients(self) -> tuple[Vector, Vector, Vector, Vector]:
-        """q and c of every row as affine functions of theta: q at 0, its slope, c at 0, its slope."""
+        """Return q and c of every row as affine functions of theta: q at 0, its slope, c at 0, its slope."""
         n = len(self.K)
         of_p = np.arange(n) < self.n_p
         p, u = self.alpha / self.n_p, 1 / (n - self.n_p)
         return np.where(of_p, -p, 0), np.where(of_p, -p, u), np.where(of_p, p, 0), np.where(of_p, -p, u)
 
     def measured(self, u: Vector, theta: float) -> tuple[KernelSolution, Vector]:
-        """Both bounds that a dual point gives, once it is moved to the feasible one beside it; and f."""
+        """Return both bounds of a dual point, after it is moved to a feasible one, and f."""
         q_0, q_1, c_0, c_1 = self.coefficients
         q, c = q_0 + theta * q_1, np.maximum(c_0 + theta * c_1, 0)
         v = np.clip(u - q, -c, c)
@@ -126,7 +129,7 @@ class _Problem:
         return KernelSolution(beta, b, norm + self._risk(g + b), bound, least_at_zero(self.alpha)), g + b
 
     def parts(self, f: Vector) -> tuple[float, float]:
-        """A and B, given f of the rows."""
+        """Return A and B, given f of the rows."""
         f_p, f_u = f[: self.n_p], f[self.n_p :]
         A = self.alpha * float(double_hinge(f_p).mean())
         return A, float(double_hinge(-f_u).mean()) - 2 * self.alpha * float(f_p.mean())
@@ -136,7 +139,7 @@ class _Problem:
         return B if self.risk == "unbiased" else max(A, B)
 
     def _best_b(self, g: Vector) -> float:
-        """b that is best for f = g + b: the risk is convex and piecewise affine in it."""
+        """Return the best b for f = g + b: the risk is convex and piecewise affine in it."""
         low, high = -float(g.max()) - 2, -float(g.min()) + 2
         for _ in range(_HALVED):
             b = (low + high) / 2
@@ -144,7 +147,7 @@ class _Problem:
         return min(low, high, key=lambda end: self._risk(g + end))
 
     def _rises(self, f: Vector) -> bool:
-        """Whether the risk grows with b. A never does."""
+        """Return True if the risk grows with b. A never does."""
         A, B = self.parts(f)
         if self.risk == "non_negative" and A > B:
             return False
@@ -153,12 +156,12 @@ class _Problem:
 
 
 def _sides(f: Vector) -> Vector:
-    """Slope of e: -1, 0 or 1."""
+    """Return the slope of e: -1, 0 or 1."""
     return np.where(np.abs(f) > 1, np.sign(f), 0.0)
 
 
 def _guess(problem: _Problem) -> Vector:
-    """f of the rows at about the minimiser: the regression at the theta where A is about B."""
+    """Return f of the rows near the minimiser: the regression at the theta where A is about B."""
     from scipy.optimize import brentq
 
     n, n_p = len(problem.K), problem.n_p
@@ -171,7 +174,7 @@ def _guess(problem: _Problem) -> Vector:
         return _regression(problem, framed, theta, *sums)
 
     def slope(theta: float) -> float:
-        """B - A, the derivative of the dual value; at 0 the minimiser is w = 0, b = 1."""
+        """Return B - A, the derivative of the dual value; at 0 the minimiser is w = 0, b = 1."""
         A, B = problem.parts(found(theta)) if theta else (0.0, 2 * (1 - problem.alpha))
         return B - A
 
@@ -181,7 +184,7 @@ def _guess(problem: _Problem) -> Vector:
 
 
 def _regression(problem: _Problem, framed: Vector, theta: float, of_p: Vector, of_u: Vector) -> Vector:
-    """f by libsvm for one theta.
+    """Compute f with libsvm for one theta.
 
     libsvm asks for sum v = 0. The last row of ``framed``, which the kernel takes to 0, makes up for what sum u = 0
     leaves: its f is b alone, its target out of reach, so that its v is its weight.
@@ -210,7 +213,7 @@ def _regression(problem: _Problem, framed: Vector, theta: float, of_p: Vector, o
 
 
 def _reduced(problem: _Problem, near: NDArray[np.bool_], side: Vector) -> tuple[Vector, float]:
-    """u of all rows and theta: the best with u - q = side c on the rows that are not ``near``.
+    """Return u of all rows and theta: the optimum with u - q = side c on the rows that are not ``near``.
 
     Variables: n u (m), theta, n s (m) with s >= |u - q|.
     """
@@ -247,8 +250,8 @@ def _reduced(problem: _Problem, near: NDArray[np.bool_], side: Vector) -> tuple[
     return u / n, theta
 
 
-def _hessian(K: Vector, near: NDArray[np.bool_], of_theta: Vector, curvature: float) -> Any:
-    """Upper triangle over (u, theta, s): the kernel among the rows ``near``, the column of theta, nothing for s."""
+def _hessian(K: Vector, near: NDArray[np.bool_], of_theta: Vector, curvature: float) -> sparse.csc_matrix:
+    """Return the upper triangle of (u, theta, s): the kernel of rows ``near``, the column of theta, zeros for s."""
     from scipy import sparse
 
     m = len(of_theta) - 1

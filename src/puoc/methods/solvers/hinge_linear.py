@@ -15,12 +15,12 @@ slack variables and the program is solved again, until the two bounds meet.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puoc.methods.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
+from puoc.records import Array
 
 _TEMPERATURES = (0.2, 0.05)  # of the smoothed problem, coarse to fine
 _SOLVER_TOL = 1e-9
@@ -54,21 +54,21 @@ class _Problem:
     clamped: bool  # is A there
 
     def parts(self, loss: Vector, w: Vector, b: float) -> tuple[float, float]:
-        """A and B, given the rows' losses."""
+        """Return A and B, given the losses of the rows."""
         A = float(self.in_a @ loss) if self.clamped else -np.inf
         return A, float(self.in_b @ loss + self.slope_w @ w + self.slope_b * b)
 
     def objective(self, w: Vector, b: float) -> float:
-        """The full objective."""
+        """Return the full objective."""
         return float(self.lam * w @ w) + max(self.parts(double_hinge(self.margin(w, b)), w, b))
 
     def margin(self, w: Vector, b: float) -> Vector:
-        """z of every row."""
+        """Return z of every row."""
         margin: Vector = self.y * (self.X @ w + b)
         return margin
 
 
-def solve(X_p: NDArray[Any], X_u: NDArray[Any], alpha: float, lam: float, risk: Risk) -> Solution:
+def solve(X_p: Array, X_u: Array, alpha: float, lam: float, risk: Risk) -> Solution:
     """Minimise the double-hinge PU risk + lam ||w||^2 over (w, b).
 
     Parameters
@@ -126,12 +126,12 @@ def _solve(problem: _Problem, alpha: float) -> Solution:
 
 
 def _slope(z: Vector) -> Vector:
-    """-dl/dz on the piece of l that z lies on: 2, 1 or 0."""
+    """Return -dl/dz on the piece of l that contains z: 2, 1 or 0."""
     return np.where(z < -1, 2.0, np.where(z > 1, 0.0, 1.0))
 
 
 def _smoothed(problem: _Problem) -> tuple[Vector, float]:
-    """Approximate minimiser: l(z) = max(0, 1 - z) + max(0, -1 - z), each of the two smoothed."""
+    """Return an approximate minimiser: l(z) = max(0, 1 - z) + max(0, -1 - z), each of the two smoothed."""
     from scipy.optimize import minimize
 
     d = problem.X.shape[1]
@@ -204,7 +204,7 @@ def _reduced(problem: _Problem, near: NDArray[np.bool_], guessed: Vector) -> tup
 
 
 def _risk_row(problem: _Problem, near: NDArray[np.bool_], guessed: Vector, *, of_b: bool) -> tuple[Vector, float]:
-    """B <= t, or A <= t, as coefficients of the variables and the bound they must keep."""
+    """Return B <= t, or A <= t, as coefficients of the variables and their bound."""
     weight = problem.in_b if of_b else problem.in_a
     far = np.where(near, 0.0, weight)
     slopes = -far * guessed * problem.y  # an affine piece of l is [slope == 1] - slope z

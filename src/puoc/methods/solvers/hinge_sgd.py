@@ -38,7 +38,7 @@ class OneVector(nn.Module):
             self.register_buffer("b", -torch.ones(()))
 
     def forward(self, x: Tensor) -> Tensor:
-        """f (b,) of rows (b, d)."""
+        """Return f (b,) of rows (b, d)."""
         if self.gamma is None:
             return x @ self.w + self.b
         return torch.exp(-self.gamma * (x - self.w).square().sum(dim=1)) + self.b
@@ -61,13 +61,13 @@ class HingeSGD(Deep):
         return OneVector(shape[0], self.gamma, learned_b=self.bias == "gradient")
 
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """lam ||w||^2 + the PU risk of the batch with the double hinge."""
+        """Return lam ||w||^2 + the PU risk of the batch with the double hinge."""
         risk = non_negative if self.risk == "non_negative" else unbiased
         penalty: Tensor = self.lam * net.params["w"].square().sum()
         return penalty + risk(double_hinge, net(x_p), net(x_u), alpha)
 
     def after_step(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor) -> dict[str, Tensor]:
-        """b that calls a share alpha of the batch's unlabelled rows positive, unless it is learned."""
+        """Return the b for which a share alpha of the batch's unlabelled rows is positive, unless b is learned."""
         if self.bias == "gradient" or len(x_u) == 0:
             return {}
         return {"b": net.buffers["b"] - quantile(net(x_u), 1 - alpha)}

@@ -24,7 +24,7 @@ class Expansion(LaneLoop):
 
     @property
     def keeps_training_rows(self) -> bool:
-        """The support vectors of a kernel are training rows; a linear fit keeps their weighted sum alone."""
+        """Return True for a kernel, whose support vectors are training rows; a linear fit keeps only their sum."""
         return self.kernel == "rbf"
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
@@ -33,7 +33,7 @@ class Expansion(LaneLoop):
             raise ValueError(f"{self.name} takes vectors, got rows of shape {shape}; an encoder may help")
 
     def decision_function(self, X: Array) -> Array:
-        """Scores (n,), float64."""
+        """Return scores (n,), float64."""
         if self.kernel == "linear":
             scores: Array = np.asarray(X, dtype=np.float64) @ self.arrays_["w"] + self.arrays_["b"]
             return scores
@@ -47,7 +47,7 @@ class Expansion(LaneLoop):
         return scores
 
     def matrix(self, X: Array, Z: Array) -> Array:
-        """exp(-gamma ||x - z||^2) of rows (n, d) and (m, d): (n, m), in double precision."""
+        """Return exp(-gamma ||x - z||^2) of rows (n, d) and (m, d): (n, m), in double precision."""
         assert self.gamma is not None, "a kernel other than linear has a gamma"
         X, Z = np.asarray(X, dtype=np.float64), np.asarray(Z, dtype=np.float64)
         squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2 * X @ Z.T
@@ -55,11 +55,11 @@ class Expansion(LaneLoop):
         return matrix
 
     def state(self) -> dict[str, Array]:
-        """The arrays that score, by name."""
+        """Return the arrays of the fitted model by name."""
         return dict(self.arrays_)
 
     def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
-        """Become the fitted model again.
+        """Restore the fitted model.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class Expansion(LaneLoop):
 
 
 def check_gamma(kernel: Kernel, gamma: float | None) -> None:
-    """Refuse a gamma that the kernel would not look at, and a kernel that lacks one. Raises ValueError."""
+    """Raise ValueError for a gamma that the kernel does not use, and for a kernel without its gamma."""
     if kernel == "linear" and gamma is not None:
         raise ValueError("kernel linear takes no gamma; leave it out")
     if kernel != "linear" and gamma is None:

@@ -1,7 +1,7 @@
-"""Augmentations of batches of images, as CSI uses them (Tack et al., 2020). Randomness is drawn first and passed in.
+"""Augmentations of batches of images, as in CSI (Tack et al., 2020). Random numbers are drawn first and passed in.
 
-Images are (n, channels, side, side) in [0, 1], of one channel or of red, green and blue. A parameter holds one value an
-image. Everything but the drawing works under ``torch.func.vmap``.
+Images are (n, channels, side, side) in [0, 1], of one channel or of red, green and blue. A parameter has one value for
+each image. All functions except those that draw work under ``torch.func.vmap``.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _CANDIDATES = 10  # crops drawn for an image, of which the first that fits is ta
 
 
 def draw_views(n: int, side: int, mirrored: bool, gen: torch.Generator, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Parameters of ``views`` for n images of ``side`` pixels, on the CPU.
+    """Draw the parameters of ``views`` for n images of ``side`` pixels, on the CPU.
 
-    Of shape (8, n), but for ``mirror`` (2, n), ``box`` (8, n, 4) and ``contrast_first`` (): one coin a batch.
+    They have shape (8, n), except ``mirror`` (2, n), ``box`` (8, n, 4) and ``contrast_first`` (), one for the batch.
     """
 
     def uniform(low: float, high: float) -> Tensor:
@@ -37,7 +37,7 @@ def draw_views(n: int, side: int, mirrored: bool, gen: torch.Generator, dtype: t
     def happens(probability: float, *shape: int) -> Tensor:
         return torch.rand(shape, generator=gen, dtype=dtype) < probability
 
-    jittered = happens(_JITTERED, COPIES, n).to(dtype)  # an image that is not has parameters that change nothing
+    jittered = happens(_JITTERED, COPIES, n).to(dtype)  # parameters of the other images change nothing
     return {
         "mirror": happens(0.5 if mirrored else 0.0, 2, n),
         "contrast_first": happens(0.5),
@@ -51,7 +51,7 @@ def draw_views(n: int, side: int, mirrored: bool, gen: torch.Generator, dtype: t
 
 
 def draw_boxes(n: int, side: int, gen: torch.Generator, dtype: torch.dtype) -> Tensor:
-    """Crops (n, 4) in whole pixels: left, top, width, height. One of whose candidates none fits is the full image."""
+    """Draw crops (n, 4) in whole pixels: left, top, width, height. If no candidate fits, the crop is the full image."""
     area, aspect = torch.rand(2, _CANDIDATES, n, generator=gen, dtype=dtype)
     area = side**2 * (_AREA[0] + (_AREA[1] - _AREA[0]) * area)
     low, high = map(math.log, _ASPECT)
@@ -66,10 +66,10 @@ def draw_boxes(n: int, side: int, gen: torch.Generator, dtype: torch.dtype) -> T
 
 
 def views(x: Tensor, drawn: dict[str, Tensor]) -> Tensor:
-    """Eight copies (8n, ...) of images (n, ...): two views, first and second, of four rotations each.
+    """Return eight copies (8n, ...) of images (n, ...): two views with four rotations each.
 
-    The copies of one view and rotation stand together, in the order of x. A view is mirrored before it is rotated; then
-    every copy has its own colours and its own crop.
+    The copies of one view and rotation follow each other, in the order of x. A view is mirrored before it is rotated.
+    Then every copy gets its own colours and its own crop.
     """
     drawn = {name: value.flatten(0, 1) if name in _OF_COPIES else value for name, value in drawn.items()}
     x = torch.cat([rotate(mirror(x, drawn["mirror"][view])) for view in range(2)])
@@ -81,33 +81,33 @@ _OF_COPIES = ("contrast", "hue", "saturation", "value", "grey", "box")
 
 
 def mirror(x: Tensor, which: Tensor) -> Tensor:
-    """Left and right exchanged where ``which`` (n,) is true."""
+    """Mirror the images for which ``which`` (n,) is true."""
     return torch.where(_each(which), x.flip(-1), x)
 
 
 def rotate(x: Tensor) -> Tensor:
-    """Copies (4n, ...) turned counter-clockwise by 0, 90, 180 and 270 degrees, those of one angle together."""
+    """Return copies (4n, ...) rotated counter-clockwise by 0, 90, 180 and 270 degrees, grouped by angle."""
     return torch.cat([torch.rot90(x, turns, (-2, -1)) for turns in range(ANGLES)])
 
 
 def jitter(
     x: Tensor, contrast_first: Tensor, contrast: Tensor, hue: Tensor, saturation: Tensor, value: Tensor
 ) -> Tensor:
-    """Colour jitter: contrast, then hue, saturation and value, or the other way round."""
-    # both places, one of them with the factor 1: nothing branches on a tensor
+    """Apply colour jitter: contrast, then hue, saturation and value, or in the other order."""
+    # contrast at both places, at one of them with the factor 1, so that nothing branches on a tensor
     before = torch.where(contrast_first, contrast, torch.ones_like(contrast))
     after = torch.where(contrast_first, torch.ones_like(contrast), contrast)
     return scale_contrast(shift_colours(scale_contrast(x, before), hue, saturation, value), after)
 
 
 def scale_contrast(x: Tensor, factor: Tensor) -> Tensor:
-    """Distances from each channel's mean over the image times a factor (n,), cut off at 0 and 1."""
+    """Scale the distances from each channel's mean over the image by a factor (n,), clipped to [0, 1]."""
     mean, factor = x.mean(dim=(-2, -1), keepdim=True), _each(factor)
     return (x * factor + mean * (1 - factor)).clamp(0, 1)
 
 
 def shift_colours(x: Tensor, hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
-    """Hue plus a part of a turn, saturation and value times a factor, all (n,). One channel has a value alone."""
+    """Shift the hue by a part of a turn, and scale saturation and value, all (n,). Grey images have only a value."""
     if x.shape[-3] == 1:
         return (x * _each(value)).clamp(0, 1)
     h, s, v = rgb_to_hsv(x)
@@ -119,7 +119,7 @@ def shift_colours(x: Tensor, hue: Tensor, saturation: Tensor, value: Tensor) -> 
 
 
 def rgb_to_hsv(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Hue (a turn is 1), saturation and value of images, (n, side, side) each. The hue of a grey is 0."""
+    """Return hue (1 is a turn), saturation and value of images, (n, side, side) each. The hue of grey is 0."""
     r, g, b = x.unbind(-3)
     v = x.amax(dim=-3)
     spread = v - x.amin(dim=-3)
@@ -131,14 +131,14 @@ def rgb_to_hsv(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def hsv_to_rgb(h: Tensor, s: Tensor, v: Tensor) -> Tensor:
-    """Images (n, 3, side, side) of hue, saturation and value; the hue is taken modulo 1."""
+    """Return images (n, 3, side, side) from hue, saturation and value; the hue is taken modulo 1."""
     start = torch.tensor([5.0, 3.0, 1.0], device=h.device, dtype=h.dtype).view(3, 1, 1)
     place = (start + 6 * h.unsqueeze(-3)) % 6
     return v.unsqueeze(-3) - (v * s).unsqueeze(-3) * torch.minimum(place, 4 - place).clamp(0, 1)
 
 
 def grey(x: Tensor, which: Tensor) -> Tensor:
-    """The luma of images in all their channels where ``which`` (n,) is true."""
+    """Replace all channels by the luma in the images for which ``which`` (n,) is true."""
     if x.shape[-3] == 1:
         return x
     weights = torch.tensor(_LUMA, device=x.device, dtype=x.dtype).view(3, 1, 1)
@@ -146,9 +146,9 @@ def grey(x: Tensor, which: Tensor) -> Tensor:
 
 
 def crop(x: Tensor, box: Tensor) -> Tensor:
-    """The part of images in a box (n, 4) (left, top, width, height; pixels), enlarged to their full size, bilinear.
+    """Enlarge the part of images in a box (n, 4) (left, top, width, height; pixels) to their full size, bilinearly.
 
-    Pixels are areas (``align_corners=False``); the border's values go on beyond it.
+    Pixels are areas (``align_corners=False``); the values of the border are repeated beyond it.
     """
     side = x.shape[-1]
     centres = (torch.arange(side, device=x.device, dtype=x.dtype) + 0.5) / side
@@ -161,5 +161,5 @@ def crop(x: Tensor, box: Tensor) -> Tensor:
 
 
 def _each(values: Tensor) -> Tensor:
-    """One value an image, (n,), as (n, 1, 1, 1)."""
+    """Reshape one value per image, (n,), to (n, 1, 1, 1)."""
     return values.view(-1, 1, 1, 1)

@@ -1,4 +1,4 @@
-"""A training that was killed goes on at the epoch it had reached, with the same numbers as if it had not been."""
+"""Checkpoints, from which a killed training continues at its last epoch, with the same numbers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from torch import Tensor
 from puoc.methods.training.lanes import Lanes
 from puoc.store.atomic import write_bytes
 
-_EVERY = 30.0  # seconds between two checkpoints: what a kill may cost
+_EVERY = 30.0  # seconds between two checkpoints
 
 
 class Resumable:
-    """Everything that the rest of a training depends on, in a file now and then.
+    """State of a training, written to a file from time to time.
 
     Parameters
     ----------
-    path : the file, or None to keep nothing.
-    gens : generators of the lanes, as the training has them: drawn from, epoch by epoch.
+    path : the file, or None for no checkpoints.
+    gens : the generators from which the training draws.
     curves : (epochs, n_lanes), filled epoch by epoch.
     """
 
@@ -41,16 +41,16 @@ class Resumable:
         self._last = time.monotonic()
 
     def resume(self) -> int:
-        """The epoch to go on with; 0 without a readable file."""
+        """Restore the state and return the next epoch; 0 without a readable file."""
         if self.path is None or not self.path.exists():
             return 0
         try:
             state = torch.load(self.path, map_location=self.curves.device, weights_only=True)
         except (EOFError, OSError, RuntimeError, pickle.UnpicklingError):
-            return 0  # damaged on the disk: the training begins anew
+            return 0  # damaged on the disk: the training starts again
         tensors = self.lanes.params | self.lanes.buffers
         if _shapes(tensors, [gen.get_state() for gen in self.gens]) != _shapes(state["tensors"], state["gens"]):
-            return 0  # of another lane map or device, chosen since: one lane is laid out in another way there
+            return 0  # written with another lane map or device, where a lane has another memory layout
         with torch.no_grad():
             for name, value in state["tensors"].items():
                 tensors[name].copy_(value)
@@ -62,7 +62,7 @@ class Resumable:
         return int(state["epoch"])
 
     def keep(self, epoch: int) -> None:
-        """Write the state before an epoch, if the last one written is old."""
+        """Write the state before an epoch, unless the last checkpoint is recent."""
         if self.path is None or time.monotonic() - self._last < _EVERY:
             return
         state = {

@@ -1,7 +1,7 @@
-"""Networks of OC-CNN and PU-CNN: rows, a latent space in which OC-CNN's noise lies, and a logit of its points.
+"""Networks of OC-CNN and PU-CNN, with a latent space in which OC-CNN draws its noise.
 
-Part ``latent`` takes rows to the latent space, ``head`` its points to logits (b,), ``all`` rows to logits. Dropout
-comes in as a mask (b, hidden), already scaled by 1 / (1 - p).
+Part ``latent`` maps rows to the latent space, ``head`` maps its points to logits (b,), and ``all`` maps rows to logits.
+Dropout is passed as a mask (b, hidden), already scaled by 1 / (1 - p).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Head(nn.Module):
 
 
 class ReleasedHead(nn.Module):
-    """As released: two linear layers, with dropout between them, and their standardised output is the latent space."""
+    """Head of the released code: two linear layers with dropout between them; the latent space is their output."""
 
     def __init__(self, d: int, hidden: int) -> None:
         super().__init__()
@@ -56,14 +56,14 @@ class ReleasedHead(nn.Module):
 
 
 class FromImages(nn.Module):
-    """A head on a network that goes on learning what it was given by ImageNet; rows are images."""
+    """A head on a network with weights of ImageNet that is trained further; rows are images."""
 
     def __init__(self, head: nn.Module, network: Network, weights: str | None, pixels: int | None) -> None:
         super().__init__()
         self.head, self.trunk, self.pixels = head, trunk(network, weights), pixels
 
     def forward(self, x: Tensor, kept: Tensor | None = None, part: Part = "all") -> Tensor:
-        """See the module. The batch is normalised by its own statistics in training, by the running ones after it."""
+        """See the module. Training normalises a batch by its own statistics, evaluation by the running ones."""
         if part != "head":
             x = self.trunk(seen(x, self.pixels)).mean((2, 3))
         out: Tensor = self.head(x, kept, part)
@@ -71,13 +71,13 @@ class FromImages(nn.Module):
 
 
 def standardised(x: Tensor) -> Tensor:
-    """Each row of (b, d) with mean 0 and variance 1 over its own values."""
+    """Standardise each row of (b, d) to mean 0 and variance 1 over its own values."""
     centred = x - x.mean(1, keepdim=True)
     return centred / (centred.square().mean(1, keepdim=True) + 1e-5).sqrt()
 
 
 def check_standardised(name: str, d: int) -> None:
-    """Refuse rows of which standardising leaves nothing, or a sign: ValueError."""
+    """Raise ValueError for rows of fewer than 3 values, of which standardising leaves at most a sign."""
     if d < 3:
         raise ValueError(
             f"{name} standardises each row by its own values: vectors of at least 3 values expected, got {d}"
@@ -85,7 +85,7 @@ def check_standardised(name: str, d: int) -> None:
 
 
 def in_training_mode(net: nn.Module, x: Tensor, kept: Tensor) -> Tensor:
-    """Logits with this dropout, normalised by the batch's own statistics; the running ones stay as they are."""
+    """Return logits with this dropout and the batch's own statistics; the running statistics are kept."""
     net.train()
     try:
         out: Tensor = functional_call(net, {name: value.clone() for name, value in net.named_buffers()}, (x, kept))

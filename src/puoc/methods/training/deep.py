@@ -1,4 +1,4 @@
-"""The only gradient-training loop. A method writes one lane: ``build``, ``draws``, ``loss`` and, if need be, more."""
+"""Gradient training of all methods. A method defines one lane by ``build``, ``draws``, ``loss`` and optional hooks."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _VALUES_AT_ONCE = _AT_ONCE * 3 * 32 * 32
 
 
 class FittedNet(Estimator):
-    """Scoring with a trained network. A plain class: what a fit leaves behind is no hyperparameter."""
+    """Scoring with a trained network. It is a plain class, since a fitted network is no hyperparameter."""
 
     net_: nn.Module
 
     @abstractmethod
     def build(self, shape: tuple[int, ...]) -> nn.Module:
-        """A fresh network for rows of this shape: raw logits (b,), no dropout layers."""
+        """Build a new network for rows of this shape, with raw logits (b,) and without dropout layers."""
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Check that there is a network for rows of ``shape``. Raises ValueError as ``build``."""
@@ -40,13 +40,13 @@ class FittedNet(Estimator):
             self.build(shape)
 
     def decision_function(self, X: Array) -> Array:
-        """Logits (n,) in the precision of the fit."""
+        """Return logits (n,) in the precision of the fit."""
         return self.evaluate(self.net_, X)
 
     def evaluate(self, what: Callable[[Tensor], Tensor], X: Array) -> Array:
-        """What a part of the trained network gives for rows (n, *shape): in evaluation mode, in chunks.
+        """Apply a part of the trained network to rows (n, *shape), in evaluation mode and in chunks.
 
-        A chunk of large rows has few of them, so that what the layers hold of it does not grow with the images.
+        A chunk has fewer rows if they are large, so that the memory does not grow with the size of the images.
         """
         like, chunks = next(self.net_.parameters()), []
         at_once = max(min(_VALUES_AT_ONCE // max(int(np.prod(X.shape[1:])), 1), _AT_ONCE), 1)
@@ -58,15 +58,15 @@ class FittedNet(Estimator):
         return found
 
     def state(self) -> dict[str, Array]:
-        """Parameters and buffers by name."""
+        """Return parameters and buffers by name."""
         return {name: value.detach().cpu().numpy().copy() for name, value in self.net_.state_dict().items()}
 
     def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
-        """Become the fitted model again, for rows of ``shape``, on the CPU.
+        """Restore the fitted model, for rows of ``shape``, on the CPU.
 
         Raises
         ------
-        ValueError : the arrays are not those of this network.
+        ValueError : the arrays have other names or shapes than this network.
         """
         net = self._seeded_net(shape, torch.Generator().manual_seed(0))
         expected = {name: tuple(value.shape) for name, value in net.state_dict().items()}
@@ -78,7 +78,7 @@ class FittedNet(Estimator):
         return self
 
     def _seeded_net(self, shape: tuple[int, ...], gen: torch.Generator) -> nn.Module:
-        """Initialise from the lane's generator. torch's initialisers read the global one, which is put back."""
+        """Initialise from the lane's generator. torch initialises from the global one, which is restored."""
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(int(torch.randint(2**62, (), generator=gen)))
             return self.build(shape)
@@ -99,18 +99,18 @@ class Deep(FittedNet):
 
     @abstractmethod
     def loss(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor, noise: Noise, epoch: int) -> Tensor:
-        """Loss of one lane's batch, a scalar.
+        """Compute the loss of one lane's batch, a scalar.
 
         Parameters
         ----------
         x_p, x_u : (b_p, *shape) and (b_u, *shape); b_u is 0 for an OC method.
-        alpha : class prior, a scalar; NaN where none was given.
-        noise : what ``draws`` gave.
+        alpha : class prior, a scalar; NaN if there is none.
+        noise : result of ``draws``.
         epoch : counted from 0.
         """
 
     def draws(self, x_p: Tensor, x_u: Tensor, gen: torch.Generator) -> Noise:
-        """All randomness that ``loss`` uses in one step of one lane, drawn on the CPU from the lane's generator."""
+        """Draw all random numbers of ``loss`` for one step of one lane, on the CPU from the lane's generator."""
         return {}
 
     def check_counts(self, n_p: int, n_u: int) -> None:
@@ -118,27 +118,27 @@ class Deep(FittedNet):
         self.sizes(n_p, n_u)
 
     def sizes(self, n_p: int, n_u: int) -> list[tuple[int, int]]:
-        """Rows of P and of U in every step of an epoch."""
+        """Return the numbers of rows of P and of U in every step of an epoch."""
         return batch_sizes(n_p, n_u, self.batch_size, self.batching)
 
     def optimizer(self, params: list[Tensor]) -> torch.optim.Optimizer:
-        """An elementwise optimizer: lanes may be stacked in ``params``."""
+        """Create an elementwise optimizer, since lanes may be stacked in ``params``."""
         return torch.optim.Adam(params, lr=self.lr)
 
     def after_step(self, net: Lane, x_p: Tensor, x_u: Tensor, alpha: Tensor) -> dict[str, Tensor]:
-        """New values of buffers after an optimizer step, by name (an offset set to a quantile of scores, say)."""
+        """Return new values of buffers after an optimizer step, by name, such as an offset at a quantile of scores."""
         return {}
 
     def estimate_prior(self, sample: PUSample) -> float | None:
-        """What ``alpha_hat_`` is to be, from the trained network and its training rows."""
+        """Estimate ``alpha_hat_`` from the trained network and its training rows; None if the method does not."""
         return None
 
     def fit_lanes(self, samples: Sequence[PUSample], compute: Compute = Compute()) -> list[Self]:  # noqa: B008
-        """Fit one independent copy per sample; each is seeded by its own sample alone.
+        """Fit one independent copy for each sample, seeded by this sample alone.
 
         Raises
         ------
-        ValueError : samples of unequal shapes, no unlabelled rows or no class prior where the method needs them.
+        ValueError : samples of unequal shapes, or missing unlabelled rows or class prior of a method that needs them.
         FloatingPointError : the loss of a lane is no longer finite.
         """
         self._check(samples)
@@ -147,7 +147,7 @@ class Deep(FittedNet):
         nets = [self._seeded_net(samples[0].X_p.shape[1:], gen).to(compute.device, dtype) for gen in gens]
         if choose(compute.lane_map, nets[0], compute.device, len(nets)) == "vmap":
             return self._train(samples, gens, StackedLanes(nets), compute, dtype, range(len(samples)))
-        # one after the other, so that the device holds one lane's rows at a time
+        # one after the other, so that only one lane's rows are on the device
         trained = (
             self._train([sample], [gen], OneLane(net), compute, dtype, [i])
             for i, (sample, gen, net) in enumerate(zip(samples, gens, nets, strict=True))
@@ -191,7 +191,7 @@ class Deep(FittedNet):
                 with torch.autocast(X_p.device.type, torch.bfloat16, enabled=compute.numerics == "bf16"):
                     losses = lanes.map(partial(_at_epoch, self, epoch), x_p, x_u, alpha, noise)
                 optimizer.zero_grad(set_to_none=True)
-                losses.sum().backward()
+                losses.sum().backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
                 optimizer.step()
                 if adjusts:
                     with torch.no_grad():
@@ -223,11 +223,11 @@ class Deep(FittedNet):
 
 
 def given_prior(name: str, alpha: float | None) -> float:
-    """The class prior a method was given.
+    """Return the class prior of a method.
 
     Raises
     ------
-    ValueError : none was given, or it does not lie in (0, 1).
+    ValueError : it is missing or not in (0, 1).
     """
     if alpha is None or not 0 < alpha < 1:
         raise ValueError(f"{name} needs a class prior alpha in (0, 1), got {alpha}; set its prior in params.yaml")
@@ -235,11 +235,11 @@ def given_prior(name: str, alpha: float | None) -> float:
 
 
 def batch_sizes(n_p: int, n_u: int, batch_size: int, batching: Batching) -> list[tuple[int, int]]:
-    """Rows of P and of U in every step of an epoch, equal for lanes of equal sizes.
+    """Return the numbers of rows of P and of U in every step of an epoch, equal for lanes of equal sizes.
 
-    ``p``: ceil(n_p / b) steps of labelled positives, a last one of a single row is dropped; U in proportion.
+    ``p``: ceil(n_p / b) steps of labelled positives, without a last step of a single row; U in proportion.
     ``union``: ceil((n_p + n_u) / b) steps, round(b n_p / (n_p + n_u)) rows of P in each, at least one of P and of U.
-    ``equal``: b rows of each, until P or U is used up.
+    ``equal``: b rows of each, until all rows of P or of U are used.
     """
     if batching == "equal" and n_u > 0:
         steps = min(_ceil(n_p, batch_size), _ceil(n_u, batch_size))
@@ -260,7 +260,7 @@ def batch_sizes(n_p: int, n_u: int, batch_size: int, batching: Batching) -> list
 
 
 def _rest(n: int, b: int, steps: int) -> int:
-    """Rows left for the last step, between 1 and b: rounding may leave too many or none."""
+    """Return the number of rows of the last step, between 1 and b, since rounding may leave too many or none."""
     return min(max(n - (steps - 1) * b, 1), b)
 
 
@@ -279,7 +279,7 @@ def _at_epoch(method: Deep, epoch: int, net: Lane, x_p: Tensor, x_u: Tensor, alp
 def _batches(
     X_p: Tensor, X_u: Tensor, sizes: Sequence[tuple[int, int]], gens: Sequence[torch.Generator]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """One epoch: every lane's own order of its rows, cut into steps. Rows that run out begin again."""
+    """Yield the batches of an epoch, from a random order of each lane's rows. Rows repeat if they are too few."""
     orders = [torch.stack([torch.randperm(X.shape[1], generator=gen) for gen in gens]) for X in (X_p, X_u)]
     start_p = start_u = 0
     for b_p, b_u in sizes:
@@ -288,7 +288,7 @@ def _batches(
 
 
 def _take(X: Tensor, order: Tensor, start: int, size: int) -> Tensor:
-    """Rows (L, size, *shape) of X (L, n, *shape) at places start .. start + size of each lane's order."""
+    """Return rows (L, size, *shape) of X (L, n, *shape) at places start to start + size of each lane's order."""
     places = torch.arange(start, start + size) % max(order.shape[1], 1)
     rows = order[:, places].to(X.device)
     return X[torch.arange(len(X), device=X.device).unsqueeze(1), rows]

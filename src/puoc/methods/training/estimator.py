@@ -23,7 +23,7 @@ FEWER_FOLDS_OF_PRIOR = "Give more rows, a number by --prior, or an entry with fe
 
 
 class PUSample(NamedTuple):
-    """What a method may see of one draw. The labels of ``X_u`` and the test rows stay with the runner."""
+    """Rows of one draw for a method. Methods get neither the labels of ``X_u`` nor the test rows."""
 
     X_p: Array  # (n_p, *shape) labelled positives, float32
     X_u: Array | None  # (n_u, *shape) unlabelled rows; None for an OC method
@@ -33,23 +33,23 @@ class PUSample(NamedTuple):
 
 @dataclass(frozen=True)
 class Compute:
-    """How to compute, never what: no field of it may change a result beyond rounding."""
+    """Options of the computation. None of them may change a result beyond rounding, except ``numerics``."""
 
     device: str = "cpu"
     lane_map: Literal["auto", "loop", "vmap"] = "auto"
-    numerics: Literal["fp32", "bf16"] = "fp32"  # the one exception, and so part of a fit's identity
-    #: where a long training keeps its state, a file for each set of lanes trained as one; absent: nowhere
+    numerics: Literal["fp32", "bf16"] = "fp32"  # changes results, and is therefore part of the id of a fit
+    #: folder for the state of a long training, one file for each set of lanes; absent: no state is written
     checkpoints: Path | None = None
-    lanes: tuple[str, ...] = ()  # names of the lanes there, in the order of the samples
+    lanes: tuple[str, ...] = ()  # names of the lanes in these files, in the order of the samples
 
     def checkpoint(self, places: Sequence[int]) -> Path | None:
-        """The file of the lanes at these places; another set of lanes has another file."""
+        """Return the file of the lanes at these places; another set of lanes has another file."""
         if self.checkpoints is None:
             return None
         return self.checkpoints / f"{content_id([self.lanes[i] for i in places])}.pt"
 
     def forget(self) -> None:
-        """Remove the files: the training is done, or is not to go on."""
+        """Remove the files, after the training has ended or failed."""
         for places in (range(len(self.lanes)), *([i] for i in range(len(self.lanes)))):
             path = self.checkpoint(places)
             if path is not None:
@@ -57,10 +57,10 @@ class Compute:
 
 
 class RowChecks:
-    """Checks of rows before anything is trained, so that a long fit does not end in an error its inputs foretell.
+    """Checks of rows before anything is trained, so that a long fit does not fail because of its inputs.
 
     ``puoc fit`` and the plan for user data call them on the encoder, the prior and the method of a fit. The defaults
-    accept all rows. A class that rejects rows in its fit for their number or shape overrides them.
+    accept all rows. A class overrides them if its fit rejects some numbers or shapes of rows.
     """
 
     def check_counts(self, n_p: int, n_u: int) -> None:
@@ -125,12 +125,12 @@ class Estimator(RowChecks, ABC):
 
     @property
     def one_class(self) -> bool:
-        """Whether it learns from the labelled positives alone, as OC methods and encoders do."""
+        """Return True for OC methods and encoders, which learn from the labelled positives alone."""
         return self.kind in ("oc", "encoder")
 
     @property
     def keeps_training_rows(self) -> bool:
-        """Whether the fitted model holds rows it was trained on (support vectors, a memory bank)."""
+        """Return True if the fitted model contains training rows (support vectors, a memory bank)."""
         return False
 
     @abstractmethod
@@ -139,19 +139,19 @@ class Estimator(RowChecks, ABC):
 
     @abstractmethod
     def decision_function(self, X: Array) -> Array:
-        """Score of shape (n,), float; higher = more likely positive. Equal for a row whatever its companions."""
+        """Return float scores (n,), higher = more likely positive. A score must not depend on the other rows."""
 
     @abstractmethod
     def state(self) -> dict[str, Array]:
-        """The fitted model as named arrays: what ``restore`` needs beside the hyperparameters."""
+        """Return the fitted model as named arrays, from which ``restore`` makes it again."""
 
     @abstractmethod
     def restore(self, state: dict[str, Array], shape: tuple[int, ...]) -> Self:
-        """Become the fitted model again. ``shape`` is that of one row."""
+        """Restore the fitted model from its arrays. ``shape`` is that of one row."""
 
 
 class Encoder(Estimator):
-    """A representation learned from a sample's labelled positives; one fit serves every method that asks for it."""
+    """A representation that is learned from the labelled positives; all methods that use it share one fit."""
 
     kind = "encoder"
     frozen: ClassVar[bool] = False  # whether no sample changes it
@@ -162,7 +162,7 @@ class Encoder(Estimator):
 
     @abstractmethod
     def encode(self, X: Array) -> Array:
-        """Rows (n, *shape) as vectors (n, d), float32. A row's vector does not depend on its companions."""
+        """Encode rows (n, *shape) as vectors (n, d), float32. A vector must not depend on the other rows."""
 
 
 class PriorEstimator(RowChecks, ABC):
@@ -202,7 +202,7 @@ class LaneLoop(Estimator):
 
 
 def check_sample(estimator: Estimator, sample: PUSample) -> None:
-    """Refuse what no method could make sense of, before anything is trained.
+    """Check a sample before anything is trained.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def check_sample(estimator: Estimator, sample: PUSample) -> None:
 
 
 def check_finite(name: str, X: Array) -> None:
-    """Refuse NaN and infinity, of which some methods would make a number: ValueError with the row."""
+    """Raise ValueError with the row for NaN and infinity, which some methods would turn into a number."""
     if X.dtype.kind != "f" or not X.size or (np.isfinite(X.min()) and np.isfinite(X.max())):
         return
     first = int(np.argmin(np.isfinite(X.reshape(len(X), -1)).all(axis=1)))

@@ -1,4 +1,4 @@
-"""Networks that were trained on ImageNet, up to their last map: the extractor of OC-CNN and PU-CNN.
+"""Networks trained on ImageNet, up to their last feature map: the feature extractors of OC-CNN and PU-CNN.
 
 Images (b, channels, height, width) have values in [0, 1] and three channels, or one, which is repeated.
 """
@@ -20,16 +20,16 @@ Weights = Annotated[str, Field(pattern="^[0-9a-f]{8,64}$")]  # first digits of t
 WIDTHS = {"resnet18": 512, "mobilenet_v2": 1280}  # channels of the last map
 
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, by colour
-_UNUSED = ("fc.", "classifier.")  # the layers that told ImageNet's classes apart
+_UNUSED = ("fc.", "classifier.")  # the classifiers of ImageNet's classes
 
 
 def trunk(network: Network, weights: str | None) -> nn.Module:
-    """A network up to its last map (b, 512 or 1,280, height, width), with these weights or as torch initialises it.
+    """Build a network up to its last map (b, 512 or 1,280, height, width), with these weights or randomly initialised.
 
     Raises
     ------
-    FetchError : no such weights.
-    ValueError : they are those of another network.
+    FetchError : the weights are not available.
+    ValueError : the weights are those of another network.
     """
     from torchvision import models
 
@@ -50,7 +50,7 @@ def _load(net: nn.Module, network: Network, weights: str) -> None:
 
 
 def seen(x: Tensor, pixels: int | None) -> Tensor:
-    """Images as the networks expect them: three channels, resized to ``pixels`` if given, standardised by colour."""
+    """Prepare images for the networks: three channels, resized to ``pixels`` if given, standardised by colour."""
     x = x.expand(-1, 3, -1, -1)
     if pixels is not None:
         x = interpolate(x, size=(pixels, pixels), mode="bilinear", antialias=True)

@@ -1,6 +1,6 @@
-"""L independent copies of one network, trained at once. A method is written for one lane; a map adds the axis.
+"""L independent copies of one network, trained together. A method defines one lane; a map adds the axis of lanes.
 
-``loop`` trains the lanes one after the other: the reference, bit-equal whatever a lane's companions. ``vmap`` stacks
+``loop`` trains the lanes one after the other. It is the reference, bit-equal for any set of lanes. ``vmap`` stacks
 their parameters and trains them together. The sum of the lanes' losses has, per lane, that lane's own gradient, and the
 optimizers in use are elementwise, so both give the same models up to rounding.
 """
@@ -10,15 +10,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 LaneMap = Literal["loop", "vmap"]
+Tensors = Tensor | dict[str, Tensor]
+R = TypeVar("R", bound=Tensors)
 
-#: What ``auto`` means for several lanes, by architecture and device; docs/benchmarks.md has the times. On a CPU
+#: Map that ``auto`` selects for several lanes, by architecture and device; docs/benchmarks.md has the times. On a CPU
 #: convolutions are slower under vmap and small dense networks faster; on a GPU both are faster from five lanes on.
 AUTO: dict[tuple[str, str], LaneMap] = {
     ("conv", "cpu"): "loop",
@@ -29,7 +31,7 @@ AUTO: dict[tuple[str, str], LaneMap] = {
 
 
 def choose(asked: Literal["auto", "loop", "vmap"], net: nn.Module, device: str, n_lanes: int) -> LaneMap:
-    """Resolve ``auto`` for a network on a device; a single lane has no companions to be mapped with."""
+    """Resolve ``auto`` for a network on a device; a single lane is trained by ``loop``."""
     if asked != "auto":
         return asked
     if n_lanes == 1:
@@ -39,27 +41,27 @@ def choose(asked: Literal["auto", "loop", "vmap"], net: nn.Module, device: str, 
 
 
 class Lane:
-    """One lane's network as a loss sees it: callable like the module, with its parameters and buffers by name."""
+    """Network of one lane for a loss: callable like the module, with its parameters and buffers by name."""
 
     def __init__(
         self, forward: Callable[..., Tensor], params: Mapping[str, Tensor], buffers: Mapping[str, Tensor]
     ) -> None:
         self.forward, self.params, self.buffers = forward, params, buffers
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
-        """What the network's forward pass gives."""
+    def __call__(self, *args: object, **kwargs: object) -> Tensor:
+        """Return the output of the network."""
         return self.forward(*args, **kwargs)
 
 
 class Lanes(ABC):
-    """L networks behind a map. Every tensor that goes in or comes out has a leading axis of length L."""
+    """L networks with a map over them. All tensors of its arguments and results have a leading axis of length L."""
 
     params: dict[str, Tensor]
     buffers: dict[str, Tensor]
 
     @abstractmethod
-    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
-        """``fn(lane, *args of that lane)`` for every lane, stacked. All values are tensors or dicts of tensors."""
+    def map(self, fn: Callable[..., R], *args: Tensors) -> R:
+        """Return ``fn(lane, *args of that lane)`` of each lane, stacked. All values are tensors or dicts of them."""
 
     @abstractmethod
     def write(self, buffers: Mapping[str, Tensor]) -> None:
@@ -67,18 +69,18 @@ class Lanes(ABC):
 
     @abstractmethod
     def nets(self) -> list[nn.Module]:
-        """The networks, one module a lane."""
+        """Return the networks, one module for each lane."""
 
 
 class OneLane(Lanes):
-    """Map ``loop``: a network by itself. Its parameters belong to nobody else, so neither does its rounding."""
+    """Map ``loop``: a single network, whose parameters and rounding depend on no other lane."""
 
     def __init__(self, net: nn.Module) -> None:
         self.net = net
         pixels_together(net)
         self.params, self.buffers = dict(net.named_parameters()), dict(net.named_buffers())
 
-    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+    def map(self, fn: Callable[..., R], *args: Tensors) -> R:
         """See ``Lanes``."""
         lane = Lane(self.net, self.params, self.buffers)
         given = (_each(lambda value: by_pixel(value[0]), arg) for arg in args)
@@ -95,16 +97,16 @@ class OneLane(Lanes):
 
 
 class StackedLanes(Lanes):
-    """Map ``vmap``: parameters stacked to (L, *shape), one vectorised call a step."""
+    """Map ``vmap``: parameters stacked to (L, *shape), with one vectorised call for each step."""
 
     def __init__(self, nets: Sequence[nn.Module]) -> None:
         self.each = list(nets)
         self.params, self.buffers = stack_module_state(self.each)
 
-    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+    def map(self, fn: Callable[..., R], *args: Tensors) -> R:
         """See ``Lanes``."""
 
-        def one(params: dict[str, Tensor], buffers: dict[str, Tensor], *lane_args: Any) -> Any:
+        def one(params: dict[str, Tensor], buffers: dict[str, Tensor], *lane_args: Tensors) -> R:
             forward = partial(_forward, self.each[0], {**params, **buffers})
             return fn(Lane(forward, params, buffers), *lane_args)
 
@@ -119,31 +121,32 @@ class StackedLanes(Lanes):
         """See ``Lanes``."""
         for i, net in enumerate(self.each):
             net.load_state_dict({name: value[i].detach() for name, value in (self.params | self.buffers).items()})
-            pixels_together(net)  # as a model that is loaded has them, whose scores are to be the same
+            pixels_together(net)  # as in a loaded model, which must give the same scores
         return self.each
 
 
 def by_pixel(x: Tensor) -> Tensor:
-    """Images (b, channels, height, width) on a CPU with a pixel's channels together in memory; others as they are.
+    """Return images (b, channels, height, width) on a CPU with the channels of a pixel adjacent in memory.
 
-    Convolutions of few channels and poolings are faster so; docs/benchmarks.md has what all of it together gives.
+    Other tensors are returned unchanged. Convolutions of few channels and poolings are faster with this layout; see
+    docs/benchmarks.md.
     """
     return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 and x.device.type == "cpu" else x
 
 
 def pixels_together(net: nn.Module) -> nn.Module:
-    """The network, its weights in the order that ``by_pixel`` gives the images."""
+    """Return the network with its weights in the memory layout of ``by_pixel``."""
     if all(parameter.device.type == "cpu" for parameter in net.parameters()):
         net.to(memory_format=torch.channels_last)
     return net
 
 
-def _forward(net: nn.Module, state: dict[str, Tensor], *args: Any, **kwargs: Any) -> Tensor:
+def _forward(net: nn.Module, state: dict[str, Tensor], *args: object, **kwargs: object) -> Tensor:
     out: Tensor = functional_call(net, state, args, kwargs)
     return out
 
 
-def _each(fn: Callable[[Tensor], Tensor], value: Tensor | dict[str, Tensor]) -> Tensor | dict[str, Tensor]:
+def _each(fn: Callable[[Tensor], Tensor], value: R) -> R:
     if isinstance(value, dict):
-        return {name: fn(part) for name, part in value.items()}
-    return fn(value)
+        return {name: fn(part) for name, part in value.items()}  # type: ignore[return-value]  # a dict as R is here
+    return fn(value)  # type: ignore[return-value]  # a tensor as R is here

@@ -1,4 +1,4 @@
-"""Architectures. Every network maps rows (b, *shape) to raw logits (b,), higher = more likely positive."""
+"""Networks, which map rows (b, *shape) to raw logits (b,), higher = more likely positive."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ Shape = tuple[int, ...]
 
 
 def mlp(d: int) -> nn.Sequential:
-    """Multi-layer perceptron for vectors of length ``d``: the fully connected head of ``Net``."""
+    """Build a multi-layer perceptron for vectors of length ``d``: the fully connected head of ``Net``."""
     layers = (nn.Linear(d, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 1), nn.Flatten(0))
     return nn.Sequential(*layers)
 
 
 def linear(d: int) -> nn.Sequential:
-    """Affine function of vectors of length ``d``; its weight is the parameter ``0.weight``."""
+    """Build an affine function of vectors of length ``d``; its weight is the parameter ``0.weight``."""
     return nn.Sequential(nn.Linear(d, 1), nn.Flatten(0))
 
 
 class Net(nn.Module):
     """Small all-convolutional network of the paper's experiments; 68,021 parameters on 3x32x32.
 
-    Two strided convolutions quarter the image's sides (rounding up); the first linear layer takes what that leaves, so
-    any image of at least 8x8 pixels will do. ``features`` is the part up to the middle hidden layer.
+    Two strided convolutions quarter the sides of the image (rounding up), and the first linear layer fits that size. So
+    images may have any size of at least 8x8 pixels. ``features`` is the part up to the middle hidden layer.
     """
 
     def __init__(self, shape: Shape) -> None:
@@ -47,7 +47,7 @@ class Net(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (b,) of images (b, channels, height, width)."""
+        """Return logits (b,) of images (b, channels, height, width)."""
         logits: Tensor = self.head(self.features(x))
         return logits
 
@@ -55,9 +55,9 @@ class Net(nn.Module):
 class ShiftNet(nn.Module):
     """``Net_CSI`` of the paper's released code without its two idle heads; 109,816 parameters on 3x32x32.
 
-    ``Net`` up to its last hidden layer and a linear layer make 128 features; a projection of them is contrasted, and a
-    linear head tells by which of four angles an image was rotated. Part ``all`` is the features, ``projection`` and
-    ``shift`` are what their heads make of these.
+    ``Net`` up to its last hidden layer and a linear layer give 128 features. The contrastive loss uses a projection of
+    them, and a linear head classifies the angle of rotation. Part ``all`` returns the features; ``projection`` and
+    ``shift`` apply their heads to features.
 
     Raises
     ------
@@ -79,17 +79,17 @@ class ShiftNet(nn.Module):
         self.shift = nn.Linear(128, 4)
 
     def forward(self, x: Tensor, part: Literal["all", "projection", "shift"] = "all") -> Tensor:
-        """Features (b, 128) of images, or of features their projection (b, 128) or logits of the angles (b, 4)."""
+        """Return features (b, 128) of images; or the projection (b, 128) or the angle logits (b, 4) of features."""
         layers = {"all": self.features, "projection": self.projection, "shift": self.shift}[part]
         out: Tensor = layers(x)
         return out
 
 
 class BatchNorm(nn.Module):
-    """Batch normalisation of (b, channels, height, width) without scale and shift; no counter among its buffers.
+    """Batch normalisation of (b, channels, height, width) without scale, shift and counter.
 
-    In training mode by the statistics of the batch. The running ones, by which evaluation normalises, move with a
-    batch alone that is tracked: an adversarial one is not, and under ``torch.func.grad`` none can be.
+    Training mode uses the statistics of the batch. Evaluation mode uses the running statistics, which only tracked
+    batches update. Adversarial batches are not tracked, and under ``torch.func.grad`` no batch can be.
     """
 
     mean: Tensor
@@ -101,31 +101,31 @@ class BatchNorm(nn.Module):
         self.register_buffer("var", torch.ones(channels))
 
     def forward(self, x: Tensor, track: bool = True) -> Tensor:
-        """Normalised x, of its shape."""
+        """Return x normalised, in its shape."""
         if self.training and not track:
             return batch_norm(x, None, None, training=True, eps=1e-4)
         return batch_norm(x, self.mean, self.var, training=self.training, momentum=0.1, eps=1e-4)
 
 
 class Layers(nn.Sequential):
-    """Layers in sequence; those that keep running statistics are told whether to track this batch."""
+    """Layers in sequence; those with running statistics get the flag ``track``."""
 
     def forward(self, x: Tensor, track: bool = True) -> Tensor:
-        """What the last layer gives."""
+        """Return the output of the last layer."""
         for layer in self:
             x = layer(x, track) if isinstance(layer, BatchNorm) else layer(x)
         return x
 
 
 class Halves(nn.Module):
-    """A network in two parts, so that something can be searched for between them."""
+    """A network in two parts, so that adversarial points can be searched between them."""
 
     def __init__(self, features: nn.Sequential, head: nn.Sequential) -> None:
         super().__init__()
         self.features, self.head = Layers(*features), Layers(*head)
 
     def forward(self, x: Tensor, part: Part = "all", track: bool = True) -> Tensor:
-        """Logits (b,) of rows, features (b, *middle) of rows, or logits of features."""
+        """Return logits (b,) of rows, features (b, *middle) of rows, or logits of features."""
         if part != "head":
             x = self.features(x, track)
         out: Tensor = x if part == "features" else self.head(x, track)
@@ -133,10 +133,10 @@ class Halves(nn.Module):
 
 
 def lenet(shape: Shape) -> Halves:
-    """LeNet by which DROCC's authors learn CIFAR-10 (Goyal et al., 2020); 528,800 parameters on 3x32x32.
+    """Build the LeNet of DROCC's authors for CIFAR-10 (Goyal et al., 2020); 528,800 parameters on 3x32x32.
 
-    Three poolings halve the image's sides (rounding up), any image of at least 8x8 pixels will do; the parts meet after
-    the second one. No layer has a bias.
+    Three poolings halve the sides of the image (rounding up), so images may have any size of at least 8x8 pixels. The
+    first part ends after the second pooling. No layer has a bias.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def _normed(before: int, after: int) -> tuple[nn.Module, ...]:
 
 
 def halves_for(shape: Shape, images: Literal["lenet", "net"]) -> Halves:
-    """``net_for`` in two parts, with ``lenet`` for images if asked; a perceptron is cut after its first hidden layer.
+    """Build ``net_for`` in two parts, or ``lenet`` for images; a perceptron is cut after its first hidden layer.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def halves_for(shape: Shape, images: Literal["lenet", "net"]) -> Halves:
 
 
 def middle(shape: Shape, images: Literal["lenet", "net"]) -> Shape:
-    """Shape of one row's features in ``halves_for``."""
+    """Return the shape of one row's features in ``halves_for``."""
     if len(shape) == 1:
         return (128,)
     return (64 if images == "lenet" else 32, *map(_quarter, shape[1:]))
@@ -195,11 +195,11 @@ def _quarter(side: int) -> int:
 
 
 def net_for(shape: Shape) -> nn.Module:
-    """The network that suits one row's shape: vectors get the perceptron, images (channels, height, width) ``Net``.
+    """Build the network for a shape of rows: a perceptron for vectors, ``Net`` for images (channels, height, width).
 
     Raises
     ------
-    ValueError : rows that are neither, or images below 8x8 pixels.
+    ValueError : rows of another shape, or images below 8x8 pixels.
     """
     if len(shape) == 1:
         return mlp(shape[0])

@@ -1,4 +1,4 @@
-"""Leading principal components of standardised columns: what the families of an assessment see of rows."""
+"""Leading principal components of standardised columns: the representation of rows in an assessment."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from puoc.records import Array
 
 MOST_VALUES: Final = 20
-CUT: Final = 6.0  # standard deviations; heavy tails must not decide the scale
+CUT: Final = 6.0  # standard deviations, so that heavy tails do not decide the scale
 
-_WIDE: Final = 1000  # columns; below, that matrix is small, and the signs stay those that the map was learned with
+_WIDE: Final = 1000  # columns; with fewer the matrix is small, and the signs stay those of the robustness map
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Seen:
 
     @classmethod
     def by(cls, X_p: Array, X_u: Array, most: int = MOST_VALUES, cut: float = CUT) -> Self:
-        """Fitted to rows of training, without a label.
+        """Fit to training rows, without labels.
 
         Parameters
         ----------
-        most : components; fewer where a row has fewer values.
-        cut : deviations.
+        most : maximum number of components; a row with fewer values has fewer.
+        cut : standard deviations at which standardised values are clipped.
         """
         X = np.concatenate([X_p, X_u]).reshape(len(X_p) + len(X_u), -1).astype(np.float64)
         mean, scale = X.mean(axis=0), X.std(axis=0)
@@ -43,11 +43,11 @@ class Seen:
         return cls(mean, scale, vectors, float(np.sqrt(max(values.mean(), 1e-12))), cut)
 
     def __call__(self, X: Array) -> NDArray[np.float32]:
-        """Rows (n, *shape) as (n, d)."""
+        """Return rows (n, *shape) as components (n, d)."""
         return (self._standardised(X) @ self.components / self.spread).astype(np.float32)
 
     def one_by_one(self, X: Array) -> NDArray[np.float32]:
-        """The same but for rounding, with a product for each row: none depends on its companions in the last bit."""
+        """Return the components with a separate product for each row, so that no bit depends on the other rows."""
         Z = self._standardised(X)
         return ((Z[:, None, :] @ self.components)[:, 0] / self.spread).astype(np.float32)
 
@@ -58,10 +58,10 @@ class Seen:
 
 
 def _leading(Z: NDArray[np.float64], d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The d largest eigenvalues of Z'Z / n, descending, and their vectors (columns, d), each up to its sign.
+    """Return the d largest eigenvalues of Z'Z / n, descending, and their vectors (columns, d), each up to its sign.
 
-    Of many columns and fewer rows they are found by the (n, n) matrix ZZ' / n, which has the same eigenvalues but for
-    zeros. A vector that belongs to none of these is 0 there: no row of training varies along it.
+    With many columns and fewer rows they are computed from the (n, n) matrix ZZ' / n, which has the same nonzero
+    eigenvalues. Vectors of the other eigenvalues are 0, since no training row varies along them.
     """
     n, columns = Z.shape
     if columns <= max(n, _WIDE):

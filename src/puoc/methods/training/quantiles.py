@@ -1,4 +1,4 @@
-"""Quantiles that set the offset of a decision function between gradient steps; they work under a map over lanes."""
+"""Quantiles for the offset of a decision function between gradient steps, usable under a map over lanes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def quantile(values: Tensor, q: Tensor | float) -> Tensor:
-    """The q-quantile of values (n,), linear between two of them as numpy's; n >= 1, q in [0, 1] may be a tensor."""
+    """Return the q-quantile of values (n,), interpolated as in numpy; n >= 1, q in [0, 1] may be a tensor."""
     ordered = values.sort().values
     place = torch.as_tensor(q, dtype=values.dtype, device=values.device) * (values.numel() - 1)
     below = place.floor()

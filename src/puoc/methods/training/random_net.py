@@ -1,6 +1,6 @@
 """An untrained network as a scorer (Bagirov et al., figure on randomly initialised networks). Not a method to compare.
 
-What it tells apart, it tells by the rows alone: a test of its scores of P and U needs no rows withheld from training.
+Its scores depend on the rows alone, so a test of its scores of P and U needs no rows that are withheld from training.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from puoc.methods.training.nets import net_for
 
 
 class RandomNet(FittedNet, LaneLoop):
-    """The perceptron on vectors, the small convolutional network on images, as the seed initialises them.
+    """The perceptron on vectors or the small convolutional network on images, initialised by the seed.
 
-    It is where methods with that network start from at the same seed. Of a fit it takes the seed and the shape and
-    precision of the rows; an unlucky seed (2 of 100 on CIFAR-10) gives a network of dead units, which scores all alike.
+    Methods with that network start from the same weights at the same seed. The fit uses only the seed and the shape and
+    precision of the rows. Some seeds (2 of 100 on CIFAR-10) give a network of dead units, whose scores are all equal.
     """
 
     name = "random_net"

@@ -19,17 +19,17 @@ Correction = Literal["clamp", "ascent"]
 
 
 def sigmoid(z: Tensor) -> Tensor:
-    """1 / (1 + exp(z)), the loss of Kiryo et al. (2017)."""
+    """Return 1 / (1 + exp(z)), the loss of Kiryo et al. (2017)."""
     return torch.sigmoid(-z)
 
 
 def logistic(z: Tensor) -> Tensor:
-    """log(1 + exp(-z))."""
+    """Return log(1 + exp(-z))."""
     return softplus(-z)
 
 
 def double_hinge(z: Tensor) -> Tensor:
-    """max(-2z, 0, 1 - z): twice the loss of du Plessis et al. (2015), as Bagirov et al. scale it for PU-SVM."""
+    """Return max(-2z, 0, 1 - z): twice the loss of du Plessis et al. (2015), as Bagirov et al. scale it for PU-SVM."""
     return torch.maximum(-2 * z, (1 - z).clamp(min=0))
 
 
@@ -37,12 +37,12 @@ LOSSES: dict[str, Loss] = {"sigmoid": sigmoid, "logistic": logistic, "double_hin
 
 
 def mean(values: Tensor) -> Tensor:
-    """Mean over the rows of a batch; 0 for an empty one, so that a batch that lacks P or U keeps a finite loss."""
+    """Return the mean over the rows of a batch, 0 for an empty one, so that a batch without P or U has a loss."""
     return values.sum() / max(values.numel(), 1)
 
 
 def _parts(loss: Loss, f_p: Tensor, f_u: Tensor, alpha: Tensor | float) -> tuple[Tensor, Tensor]:
-    """alpha R_p_pos and R_u_neg - alpha R_p_neg; the second is 0 in a batch without U, where nothing estimates it."""
+    """Return alpha R_p_pos and R_u_neg - alpha R_p_neg; the second is 0 in a batch without U."""
     positive = alpha * mean(loss(f_p))
     if f_u.numel() == 0:
         return positive, torch.zeros_like(positive)
@@ -50,7 +50,7 @@ def _parts(loss: Loss, f_p: Tensor, f_u: Tensor, alpha: Tensor | float) -> tuple
 
 
 def unbiased(loss: Loss, f_p: Tensor, f_u: Tensor, alpha: Tensor | float) -> Tensor:
-    """Unbiased PU risk, alpha R_p_pos + R_u_neg - alpha R_p_neg (du Plessis et al., 2015, uPU).
+    """Return the unbiased PU risk, alpha R_p_pos + R_u_neg - alpha R_p_neg (du Plessis et al., 2015, uPU).
 
     Parameters
     ----------
@@ -65,18 +65,18 @@ def unbiased(loss: Loss, f_p: Tensor, f_u: Tensor, alpha: Tensor | float) -> Ten
 def non_negative(
     loss: Loss, f_p: Tensor, f_u: Tensor, alpha: Tensor | float, correction: Correction = "clamp"
 ) -> Tensor:
-    """Non-negative PU risk, alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg) (Kiryo et al., 2017, nnPU).
+    """Return the non-negative PU risk, alpha R_p_pos + max(0, R_u_neg - alpha R_p_neg) (Kiryo et al., 2017, nnPU).
 
-    Corrections as in ``corrected``, parameters as in ``unbiased``.
+    See ``corrected`` for the corrections and ``unbiased`` for the parameters.
     """
     return corrected(*_parts(loss, f_p, f_u, alpha), correction)
 
 
 def corrected(positive: Tensor, negative: Tensor, correction: Correction) -> Tensor:
-    """positive + max(0, negative), where ``negative`` estimates what cannot be negative (Kiryo et al., 2017).
+    """Return positive + max(0, negative), where ``negative`` estimates a non-negative value (Kiryo et al., 2017).
 
-    ``clamp`` differentiates just that. ``ascent`` is the paper's algorithm with beta = 0 and gamma = 1: where
-    ``negative`` is below 0 the step follows the gradient of -negative alone. The value is the same for both.
+    ``clamp`` uses the gradient of this sum. ``ascent`` is the paper's algorithm with beta = 0 and gamma = 1: if
+    ``negative`` is below 0, the step follows the gradient of -negative alone. Both have the same value.
     """
     risk = positive + negative.clamp(min=0)
     if correction == "clamp":

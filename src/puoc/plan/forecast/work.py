@@ -62,6 +62,12 @@ def seen(encoder: str | Encoding | None, dataset: str) -> tuple[str, int]:
     return inputs, _WIDTHS.get(str(encoder.params.get("network")), values)
 
 
+def _count(params: Params, key: str, default: int) -> int:
+    value = params.get(key, default)
+    assert isinstance(value, int), f"{key} is a number of values"
+    return value
+
+
 def row_scale(inputs: str, values: int) -> float:
     """How the cost of a row grows with its values: few of a vector cost as much as ``_SMALL``."""
     return float(max(values, _SMALL) if inputs == "vector" else values)

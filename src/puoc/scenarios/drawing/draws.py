@@ -1,8 +1,8 @@
-"""Which rows a sample, a test set and a train pool hold.
+"""Draws of the rows of samples, test sets and train pools.
 
-Everything follows from the sample's description and the seed. Counts are exact. P comes from the stream (dataset, pos,
-holdout, seed), U from the same plus neg, so the same P serves every U; sizes and shares are prefixes of their streams.
-Rows of equal content never lie on two sides.
+A draw depends only on the description of the sample and on the seed. Counts are exact. P is drawn from the stream
+(dataset, pos, holdout, seed), U from the same with neg, so every U has the same P. Samples of other sizes and shares
+are prefixes of the same streams. Rows of equal content are never on two sides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Draw:
-    """Row numbers of one draw. Their order tells nothing about their class."""
+    """Row numbers of one draw. Their order does not depend on their class."""
 
     p: Rows  # labelled positives
     u: Rows  # unlabelled rows; empty for a sample without U
@@ -41,26 +41,26 @@ class Split(NamedTuple):
 
 
 def stream(*key: object) -> np.random.Generator:
-    """Generator named by its key (texts, numbers, lists): equal keys give equal streams on every machine."""
+    """Return the generator of a key (texts, numbers, lists): equal keys give equal streams on every machine."""
     digest = blake2b(canonical_json(list(key)).encode(), digest_size=32).digest()
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(int.from_bytes(digest, "big"))))
 
 
 def count_of(share: float, n: int) -> int:
-    """``share * n`` as a whole number, half rounded up; the share is taken as it is written, so .05 of 50 is 3."""
+    """Return ``share * n`` as a whole number, half rounded up, computed from the decimal text, so .05 of 50 is 3."""
     return int((Decimal(str(share)) * n).to_integral_value(ROUND_HALF_UP))
 
 
 def train_count(n: int) -> int:
-    """Rows of a class that train where the source has no standard split: 4 of 5, rounded down."""
+    """Return the number of training rows of a class without a standard split: 4 of 5, rounded down."""
     return 4 * n // 5
 
 
 def split_rows(prepared: Prepared, seed: int) -> Split:
-    """Train and test rows: the standard split, or 4:1 drawn per seed, stratified by class and grouped by content.
+    """Return train and test rows: the standard split, or 4:1 per seed, stratified by class and grouped by content.
 
-    With a standard split the test side stays whole: training rows whose content is also there are left out. In a drawn
-    split a class keeps ``train_count`` rows for training, except where its duplicates make that impossible.
+    With a standard split all test rows are used, and training rows of equal content are left out. In a drawn split a
+    class has ``train_count`` training rows, unless its duplicates make that impossible.
     """
     if prepared.split is not None:
         is_test = prepared.split == 1
@@ -76,7 +76,7 @@ def _drawn_train_side(prepared: Prepared, seed: int) -> Mask:
     n_classes = len(prepared.meta.classes)
     order = stream("split", prepared.name, seed).permutation(len(y))
     quota = np.array([train_count(n) for n in np.bincount(y, minlength=n_classes).tolist()])
-    # A group of several rows goes where its first row would go, as a whole; unique rows then fill up each class.
+    # A group of several rows goes to the side of its first row, as a whole; unique rows then fill up each class.
     size = np.bincount(group, minlength=len(y))[group]
     by_rank = _rank_in_class(y, order) < quota[y]
     is_train = np.where(size > 1, by_rank[group], False)
@@ -88,7 +88,7 @@ def _drawn_train_side(prepared: Prepared, seed: int) -> Mask:
 
 
 def _rank_in_class(y: NDArray[np.int64], order: Rows) -> Rows:
-    """For each row how many rows of its class come before it in ``order``."""
+    """Return for each row the number of rows of its class that precede it in ``order``."""
     rank = np.empty(len(y), dtype=np.int64)
     for number in np.unique(y):
         members = order[y[order] == number]
@@ -97,14 +97,14 @@ def _rank_in_class(y: NDArray[np.int64], order: Rows) -> Rows:
 
 
 def draw(prepared: Prepared, sample: Sample, seed: int) -> Draw:
-    """Rows of P and U, exact in number, disjoint by content.
+    """Draw rows of P and U, exact in number and disjoint by content.
 
     ``holdout`` withholds its share of the rows of P, and of the positives and of the negatives of U, so that the kept U
-    has the sample's alpha. A row that repeats a kept one is not used as a withheld one.
+    has the sample's alpha. A withheld row that equals a kept row is not used.
 
     Raises
     ------
-    ValueError : the sample is of other data, the dataset has too few rows, or a share withholds none or all.
+    ValueError : the sample belongs to other data, the dataset has too few rows, or no or all rows would be withheld.
     """
     _check_same_data(prepared, sample)
     train = split_rows(prepared, seed).train
@@ -131,21 +131,21 @@ def draw(prepared: Prepared, sample: Sample, seed: int) -> Draw:
 
 
 def test_rows(prepared: Prepared, test: TestSet, seed: int) -> tuple[Rows, Mask]:
-    """Every test row of the classes, and whether it is positive."""
+    """Return all test rows of the classes, and a mask of the positive ones."""
     rows = _of_classes(prepared, split_rows(prepared, seed).test, (*test.pos, *test.neg))
     return rows, np.isin(prepared.y[rows], test.pos)
 
 
 def positive_rows(prepared: Prepared, sample: Sample, seed: int) -> Rows:
-    """Every training row of the sample's positive classes, as nobody but a benchmark knows them."""
+    """Return all training rows of the sample's positive classes, which are known only in a benchmark."""
     _check_same_data(prepared, sample)
     return _of_classes(prepared, split_rows(prepared, seed).train, sample.pos)
 
 
 def train_pool_rows(prepared: Prepared, sample: Sample, test: TestSet, seed: int) -> tuple[Rows, Mask]:
-    """All training positives of the sample and as many training negatives of the test set's classes.
+    """Return all training positives of the sample and as many training negatives of the test set's classes.
 
-    Seven of the authors' scripts score on such rows; fewer negatives where there are not so many.
+    Seven of the authors' scripts score such rows. If there are fewer negatives, all of them are returned.
     """
     positives = positive_rows(prepared, sample, seed)
     train = split_rows(prepared, seed).train
@@ -156,11 +156,11 @@ def train_pool_rows(prepared: Prepared, sample: Sample, test: TestSet, seed: int
 
 
 def check_disjoint(prepared: Prepared, drawn: Draw, test: Rows) -> None:
-    """Raise if any content of P, U or what is withheld from them is in the test rows.
+    """Check that no test row has the content of a row of P or U, withheld rows included.
 
     Raises
     ------
-    ValueError : names how many test rows repeat a training row.
+    ValueError : gives the number of test rows that repeat a training row.
     """
     train = np.concatenate([drawn.p, drawn.u, drawn.p_held, drawn.u_held])
     shared = int(np.isin(prepared.group[test], prepared.group[train]).sum())
@@ -178,7 +178,7 @@ def _check_same_data(prepared: Prepared, sample: Sample) -> None:
 
 
 def _withheld(prepared: Prepared, kept: Rows, held: Rows, holdout: float, of: str) -> Rows:
-    """The withheld rows whose content is in no kept row."""
+    """Return the withheld rows that equal no kept row."""
     unseen = held[~np.isin(prepared.group[held], prepared.group[kept])]
     if holdout and not (len(kept) and len(unseen)):
         repeats = f", {len(held) - len(unseen)} of which repeat a kept row" if len(held) > len(unseen) else ""
@@ -194,7 +194,7 @@ def _of_classes(prepared: Prepared, rows: Rows, classes: Classes) -> Rows:
 
 
 def _ordered(prepared: Prepared, rows: Rows, random: np.random.Generator) -> Rows:
-    """Rows in random order with rows of equal content next to each other: a prefix then cuts one group at most."""
+    """Return rows in random order, with equal rows adjacent, so that a prefix cuts at most one group."""
     _, inverse = np.unique(prepared.group[rows], return_inverse=True)
     rank = random.permutation(int(inverse.max(initial=-1)) + 1)
     ordered: Rows = rows[np.argsort(rank[inverse], kind="stable")]

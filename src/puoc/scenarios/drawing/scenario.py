@@ -1,11 +1,11 @@
-"""What every scenario is: keys as in params.yaml that give the cells of a table for a dataset."""
+"""Base classes of scenarios, whose fields are keys of params.yaml and which give the cells of a table."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar, NotRequired, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
@@ -16,16 +16,17 @@ from puoc.store.cells import Cell, Choice
 
 H = TypeVar("H", bound=Hashable)
 
+V = TypeVar("V")
 Count = Annotated[StrictInt, Field(gt=0)]
 
 
 def as_tuple(value: object) -> object:
-    """Return one number as a tuple of one, and any other value as it is."""
+    """Return one number as a tuple of one."""
     return (value,) if isinstance(value, int) else value
 
 
 def distinct(values: tuple[H, ...]) -> tuple[H, ...]:
-    """Return the values. Raises ValueError if there are none, or if one stands there twice."""
+    """Return the values. Raises ValueError if there are none, or if a value occurs twice."""
     if not values:
         raise ValueError("expected at least 1 entry in the list")
     twice = [value for value, times in Counter(values).items() if times > 1]
@@ -49,6 +50,14 @@ Alpha = Annotated[float, Field(gt=0, le=1)]
 Alphas = Annotated[tuple[Alpha, ...], AfterValidator(distinct)]
 
 
+class CellClasses(TypedDict):
+    """Classes of a cell, fixed or chosen by the seed."""
+
+    pos: Classes | Choice
+    neg: Classes | Choice
+    neg_test: NotRequired[Classes | Choice | None]
+
+
 class Scenario(BaseModel):
     """Base of all scenarios: fields as in params.yaml."""
 
@@ -58,11 +67,11 @@ class Scenario(BaseModel):
 
     @abstractmethod
     def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
-        """The columns for a dataset.
+        """Return the cells for a dataset.
 
         Raises
         ------
-        ValueError : the dataset does not have what the scenario names.
+        ValueError : the dataset lacks classes or rows that the scenario names.
         """
 
 
@@ -72,9 +81,9 @@ class Drawn(Scenario):
     n_pos_lab: Count
 
     def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
-        """Return the cells; they depend on the number of classes alone. Raises ValueError for own data too."""
+        """Return the cells; they depend on the number of classes alone. Raises ValueError for user data too."""
         if issubclass(dataset, OwnData):
-            raise ValueError(f"{self.kind}: it draws U by classes, which nobody knows in {dataset.name}; expected own")
+            raise ValueError(f"{self.kind}: it draws U by classes, which are unknown in {dataset.name}; expected own")
         return self.cells(len(dataset.classes))
 
     @abstractmethod
@@ -83,7 +92,7 @@ class Drawn(Scenario):
 
         Raises
         ------
-        ValueError : a class is out of range, positive and negative, or more are wanted than there are.
+        ValueError : a class is out of range, is both positive and negative, or the dataset has too few classes.
         """
 
     def _check_range(self, n_classes: int, *sets: Classes) -> None:

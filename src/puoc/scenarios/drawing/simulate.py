@@ -1,8 +1,8 @@
-"""Situations with known truth, to see how often a test of reliability errs and how often it finds what is there.
+"""Simulated situations with known truth, to measure the error rate and the power of tests of reliability.
 
-A situation is what a user has: labelled positives P, unlabelled rows U, and samples V of rows that came in later. Each
-row of U and V is positive, a known negative or a new one by a coin of its own, so the counts are binomial, as in the
-set-up of Bagirov et al.
+A situation has the data of a user: labelled positives P, unlabelled rows U, and samples V of incoming rows. Each row of
+U and V is independently a positive, a known negative or a new negative, so the counts are binomial, as in the setting
+of Bagirov et al.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ KINDS: Final[tuple[Kind, ...]] = ("positive", "known", "new")
 
 
 class Population(Protocol):
-    """Where rows come from: positives, negatives that U has, and negatives that only V may have."""
+    """Source of rows: positives, negatives that are in U, and negatives that only V may contain."""
 
     def draw(self, counts: dict[Kind, int], rng: np.random.Generator) -> dict[Kind, Array]:
-        """So many rows (n, d) of each kind, all drawn at once, so that a finite population gives no row twice."""
+        """Draw so many rows (n, d) of each kind at once, so that a finite population gives no row twice."""
         ...
 
 
 class Incoming(NamedTuple):
-    """What the rows of a sample V are drawn by."""
+    """Parameters of a sample V of incoming rows."""
 
     n: int
     alpha: float  # share of positives behind V
@@ -37,7 +37,7 @@ class Incoming(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """What the rows of a situation are drawn by."""
+    """Parameters of a situation."""
 
     n_p: int  # labelled positives
     n_u: int
@@ -46,7 +46,7 @@ class Truth(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """Rows, and what only the simulation knows of them."""
+    """Rows of a situation with their true kinds."""
 
     X_p: Array  # (n_p, d)
     X_u: Array  # (n_u, d), in random order
@@ -56,7 +56,7 @@ class Situation(NamedTuple):
 
 
 def situation(population: Population, truth: Truth, rng: np.random.Generator) -> Situation:
-    """One draw.
+    """Draw a situation.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def situation(population: Population, truth: Truth, rng: np.random.Generator) ->
 
 
 def _dealt(of_kind: list[Array], kinds: NDArray[np.int8], start: NDArray[np.int64]) -> Array:
-    """The next rows of each kind, at the places where ``kinds`` has it."""
+    """Return the next rows of each kind, at the positions of that kind in ``kinds``."""
     rows = np.empty((len(kinds), *of_kind[0].shape[1:]), dtype=of_kind[0].dtype)
     for number, available in enumerate(of_kind):
         places = np.flatnonzero(kinds == number)
@@ -105,7 +105,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Scores:
-    """One value a row, as a classifier's score would be, rounded so that many are tied.
+    """One value for each row, like the score of a classifier, rounded so that many are tied.
 
     Positives lie about 1, known negatives about -1, new ones about 4: further out on the positives' side.
     """
@@ -120,14 +120,14 @@ class Scores:
 
 @dataclass(frozen=True)
 class Pool:
-    """Rows of a real dataset by what they are here; a situation has no row twice."""
+    """Rows of a real dataset by kind; a situation has no row twice."""
 
     positive: Array  # (n, d)
     known: Array
     new: Array
 
     def draw(self, counts: dict[Kind, int], rng: np.random.Generator) -> dict[Kind, Array]:
-        """See ``Population``. Raises ValueError where there are fewer rows."""
+        """See ``Population``. Raises ValueError if there are fewer rows."""
         drawn: dict[Kind, Array] = {}
         for kind, n in counts.items():
             available: Array = getattr(self, kind)
@@ -138,13 +138,13 @@ class Pool:
 
 
 def embedded(X: Array, y: Array, classes: dict[Kind, tuple[int, ...]], d: int) -> Pool:
-    """A pool of rows as their first ``d`` principal components, found on all rows without their classes.
+    """Return a pool of rows as their first ``d`` principal components, fitted to all rows without their classes.
 
     Parameters
     ----------
     X : (n, *shape) rows.
     y : (n,) class numbers.
-    classes : which of them are positives, known and new negatives.
+    classes : class numbers of the positives, the known and the new negatives.
     """
     flat = X.reshape(len(X), -1).astype(np.float64)
     centred = flat - flat.mean(axis=0)

@@ -1,4 +1,4 @@
-"""Scores of rows that no part of their model saw: P and U are halved, each half is scored by what the other gave."""
+"""Cross-fitted scores: P and U are halved, and each half is scored by models that are fitted to the other half."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Half(NamedTuple):
     p: Scores
     u: Scores
     v: Scores  # of all incoming rows; empty where there are none
-    place_p: NDArray[np.int64]  # of the rows of P in their file
+    place_p: NDArray[np.int64]  # positions of the rows of P in their file
 
 
 class CrossFitScores(NamedTuple):
-    """Both halves."""
+    """Scores of both halves."""
 
     halves: list[Half]
 
@@ -37,50 +37,52 @@ class _Sides(NamedTuple):
     fit_u: NDArray[np.bool_]
 
 
-def crossed(of: Checked, seed: int) -> CrossFitScores:
-    """Fit all families to each half and score the other. Raises ValueError where a half has too few rows."""
+def crossed(rows: Checked, seed: int) -> CrossFitScores:
+    """Fit all families to each half and score the other half. Raises ValueError if a half has too few rows."""
     halves = []
-    for number, side in enumerate(_sides(of, seed)):
-        fitted = fit(of.X_p[side.fit_p], of.X_u[side.fit_u], seed + number)
-        later: Scores = {} if of.X_v is None else fitted.scores(of.X_v)
-        of_p, of_u = fitted.scores(of.X_p[~side.fit_p]), fitted.scores(of.X_u[~side.fit_u])
-        halves.append(Half(of_p, of_u, later, of.place_p[~side.fit_p]))
+    for number, side in enumerate(_sides(rows, seed)):
+        fitted = fit(rows.X_p[side.fit_p], rows.X_u[side.fit_u], seed + number)
+        incoming: Scores = {} if rows.X_v is None else fitted.scores(rows.X_v)
+        of_p, of_u = fitted.scores(rows.X_p[~side.fit_p]), fitted.scores(rows.X_u[~side.fit_u])
+        halves.append(Half(of_p, of_u, incoming, rows.place_p[~side.fit_p]))
     return CrossFitScores(halves)
 
 
-def order_p(found: CrossFitScores) -> float:
-    """p-value that labelled rows of the first and of the last half of the file score alike, by the one-class method."""
+def order_p(scores: CrossFitScores) -> float:
+    """Return the p-value of equal scores of the first and the last half of P in the file, by the one-class method."""
     p_values = []
-    for half in found.halves:
+    for half in scores.halves:
         late = half.place_p >= np.median(half.place_p)
         p_values.append(two_sample_p(half.p["OC"][~late], half.p["OC"][late]))
     return combined_p(p_values)
 
 
-def learning_curve(of: Checked, seed: int) -> list[tuple[int, float]]:
-    """|U| that the PU method learned from, and its AUC of withheld P against withheld U: a quarter, a half, all."""
+def learning_curve(rows: Checked, seed: int) -> list[tuple[int, float]]:
+    """Return |U| of the PU method and its AUC of withheld P against withheld U, for a quarter, a half and all of U."""
     points = []
     for part in (4, 2, 1):
         aucs, sizes = [], []
-        for number, side in enumerate(_sides(of, seed)):
-            X_u: Array = of.X_u[side.fit_u]
+        for number, side in enumerate(_sides(rows, seed)):
+            X_u: Array = rows.X_u[side.fit_u]
             X_u = X_u[: max(len(X_u) // part, 1)]
-            seen, model = fit_one("PU", of.X_p[side.fit_p], X_u, seed + number)
-            f_p, f_u = (model.decision_function(seen(X)) for X in (of.X_p[~side.fit_p], of.X_u[~side.fit_u]))
+            seen, model = fit_one("PU", rows.X_p[side.fit_p], X_u, seed + number)
+            f_p, f_u = (model.decision_function(seen(X)) for X in (rows.X_p[~side.fit_p], rows.X_u[~side.fit_u]))
             aucs.append(placements(f_p, f_u)[0].mean())
             sizes.append(len(X_u))
         points.append((round(float(np.mean(sizes))), float(np.mean(aucs))))
     return points
 
 
-def _sides(of: Checked, seed: int) -> list[_Sides]:
-    """Two complementary halves; equal rows are on one side."""
+def _sides(rows: Checked, seed: int) -> list[_Sides]:
+    """Return two complementary halves; equal rows are in the same half."""
     rng = np.random.default_rng([seed, 2])
-    fit_p, fit_u = _half(of.group_p, rng), _half(of.group_u, rng)
-    shared = np.intersect1d(of.group_p, of.group_u)
-    if len(shared):  # a row of U goes where its like in P goes
-        side = dict(zip(of.group_p.tolist(), fit_p.tolist(), strict=True))
-        fit_u = np.array([side.get(group, own) for group, own in zip(of.group_u.tolist(), fit_u.tolist(), strict=True)])
+    fit_p, fit_u = _half(rows.group_p, rng), _half(rows.group_u, rng)
+    shared = np.intersect1d(rows.group_p, rows.group_u)
+    if len(shared):  # a row of U is in the same half as an equal row of P
+        side = dict(zip(rows.group_p.tolist(), fit_p.tolist(), strict=True))
+        fit_u = np.array(
+            [side.get(group, own) for group, own in zip(rows.group_u.tolist(), fit_u.tolist(), strict=True)]
+        )
     for name, mask in (("P", fit_p), ("U", fit_u)):
         fewer = int(min(mask.sum(), (~mask).sum()))
         if fewer < 10:
@@ -91,11 +93,11 @@ def _sides(of: Checked, seed: int) -> list[_Sides]:
 
 
 def _half(group: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Half of the rows, whole groups at a time."""
-    _, at, count = np.unique(group, return_inverse=True, return_counts=True)
+    """Return a mask of half of the rows; a group of equal rows is not split."""
+    _, place, count = np.unique(group, return_inverse=True, return_counts=True)
     order = rng.permutation(len(count))
     before = np.cumsum(count[order]) - count[order]
     chosen = np.zeros(len(count), dtype=np.bool_)
     chosen[order] = before < len(group) / 2
-    found: NDArray[np.bool_] = chosen[at.ravel()]
-    return found
+    mask: NDArray[np.bool_] = chosen[place.ravel()]
+    return mask

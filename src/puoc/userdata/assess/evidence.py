@@ -1,4 +1,4 @@
-"""The evidence of an assessment: on alpha, on shift and on gain, from withheld rows alone."""
+"""Evidence of an assessment on alpha, shift and gain, from withheld rows alone."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Rows = Literal["u", "v"]
 
 LEVEL: Final = 0.95
 
-_BY: Final[tuple[Family, Family]] = ("PU", "OC")  # whose scores alpha and shift are judged by
+_BY: Final[tuple[Family, Family]] = ("PU", "OC")  # families by whose scores alpha and shift are estimated
 
 
 class Alpha(Record):
     """Share of positives in U."""
 
     low: float  # under an assumption: the best quarter of P scores above 98 in 100 negatives
-    high: float  # none needed but that P is a random sample of the positives
+    high: float  # assumes only that P is a random sample of the positives
     p_no_negatives: float
-    p_order: float  # that the first and the last half of P, as they stand in the file, score alike
+    p_order: float  # of equal scores of the first and the last half of P in the file
 
 
 class Gained(Record):
-    """A family on withheld rows."""
+    """AUC and gain of a family on withheld rows."""
 
     family: str
     auc: float  # withheld P against withheld U, or against V; at most 1 - alpha / 2
@@ -42,7 +42,7 @@ class Gained(Record):
 
 
 class Incoming(Record):
-    """The rows that came in later."""
+    """Evidence of the incoming rows V."""
 
     n: int
     p_new: float
@@ -57,7 +57,7 @@ class Incoming(Record):
 
 
 class Evidence(Record):
-    """All that the rows say."""
+    """Evidence of all rows."""
 
     n_p: int
     n_u: int
@@ -70,61 +70,62 @@ class Evidence(Record):
 
 
 def gather(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Evidence:
-    """Evidence of rows as they are given.
+    """Check the rows and compute their evidence.
 
     Raises
     ------
     ValueError : as ``assess``.
     """
-    of = checked(X_p, X_u, X_v, seed)
-    return evidence_of(of, crossed(of, seed), tuple(learning_curve(of, seed)))
+    rows = checked(X_p, X_u, X_v, seed)
+    return evidence_of(rows, crossed(rows, seed), tuple(learning_curve(rows, seed)))
 
 
-def evidence_of(of: Checked, found: CrossFitScores, curve: tuple[tuple[int, float], ...] = ()) -> Evidence:
-    """Evidence of checked rows by their scores."""
+def evidence_of(rows: Checked, scores: CrossFitScores, curve: tuple[tuple[int, float], ...] = ()) -> Evidence:
+    """Compute the evidence of checked rows from their scores."""
     return Evidence(
-        n_p=len(of.X_p),
-        n_u=len(of.X_u),
-        columns=of.columns,
-        notes=of.notes,
-        alpha=_alpha(found),
-        incoming=_incoming(found, of),
-        gained=tuple(_gained(family, found, "u") for family in FAMILIES),
+        n_p=len(rows.X_p),
+        n_u=len(rows.X_u),
+        columns=rows.columns,
+        notes=rows.notes,
+        alpha=_alpha(scores),
+        incoming=_incoming(scores, rows),
+        gained=tuple(_gained(family, scores, "u") for family in FAMILIES),
         curve=curve,
     )
 
 
-def _alpha(found: CrossFitScores) -> Alpha:
-    low, high, p = _positives(found, "u")
-    return Alpha(low=low, high=high, p_no_negatives=p, p_order=order_p(found))
+def _alpha(scores: CrossFitScores) -> Alpha:
+    low, high, p = _positives(scores, "u")
+    return Alpha(low=low, high=high, p_no_negatives=p, p_order=order_p(scores))
 
 
-def _positives(found: CrossFitScores, among: Rows) -> tuple[float, float, float]:
-    """Interval of the share of positives, and the p-value that there are no others.
+def _positives(scores: CrossFitScores, among: Rows) -> tuple[float, float, float]:
+    """Return the interval of the share of positives, and the p-value of the hypothesis that there are only positives.
 
-    By the scores of PU and of OC, each at half the error; of the ends under the assumption the wider one.
+    Both use the scores of PU and of OC, each at half the error. Of the ends that need the assumption, the wider one is
+    taken.
     """
     by = [
-        share_of_negatives([(half.p[family], getattr(half, among)[family]) for half in found.halves], (1 + LEVEL) / 2)
+        share_of_negatives([(half.p[family], getattr(half, among)[family]) for half in scores.halves], (1 + LEVEL) / 2)
         for family in _BY
     ]
-    low, high = max(one.low for one in by), max(one.high for one in by)
-    # of the grid, without float dust
-    return round(1 - max(low, high), 4), round(1 - low, 4), min(1.0, 2 * min(one.p for one in by))
+    low, high = max(bound.low for bound in by), max(bound.high for bound in by)
+    # rounded to the grid
+    return round(1 - max(low, high), 4), round(1 - low, 4), min(1.0, 2 * min(bound.p for bound in by))
 
 
-def _incoming(found: CrossFitScores, of: Checked) -> Incoming | None:
-    if of.X_v is None:
+def _incoming(scores: CrossFitScores, rows: Checked) -> Incoming | None:
+    if rows.X_v is None:
         return None
     splits = []
-    for half in found.halves:
+    for half in scores.halves:
         p, u, v = (np.column_stack([part[family] for family in _BY]) for part in (half.p, half.u, half.v))
         splits.append((p, u, v))
     result = incoming(splits, LEVEL)
     new = result.p_new <= 1 - LEVEL
-    low, high, _ = _positives(found, "v")
+    low, high, _ = _positives(scores, "v")
     return Incoming(
-        n=len(of.X_v),
+        n=len(rows.X_v),
         p_new=result.p_new,
         new_negatives=new,
         ratio=result.ratio,
@@ -133,12 +134,12 @@ def _incoming(found: CrossFitScores, of: Checked) -> Incoming | None:
         alpha_changed=not new and not result.ratio_low <= 1 <= result.ratio_high,
         alpha_low=low,
         alpha_high=high,
-        gained=tuple(_gained(family, found, "v") for family in FAMILIES),
+        gained=tuple(_gained(family, scores, "v") for family in FAMILIES),
     )
 
 
-def _gained(family: Family, found: CrossFitScores, among: Rows) -> Gained:
-    scores = [(half.p, getattr(half, among)) for half in found.halves]
-    own = gain([((p["PU-OC"], other["PU-OC"]), (p[family], other[family])) for p, other in scores], same_u=among == "v")
-    auc = float(np.mean([placements(p[family], other[family])[0].mean() for p, other in scores]))
+def _gained(family: Family, scores: CrossFitScores, among: Rows) -> Gained:
+    pairs = [(half.p, getattr(half, among)) for half in scores.halves]
+    own = gain([((p["PU-OC"], other["PU-OC"]), (p[family], other[family])) for p, other in pairs], same_u=among == "v")
+    auc = float(np.mean([placements(p[family], other[family])[0].mean() for p, other in pairs]))
     return Gained(family=family, auc=auc, gain=own.gain, low=own.low, high=own.high, error=own.error)

@@ -1,9 +1,10 @@
-"""What each family is expected to be worth: the robustness map corrected by what the withheld rows say.
+"""Expected AUC of each family: the robustness map, corrected by the withheld rows.
 
-A situation is not known: whether new negatives come in, how many negatives U has, how many V. Over each that the
-evidence allows, the map gives a family's lead over PU-OC, normal about its mean; a gain of AUC on rows with a share
-``s`` of negatives measures s times the lead (see ``reliability_gain``). So each situation has a weight, by how well it
-explains the gains, and a lead that they correct. The rows of U say nothing of new negatives; those of V do.
+The situation is not known: whether there are new negatives, and the shares of negatives in U and in V. For each
+situation that the evidence allows, the map gives the lead of a family over PU-OC as a normal distribution. A gain of
+AUC on rows with a share ``s`` of negatives measures s times the lead (see ``puoc.analysis.reliability.gain``). The
+gains therefore correct the lead in each situation, and a situation has a weight by how well it explains them. Rows of U
+contain no information on new negatives, but those of V do.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from puoc.userdata.assess.evidence import Evidence, Gained
 from puoc.userdata.assess.reference_methods import FAMILIES, Family
 
 # Chosen on the data that the map is learned on, each dataset left out of its own map: docs/reliability.md.
-NEW: Final = (0.5, 0.9)  # probability of new negatives where the test does not report them, and where it does
-DRAW: Final = 0.1  # standard deviation of a lead between what the halves measure and what the whole gives
-ERROR: Final = 2.0  # times that of the gain: models of half the rows, of one draw
+NEW: Final = (0.5, 0.9)  # probability of new negatives if the test does not report them, and if it does
+DRAW: Final = 0.1  # standard deviation between the lead on halves of the rows and the lead on all rows
+ERROR: Final = 2.0  # factor on the error of the gain, which is that of models of half the rows of one draw
 
-_LEAST_SHARE: Final = 0.02  # of negatives
-_SHARES: Final = 7  # of V that are tried
+_MIN_SHARE: Final = 0.02  # of negatives
+_SHARES: Final = 7  # number of shares of negatives in V that are tried
 
 
 class Lead(NamedTuple):
-    """Of a family over PU-OC, in AUC of positives against the negatives that come in."""
+    """Lead of a family over PU-OC, in AUC of positives against incoming negatives."""
 
     mean: float
     spread: float  # standard deviation
@@ -36,15 +37,15 @@ class Lead(NamedTuple):
 
 @dataclass
 class _Normal:
-    """A lead in one situation; ``explains`` sums the log density of what was seen."""
+    """A lead in one situation; ``explains`` is the sum of the log densities of the observed gains."""
 
     mean: float
     variance: float
     explains: float = 0.0
 
-    def see(self, own: Gained, share: float) -> None:
-        """Correct it by a gain on rows with this share of negatives."""
-        share = max(share, _LEAST_SHARE)
+    def observe(self, own: Gained, share: float) -> None:
+        """Correct the lead by a gain on rows with this share of negatives."""
+        share = max(share, _MIN_SHARE)
         noise = share**2 * DRAW**2 + (ERROR * own.error) ** 2
         if noise == 0:
             return
@@ -57,16 +58,18 @@ class _Normal:
 
 
 def leads(evidence: Evidence, table: pd.DataFrame) -> tuple[dict[Family, Lead], float]:
-    """The lead of each family, and the probability that new negatives come in.
+    """Return the lead of each family, and the probability of new negatives.
 
     Parameters
     ----------
     table : a robustness map.
     """
-    later = evidence.incoming
-    new = NEW[later is not None and later.new_negatives]
+    incoming = evidence.incoming
+    new = NEW[incoming is not None and incoming.new_negatives]
     alphas = alphas_within(evidence.alpha.low, evidence.alpha.high)
-    shares = [0.0] if later is None else np.linspace(1 - later.alpha_high, 1 - later.alpha_low, _SHARES).tolist()
+    shares = (
+        [0.0] if incoming is None else np.linspace(1 - incoming.alpha_high, 1 - incoming.alpha_low, _SHARES).tolist()
+    )
     weights, kinds, means, variances = [], [], [], []
     for alpha in alphas:
         by_kind: dict[ShiftKind, Region] = {
@@ -75,29 +78,29 @@ def leads(evidence: Evidence, table: pd.DataFrame) -> tuple[dict[Family, Lead], 
         chances: dict[ShiftKind, float] = {"none": 1 - new, "new": new}
         for kind, chance in chances.items():
             for share in shares:
-                found = [_lead(evidence, at, by_kind, kind, alpha, share) for at in range(len(FAMILIES))]
-                weights.append(np.log(chance) + sum(one.explains for one in found))
+                by_family = [_lead(evidence, index, by_kind, kind, alpha, share) for index in range(len(FAMILIES))]
+                weights.append(np.log(chance) + sum(lead.explains for lead in by_family))
                 kinds.append(kind == "new")
-                means.append([one.mean for one in found])
-                variances.append([one.variance for one in found])
+                means.append([lead.mean for lead in by_family])
+                variances.append([lead.variance for lead in by_family])
     w = np.exp(np.array(weights) - max(weights))
     w /= w.sum()
     mean = w @ np.array(means)
     spread = np.sqrt(np.maximum(w @ (np.array(variances) + np.square(means)) - mean**2, 0))
-    found_leads = {family: Lead(float(m), float(s)) for family, m, s in zip(FAMILIES, mean, spread, strict=True)}
-    return found_leads, float(w @ np.array(kinds))
+    result = {family: Lead(float(m), float(s)) for family, m, s in zip(FAMILIES, mean, spread, strict=True)}
+    return result, float(w @ np.array(kinds))
 
 
 def _lead(
-    evidence: Evidence, at: int, by_kind: dict[ShiftKind, Region], kind: ShiftKind, alpha: float, share: float
+    evidence: Evidence, index: int, by_kind: dict[ShiftKind, Region], kind: ShiftKind, alpha: float, share: float
 ) -> _Normal:
-    family = FAMILIES[at]
+    family = FAMILIES[index]
     if family == "PU-OC":
         return _Normal(0.0, 0.0)
     of_u, of_kind = (_Normal(by_kind[k].lead[family], by_kind[k].spread[family] ** 2) for k in ("none", kind))
-    # what U shows is a lead over its own negatives, whatever comes in
-    of_u.see(evidence.gained[at], 1 - alpha)
-    found = of_u if kind == "none" else _Normal(of_kind.mean, of_kind.variance, of_u.explains)
+    # U measures the lead over its own negatives, whatever the incoming rows are
+    of_u.observe(evidence.gained[index], 1 - alpha)
+    lead = of_u if kind == "none" else _Normal(of_kind.mean, of_kind.variance, of_u.explains)
     if evidence.incoming is not None:
-        found.see(evidence.incoming.gained[at], share)
-    return found
+        lead.observe(evidence.incoming.gained[index], share)
+    return lead

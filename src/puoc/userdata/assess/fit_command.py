@@ -1,11 +1,12 @@
-"""The ``puoc fit`` command, word for word, that fits a method as an assessment did."""
+"""The ``puoc fit`` command that fits a method as an assessment did."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from puoc.datasets.readers import How
 from puoc.methods import normalise
@@ -13,12 +14,14 @@ from puoc.methods import normalise
 ENCODER = "components"
 
 
-def command(method: str, params: Mapping[str, Any], files: Mapping[str, Path | None], how: How, seed: int = 0) -> str:
-    """A line for the shell: files, hyperparameters and every answer about how to read that is no default.
+def command(
+    method: str, params: Mapping[str, JsonValue], files: Mapping[str, Path | None], how: How, seed: int = 0
+) -> str:
+    """Return a command line with the files, the hyperparameters and every option of the readers that is no default.
 
     Parameters
     ----------
-    files : positives and unlabelled, or data, by these names.
+    files : paths by role: positives and unlabelled, or data.
 
     Raises
     ------
@@ -31,20 +34,20 @@ def command(method: str, params: Mapping[str, Any], files: Mapping[str, Path | N
     words += [word for role, path in files.items() if path is not None for word in _option(role, path)]
     for name, value in how:
         if value != type(how).model_fields[name].default:
-            words += _answer(name, value)
+            words += _reader_option(name, value)
     words += _option("seed", seed) if seed else []
     return shlex.join([*words, *_option("out", "model")])
 
 
-def _answer(name: str, value: Any) -> list[str]:
+def _reader_option(name: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [f"--{'' if value else 'no-'}{name}"]
     if isinstance(value, tuple):
-        return [word for one in value for word in _option(name, one)]
+        return [word for part in value for word in _option(name, part)]
     return _option(name, "\\t" if value == "\t" else value)
 
 
-def _option(name: str, value: Any) -> list[str]:
+def _option(name: str, value: object) -> list[str]:
     text = str(value)
-    # what begins with a hyphen, or is nothing, would be read as no value
+    # a value that begins with a hyphen, or an empty one, would not be read as a value
     return [f"--{name}={text}"] if text.startswith("-") or not text else [f"--{name}", text]

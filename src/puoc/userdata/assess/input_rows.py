@@ -1,4 +1,4 @@
-"""Rows that an assessment can be made of, or the reason why none can."""
+"""Checks and selection of the rows of an assessment."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from numpy.typing import NDArray
 from puoc.datasets.readers.row_contents import ALIKE
 from puoc.records import Array
 
-LEAST: Final = 20  # rows of P, of U and of V: halved, ten are scored
-MOST: Final = 5000  # rows of each that are looked at
+MIN_ROWS: Final = 20  # of P, of U and of V; half of them are scored
+MAX_ROWS: Final = 5000  # of each that are used
 
 
 class Checked(NamedTuple):
-    """Rows in random order, and what was met."""
+    """Checked rows in random order, with notes on them."""
 
     X_p: Array  # (n_p, columns) float64
     X_u: Array
     X_v: Array | None
     group_p: NDArray[np.int64]  # (n_p,) equal numbers: equal rows, of P and U together
     group_u: NDArray[np.int64]
-    place_p: NDArray[np.int64]  # (n_p,) where a row of P stood in the file, from 0
+    place_p: NDArray[np.int64]  # (n_p,) position of a row of P in the file, from 0
     columns: int
     notes: tuple[str, ...]
 
 
 def checked(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Checked:
-    """Refuse what cannot answer, take out of U what is in P, and draw at most 5,000 rows of each.
+    """Check the rows, remove rows of P from U, and draw at most 5,000 rows of each.
 
     Raises
     ------
     ValueError : as ``assess``.
     """
-    given = {"labelled positives": X_p, "unlabelled rows": X_u} | ({} if X_v is None else {"incoming rows": X_v})
-    flat = {name: _flat(name, X, np.asarray(X_p).shape[1:]) for name, X in given.items()}
+    parts = {"labelled positives": X_p, "unlabelled rows": X_u} | ({} if X_v is None else {"incoming rows": X_v})
+    flat = {name: _flat(name, X, np.asarray(X_p).shape[1:]) for name, X in parts.items()}
     P, U = flat["labelled positives"], flat["unlabelled rows"]
     if not (np.ptp(np.concatenate([P, U]), axis=0) > 0).any():
         raise ValueError("all rows of P and U are the same; at least one column that varies expected")
@@ -83,12 +83,12 @@ def _flat(name: str, X: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _enough(name: str, X: Array) -> None:
-    if len(X) < LEAST:
-        raise ValueError(f"got {len(X)} {name}, at least {LEAST} expected: fewer tell nothing")
+    if len(X) < MIN_ROWS:
+        raise ValueError(f"got {len(X)} {name}, at least {MIN_ROWS} expected")
 
 
 def _repeats(name: str, rows: Array) -> list[str]:
-    """A word on rows that repeat: halves keep them together, but no interval or test knows of them."""
+    """Return a warning on repeated rows: halves keep them together, but intervals and tests count each of them."""
     repeats = len(rows) - len(np.unique(rows, axis=0))
     if repeats < ALIKE * len(rows):
         return []
@@ -101,11 +101,11 @@ def _repeats(name: str, rows: Array) -> list[str]:
 def _in(rows: Array, others: Array) -> NDArray[np.bool_]:
     _, group = np.unique(np.concatenate([others, rows]), axis=0, return_inverse=True)
     of_others, of_rows = np.split(group.ravel(), [len(others)])
-    found: NDArray[np.bool_] = np.isin(of_rows, of_others)
-    return found
+    is_in: NDArray[np.bool_] = np.isin(of_rows, of_others)
+    return is_in
 
 
 def _order(X: Array, name: str, rng: np.random.Generator, notes: list[str]) -> NDArray[np.int64]:
-    if len(X) > MOST:
-        notes.append(f"{MOST} of the {len(X)} rows of {name} were looked at, drawn at random")
-    return rng.permutation(len(X))[:MOST]
+    if len(X) > MAX_ROWS:
+        notes.append(f"{MAX_ROWS} of the {len(X)} rows of {name} were used, drawn at random")
+    return rng.permutation(len(X))[:MAX_ROWS]

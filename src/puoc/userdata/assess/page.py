@@ -12,18 +12,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from puoc.datasets.readers import Column
 from puoc.userdata.assess.decision import Assessment
 
-_OURS: Final = b"<title>puoc assess: "  # near the beginning of every page
+_TITLE: Final = b"<title>puoc assess: "  # near the beginning of every page
 _BEGINNING: Final = 1000  # bytes
 
 
-def page(found: Assessment, files: Mapping[str, str | None], profile: Sequence[Column], reading: Sequence[str]) -> str:
-    """The page's text.
+def page(
+    assessment: Assessment, files: Mapping[str, str | None], profile: Sequence[Column], reading: Sequence[str]
+) -> str:
+    """Return the text of the page.
 
     Parameters
     ----------
-    files : what was read, by role.
-    profile : the columns of a table; empty where there are none.
-    reading : what was met in the files.
+    files : paths by role.
+    profile : the columns of a table; empty for other data.
+    reading : notes on the files.
     """
     environment = Environment(
         loader=PackageLoader("puoc.reporting.page", "templates"),
@@ -32,17 +34,17 @@ def page(found: Assessment, files: Mapping[str, str | None], profile: Sequence[C
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    by_family = list(zip(found.evidence.gained, found.worth, strict=True))
-    context = {"found": found, "by_family": by_family, "files": files, "profile": profile, "reading": reading}
+    by_family = list(zip(assessment.evidence.gained, assessment.worth, strict=True))
+    context = {"found": assessment, "by_family": by_family, "files": files, "profile": profile, "reading": reading}
     return environment.get_template("assess.html.j2").render(context)
 
 
 def check_place(path: Path, inputs: Iterable[Path]) -> None:
-    """Whether a page may be written there: a new file, an empty one, or an earlier page.
+    """Check that a page may be written to a path: a new file, an empty one, or an earlier page.
 
     Raises
     ------
-    ValueError : it is one of the files to read, another file, a folder, or where nothing can be written.
+    ValueError : the path is one of the inputs, another file or a folder, or it is not writable.
     """
     try:
         if path.exists():
@@ -61,15 +63,15 @@ def _check_replaceable(path: Path, inputs: Iterable[Path]) -> None:
         raise ValueError(f"--html: {path} is a folder; expected a file, such as {path / 'assess.html'}")
     if not path.is_file():
         raise ValueError(f"--html: {path} is no plain file; name another one")
-    for one in inputs:
-        if one.exists() and path.samefile(one):
+    for source in inputs:
+        if source.exists() and path.samefile(source):
             raise ValueError(f"--html: {path} is to be read from; name another file")
     with path.open("rb") as file:
         beginning = file.read(_BEGINNING)
-    if beginning and _OURS not in beginning:
+    if beginning and _TITLE not in beginning:
         raise ValueError(f"--html: {path} is there already and no page of puoc assess; name another file")
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder itself, or of those above it the nearest that is there."""
-    return next(one for one in (folder, *folder.parents) if one.exists())
+    """Return the folder, or the nearest existing folder above it."""
+    return next(above for above in (folder, *folder.parents) if above.exists())

@@ -1,14 +1,14 @@
-"""One method of each family (OC, PU-OC, PU) that fits vectors of any origin within seconds, and what it sees of them.
+"""Reference methods: one of each family (OC, PU-OC, PU) that fits vectors of any origin within seconds.
 
-The robustness map was made with these, so what it says holds for these first. Their hyperparameters follow from the
-number of values of a row; none was chosen by a label.
+The robustness map was computed with these methods, so it holds for them in the first place. Their hyperparameters
+follow from the number of values of a row; none was chosen with labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import sqrt
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from puoc.methods.training.estimator import Estimator
 from puoc.methods.training.principal_components import MOST_VALUES as MOST_VALUES
 from puoc.methods.training.principal_components import Seen as Seen
-from puoc.records import Array
+from puoc.records import Array, Params
 
 Family = Literal["OC", "PU-OC", "PU"]
 
@@ -25,8 +25,8 @@ FAMILIES: Final[tuple[Family, ...]] = ("OC", "PU-OC", "PU")
 _SCHEDULE: Final = {"lr": 1e-3, "lr_decay": 1.0, "epochs": 30, "batch_size": 128}
 
 
-def question(family: Family, d: int) -> tuple[str, dict[str, Any]]:
-    """Method and hyperparameters of a family for rows of ``d`` values of variance 1 on average."""
+def question(family: Family, d: int) -> tuple[str, Params]:
+    """Return method and hyperparameters of a family for rows of ``d`` values with a mean variance of 1."""
     if family == "OC":
         return "oc_svm", {"kernel": "rbf", "nu": 0.5, "gamma": 4 / d}
     if family == "PU":
@@ -36,25 +36,25 @@ def question(family: Family, d: int) -> tuple[str, dict[str, Any]]:
 
 
 class Fitted(NamedTuple):
-    """A representation and the families' models on it."""
+    """A representation and the models of the families on it."""
 
     seen: Seen
     models: Mapping[Family, Estimator]
 
     def scores(self, X: Array) -> dict[Family, NDArray[np.float64]]:
-        """Scores (n,) by family; higher = more likely positive."""
+        """Return scores (n,) by family; higher = more likely positive."""
         Z = self.seen(X)
         return {family: np.asarray(model.decision_function(Z), np.float64) for family, model in self.models.items()}
 
 
 def fit(X_p: Array, X_u: Array, seed: int) -> Fitted:
-    """All families on the same rows: (n_p, *shape) labelled positives, (n_u, *shape) unlabelled."""
+    """Fit all families to the same (n_p, *shape) labelled positives and (n_u, *shape) unlabelled rows."""
     seen = Seen.by(X_p, X_u)
     return Fitted(seen, {family: _model(family, seen(X_p), seen(X_u), seed) for family in FAMILIES})
 
 
 def fit_one(family: Family, X_p: Array, X_u: Array, seed: int) -> tuple[Seen, Estimator]:
-    """One family on its own representation."""
+    """Fit one family with a representation of its own."""
     seen = Seen.by(X_p, X_u)
     return seen, _model(family, seen(X_p), seen(X_u), seed)
 
@@ -63,5 +63,4 @@ def _model(family: Family, Z_p: Array, Z_u: Array, seed: int) -> Estimator:
     from puoc import methods
 
     name, params = question(family, Z_p.shape[1])
-    made: Estimator = methods.make(name, params)
-    return made.fit(Z_p, Z_u, seed=seed)
+    return methods.make(name, params).fit(Z_p, Z_u, seed=seed)
