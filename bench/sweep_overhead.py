@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import puoc.run.executors.ray  # noqa: F401 - sets what Ray reads when it is loaded
+import puoc.run.sweep.ray_start  # noqa: F401 - sets what Ray reads when it is loaded
 
 # isort: split
 from ray import tune

@@ -212,7 +212,7 @@ WRONG = {
     ),
     "compute that is no mapping": (
         ("compute: {workers: auto, lane_map: loop, max_lanes: 8, models: all, device: cpu}", "compute: []"),
-        "compute: got [] (a list); expected the keys executor, workers",
+        "compute: got [] (a list); expected the keys workers, lane_map",
     ),
     "no methods": ((TINY[TINY.index("methods:\n  oc") :], "methods:\n"), "methods: got nothing; expected at least one"),
     "a number for a method's name": (

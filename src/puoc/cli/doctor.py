@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import NamedTuple
 
 from puoc.plan.forecast.costs import Forecast, duration
-from puoc.run.executors.ray_nodes import NodeReport, ask_nodes, unequal, unshared, versions_here
 from puoc.run.sweep.cluster import Present, Wanted, present_here, present_in
+from puoc.run.sweep.ray_nodes import NodeReport, ask_nodes, unequal, unshared, versions_here
 from puoc.store.counting import counted
 
 _GIB = 2**30

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.user.dataset import register_planned
@@ -24,9 +24,6 @@ from puoc.run.executors.process_lifetime import session
 from puoc.store.ledger import Ledger
 from puoc.store.plans import ComputeSpec, SweepPlan, TablePlan
 from puoc.store.provenance import git_state
-
-if TYPE_CHECKING:
-    from puoc.run.executors.ray import RayExecutor
 
 _WAIT = 0.5  # seconds between two looks at a fit that somebody else computes
 
@@ -59,7 +56,7 @@ class Runner:
     on_progress : called often with the state of the run.
     ledger : another folder for the records.
     batches : by fit id, for fits whose batch is fixed; the settings decide on others.
-    inline : compute in this process, one job after the other, in place of ``settings.executor`` and its workers.
+    inline : compute in this process, one job after the other, instead of in worker processes.
     """
 
     def __init__(
@@ -169,18 +166,13 @@ class Runner:
     def _encoded(self, wanted: int, done: int, what: str) -> None:
         self.on_progress(Progress(wanted, done, 0, 0, what=what))
 
-    def _executor(self) -> LocalExecutor | RayExecutor | InlineExecutor:
+    def _executor(self) -> LocalExecutor | InlineExecutor:
         if self.inline:
             return InlineExecutor(compute)
-        if self.settings.executor == "ray":
-            from puoc.run.executors.ray import RayExecutor
-
-            workers = self.settings.workers
-            return RayExecutor(None if workers == "auto" else workers, compute, self.ledger.root.resolve())
         return LocalExecutor(self._n_workers(), compute)
 
     def _drive(
-        self, executor: LocalExecutor | RayExecutor | InlineExecutor, jobs: list[Job], counts: Counter[str], wanted: int
+        self, executor: LocalExecutor | InlineExecutor, jobs: list[Job], counts: Counter[str], wanted: int
     ) -> Iterator[Done]:
         """Run jobs until every fit has an outcome; one held elsewhere is looked at again, a dead worker's once more."""
         died: Counter[str] = Counter()

@@ -218,8 +218,7 @@ class ComputeSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    executor: Literal["local", "ray"] = "local"  # processes of this machine, or actors of a Ray cluster
-    #: processes or actors with one thread each; auto: as many as there are cores
+    #: processes with one thread each; auto: as many as there are cores
     workers: Annotated[StrictInt, Field(ge=1)] | Literal["auto"] = "auto"
     lane_map: Literal["auto", "loop", "vmap"] = "auto"
     max_lanes: int = Field(8, ge=1)  # fits trained as one batch

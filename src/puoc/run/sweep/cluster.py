@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from puoc.run.executors.ray_nodes import alive
+from puoc.run.sweep.ray_nodes import alive
 
 _JOINED = 20.0  # seconds to join a cluster
 _GPU_DRIVERS = ("nvidia[0-9]*", "dxg", "kfd")  # device files: of CUDA, of CUDA in WSL, of ROCm
@@ -42,7 +42,7 @@ def connected(wanted: Wanted, workers: int) -> Iterator[ModuleType]:
     ValueError : no cluster answers at the address.
     OSError : Ray does not start on this machine.
     """
-    from puoc.run.executors.ray import start
+    from puoc.run.sweep.ray_start import start
 
     ray = start(workers, wanted.gpus, wanted.address)
     try:
@@ -76,7 +76,7 @@ def cpus_of(address: str) -> int | None:
 
     Asked by another process: Ray tries for minutes to join a cluster that is ending, or that wants another token.
     """
-    joins = "import sys; from puoc.run.executors.ray import start; ray = start(1, 0, sys.argv[1])"
+    joins = "import sys; from puoc.run.sweep.ray_start import start; ray = start(1, 0, sys.argv[1])"
     script = f"{joins}; print(int(ray.cluster_resources()['CPU']))"
     try:
         done = subprocess.run(

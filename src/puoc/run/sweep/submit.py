@@ -16,7 +16,7 @@ def submit(url: str, root: Path) -> str:
     ------
     ValueError : no Jobs API answers at the URL.
     """
-    from puoc.run.executors.ray import jobs_client
+    from puoc.run.sweep.ray_start import jobs_client
 
     try:
         return str(jobs_client(url).submit_job(entrypoint=entrypoint(sys.argv[1:], root)))

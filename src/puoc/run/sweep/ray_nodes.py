@@ -1,4 +1,4 @@
-"""The nodes of a joined Ray cluster: whether they share the ledger's folder and run the same versions."""
+"""Check that the nodes of a Ray cluster share the folder of the ledger and run the same versions."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from contextlib import suppress
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import puoc
 from puoc.store.provenance import versions
 
-_ANSWERS = 60.0  # seconds a node has to answer
+_ANSWER_SECONDS = 60.0  # in which a node must answer
 
 
 class NodeReport(NamedTuple):
-    """What one node of a cluster says."""
+    """Report of one node of a cluster."""
 
     host: str
     versions: dict[str, str]
     free: int  # bytes on the file system of the ledger
     wrote: str | None  # name of the file it wrote beside the ledger's folders
-    fault: str | None  # why it could not
+    fault: str | None  # why it wrote none
 
 
-def ask_nodes(ray: Any, ledger: Path) -> list[NodeReport]:
-    """What every living node says; each writes a file beside the ledger, which this process must then see.
+def ask_nodes(ray: ModuleType, ledger: Path) -> list[NodeReport]:
+    """Get a report from each living node. A node writes a file beside the ledger, which this process must then see.
 
     Raises
     ------
@@ -38,36 +39,36 @@ def ask_nodes(ray: Any, ledger: Path) -> list[NodeReport]:
 
     nodes = alive(ray)
     task = ray.remote(num_cpus=0)(report)
-    asked = [
+    references = [
         task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(ledger)
         for node in nodes
     ]
-    found: list[NodeReport] = []
-    for node, answer in zip(nodes, asked, strict=True):
+    reports: list[NodeReport] = []
+    for node, answer in zip(nodes, references, strict=True):
         try:
-            found.append(ray.get(answer, timeout=_ANSWERS))
+            reports.append(ray.get(answer, timeout=_ANSWER_SECONDS))
         except ray.exceptions.GetTimeoutError as error:
             raise ValueError(
-                f"a node of the cluster did not answer within {_ANSWERS:.0f} s; see `ray status`"
+                f"a node of the cluster did not answer within {_ANSWER_SECONDS:.0f} s; see `ray status`"
             ) from error
         except ray.exceptions.RayError as error:
-            if node["NodeID"] not in {one["NodeID"] for one in alive(ray)}:
-                continue  # it died before Ray had noticed: others do its work
+            if node["NodeID"] not in {other["NodeID"] for other in alive(ray)}:
+                continue  # it died before Ray noticed: other nodes do its work
             reason = " ".join(str(error).split())[-300:]
             raise ValueError(f"a node of the cluster cannot run puoc: {reason}") from error
-    for i, one in enumerate(found):
-        if one.wrote is not None:
-            path = ledger / one.wrote
+    for i, node_report in enumerate(reports):
+        if node_report.wrote is not None:
+            path = ledger / node_report.wrote
             if not path.exists():
                 fault = f"what it writes to {ledger} is not seen here: expected one folder that all nodes share"
-                found[i] = one._replace(fault=fault)
+                reports[i] = node_report._replace(fault=fault)
             with suppress(FileNotFoundError):
                 path.unlink()
-    return found
+    return reports
 
 
 def report(ledger: Path) -> NodeReport:
-    """What this machine has to say as a node, after trying to write beside the ledger."""
+    """Report on this machine as a node, after an attempt to write beside the ledger."""
     name: str | None = f".doctor-{uuid.uuid4().hex[:12]}"
     fault = None
     try:
@@ -79,7 +80,7 @@ def report(ledger: Path) -> NodeReport:
 
 
 def versions_here() -> dict[str, str]:
-    """Versions that nodes must share, the digest of puoc's own sources among them."""
+    """Return the versions that nodes must share, with a digest of the sources of puoc."""
     folder, sources = Path(puoc.__file__).parent, blake2b(digest_size=8)
     for path in sorted(folder.rglob("*.py")):
         sources.update(str(path.relative_to(folder)).encode())
@@ -87,22 +88,22 @@ def versions_here() -> dict[str, str]:
     return {**versions(), "ray": version("ray"), "sources of puoc": sources.hexdigest()}
 
 
-def alive(ray: Any) -> list[dict[str, Any]]:
-    """Living nodes, as Ray describes them."""
+def alive(ray: ModuleType) -> list[dict[str, object]]:
+    """Return the living nodes, as Ray describes them."""
     return [node for node in ray.nodes() if node["Alive"]]
 
 
 def unshared(nodes: list[NodeReport]) -> list[str]:
-    """What keeps nodes from recording in the one ledger."""
+    """Return the reasons why nodes cannot write to the ledger."""
     return [f"node {node.host}: {node.fault}" for node in nodes if node.fault]
 
 
 def unequal(nodes: list[NodeReport]) -> list[str]:
-    """Where nodes run other versions than this process."""
-    mine, found = versions_here(), []
+    """Return the versions of nodes that differ from those of this process."""
+    mine, differences = versions_here(), list[str]()
     for node in nodes:
         for name in sorted(mine.keys() | node.versions.keys()):
             got, expected = node.versions.get(name, "none"), mine.get(name, "none")
             if got != expected:
-                found.append(f"node {node.host} has {name} {got}; expected {expected}")
-    return found
+                differences.append(f"node {node.host} has {name} {got}; expected {expected}")
+    return differences
