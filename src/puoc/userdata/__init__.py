@@ -1,1 +1,3 @@
 """Fit, score and assess a user's own data."""
+
+__all__ = ["assess", "fit", "preflight", "score", "settings"]

@@ -1,1 +1,3 @@
 """The paper's numbers and claims, and the verdicts on them."""
+
+__all__ = ["claim_data", "claims", "deviations", "matching", "protocol", "published", "underlines", "verdicts"]

@@ -1,1 +1,3 @@
 """Results, plans and summaries as tables."""
+
+__all__ = ["frames", "grid", "results", "summary"]

@@ -1,1 +1,12 @@
 """Decide from a user's data whether OC, PU-OC or PU methods can be trusted."""
+
+__all__ = [
+    "cross_scores",
+    "decision",
+    "evidence",
+    "expected_auc",
+    "fit_command",
+    "input_rows",
+    "page",
+    "reference_methods",
+]
