@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -30,6 +31,15 @@ os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex * 2)
 
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
+
+
+def pytest_collection_finish() -> None:
+    """Keep modules and thousands of test items out of each later garbage collection, which would look at all of them.
+
+    Statsmodels collects garbage at each call, and forked workers copy fewer pages.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]) -> tuple[Path, Any]:
