@@ -33,6 +33,17 @@ os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex * 2)
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests of the highest time limits, so that at the end no process waits for another's long test."""
+
+    def limit(item: pytest.Item) -> float:
+        mark = item.get_closest_marker("timeout")
+        return float(mark.args[0]) if mark else 0.0
+
+    items.sort(key=limit, reverse=True)
+
+
 def pytest_collection_finish() -> None:
     """Keep modules and thousands of test items out of each later garbage collection, which would look at all of them.
 
