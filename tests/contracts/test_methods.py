@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import roc_auc_score
-from toys import CASES, LOOP, SETTINGS, Case, every_case, every_method, every_network, fitted, fitted_swapped, sample
+from toys import (
+    CASES,
+    LOOP,
+    SEED,
+    SETTINGS,
+    Case,
+    every_case,
+    every_method,
+    every_network,
+    fitted,
+    fitted_swapped,
+    sample,
+)
 
 from puoc.methods import METHODS, inputs_of, make, normalise
 from puoc.methods.training.estimator import Compute, PUSample
@@ -67,7 +79,7 @@ def test_vmap_gives_the_auc_of_loop_in_single_precision_and_models_that_are_rest
     X, y = case.test_rows(400)
     looped = fitted(case), fitted_swapped(case)
     assert {lane.lane_map_ for lane in looped} == {"loop"}
-    mapped = case.make().fit_lanes([case.sample(1), case.sample(1, swapped=True)], Compute(lane_map="vmap"))
+    mapped = case.make().fit_lanes([case.sample(SEED), case.sample(1, swapped=True)], Compute(lane_map="vmap"))
     for by_loop, by_vmap in zip(looped, mapped, strict=True):
         scores = by_vmap.decision_function(X)
         assert abs(roc_auc_score(y, by_loop.decision_function(X)) - roc_auc_score(y, scores)) <= 1e-4
@@ -79,7 +91,7 @@ def test_vmap_gives_the_auc_of_loop_in_single_precision_and_models_that_are_rest
 def test_only_a_one_class_method_ignores_the_unlabelled_rows(case: Case) -> None:
     X, _ = case.test_rows()
     as_drawn = fitted(case).decision_function(X)
-    changed = case.fit(case.sample(1)._replace(X_u=case.sample(4).X_u)).decision_function(X)
+    changed = case.fit(case.sample(SEED)._replace(X_u=case.sample(4).X_u)).decision_function(X)
     assert np.array_equal(as_drawn, changed) == (METHODS[case.name].kind == "oc")
 
 
@@ -146,7 +158,7 @@ def test_a_second_fit_gives_the_same_scores_and_leaves_rows_and_generators_alone
     torch.manual_seed(1234)
     np.random.seed(1234)  # noqa: NPY002
     before = random.getstate(), np.random.get_state()[1].copy(), np.random.get_state()[2], torch.get_rng_state()  # noqa: NPY002
-    s, untouched = case.sample(1), case.sample(1)
+    s, untouched = case.sample(SEED), case.sample(SEED)
     s.X_p.flags.writeable = False
     again = case.fit(s)
     after = random.getstate(), np.random.get_state()[1], np.random.get_state()[2], torch.get_rng_state()  # noqa: NPY002
