@@ -38,11 +38,11 @@ def git(root: Path, *words: str) -> str | None:
 def changed_files(root: Path) -> tuple[str, set[str]] | None:
     """The base of a change and the files that differ from it; None where no base is known.
 
-    The base is where the branch left origin/main, and on main itself the commit before.
+    The base is where the branch left origin/main, or main, and on main itself the commit before.
     """
-    base = git(root, "merge-base", "HEAD", "origin/main")
-    if base is None or base == git(root, "rev-parse", "HEAD"):
-        base = git(root, "rev-parse", "--verify", "HEAD~1")
+    head = git(root, "rev-parse", "HEAD")
+    left = (git(root, "merge-base", "HEAD", name) for name in ("origin/main", "main"))
+    base = next((one for one in left if one not in (None, head)), None) or git(root, "rev-parse", "--verify", "HEAD~1")
     if base is None:
         return None
     listed = [git(root, "diff", "--name-only", base), git(root, "ls-files", "-o", "--exclude-standard")]
