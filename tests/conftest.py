@@ -10,11 +10,13 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from filelock import FileLock
 from planned import prepared_in
 from project import Project, Repro, clone, fresh
@@ -29,6 +31,9 @@ Finished = tuple[Project, Repro]
 # tests share them.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex * 2)
+
+# A command line is made of annotations anew for each call of a CliRunner, which takes longer than many a command.
+typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
 
