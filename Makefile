@@ -20,10 +20,10 @@ export DVC_NO_ANALYTICS := 1
 export RAY_USAGE_STATS_ENABLED := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help install more-extras repro test test-all lint fix evidence ui clean
+.PHONY: help install more-extras repro test test-all test-mutations lint fix evidence ui clean
 
 help:  ## What there is to make
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 install: $(STAMP)  ## Install puoc and what it needs into .venv; EXTRAS=dev,cluster adds to it
 
@@ -46,10 +46,13 @@ repro: install  ## Run the whole job: data, sweeps, fits, comparison, report, ML
 	@$(BIN)/puoc status
 
 test: install  ## Tests (minutes)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-all: install  ## The tests that make test leaves out: faults, simulations, browser
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+test-mutations: install  ## All deliberate faults; make test-all applies those that a change may have hidden
+	PUOC_MUTATIONS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m slow tests/golden/test_mutations.py
 
 lint: install  ## Style, types, layers
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -9,11 +10,13 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from filelock import FileLock
 from planned import prepared_in
 from project import Project, Repro, clone, fresh
@@ -29,7 +32,30 @@ Finished = tuple[Project, Repro]
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex * 2)
 
+# A command line is made of annotations anew for each call of a CliRunner, which takes longer than many a command.
+typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
+
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests of the highest time limits, so that at the end no process waits for another's long test."""
+
+    def limit(item: pytest.Item) -> float:
+        mark = item.get_closest_marker("timeout")
+        return float(mark.args[0]) if mark else 0.0
+
+    items.sort(key=limit, reverse=True)
+
+
+def pytest_collection_finish() -> None:
+    """Keep modules and thousands of test items out of each later garbage collection, which would look at all of them.
+
+    Statsmodels collects garbage at each call, and forked workers copy fewer pages.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]) -> tuple[Path, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import psutil
 import pyarrow.parquet as pq
@@ -40,10 +40,17 @@ class Repro(NamedTuple):
 
 
 class File(NamedTuple):
-    """Enough to see whether a file was written again."""
+    """Enough to see whether a file was written again; unlike a whole ``os.stat``, no reader changes it."""
 
     inode: int
     mtime_ns: int
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """The state of a file."""
+        state = path.stat()
+        return cls(state.st_ino, state.st_mtime_ns, state.st_size)
 
 
 @dataclass
@@ -225,7 +232,7 @@ def _files(folder: Path, pattern: str) -> dict[str, File]:
     found = {}
     for path in folder.rglob(pattern):
         with suppress(FileNotFoundError):  # a claim or a temporary file that was just removed
-            state = path.stat()
+            state = File.of(path)
             if path.is_file():
-                found[str(path.relative_to(folder))] = File(state.st_ino, state.st_mtime_ns)
+                found[str(path.relative_to(folder))] = state
     return found

@@ -44,6 +44,7 @@ def claims(project: Project) -> list[str]:
     return sorted(path.name for path in (project.root / "ledger").rglob("*.claim"))
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_table_share_the_work(finished_copy: New) -> None:
     project = finished_copy()
     known = anew(project, epochs=20, seeds=4)

@@ -25,7 +25,7 @@ from puoc.store.ledger import Ledger
 New = Callable[..., Project]
 Reference = tuple[Project, Repro]
 
-MOMENTS = 10
+MOMENTS = 5
 
 
 def final_records(project: Project) -> dict[str, File]:
@@ -81,7 +81,7 @@ def workers(project: Project) -> list[psutil.Process]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("records", [0, 2, 4])
+@pytest.mark.parametrize("records", [0, 3])
 def test_a_killed_worker_is_replaced_and_its_fits_are_computed_by_another(
     undisturbed: Reference, disturbed: Project, records: int
 ) -> None:

@@ -26,7 +26,7 @@ from sweeping import (
 
 New = Callable[..., Project]
 
-MOMENTS = 10
+MOMENTS = 6
 
 
 @pytest.fixture(scope="module")

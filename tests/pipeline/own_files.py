@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ def puoc(*words: Any) -> Said:
     return done.exit_code, done.output
 
 
+@cache
 def options(command: str) -> set[str]:
     """All options of a command."""
     found = get_command(app).commands[command]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from project import File
 
 from puoc.datasets import DATASETS
 from puoc.datasets.cifar10 import CIFAR10
@@ -136,12 +137,12 @@ def test_a_lost_file_is_brought_again_and_the_others_are_not_touched(
     serve(server, monkeypatch, WHOLE)
     ensure("packed", tmp_path / "data")
     folder = tmp_path / "data" / "packed"
-    before = {path: (folder / path).stat() for path in CONTENTS}
+    before = {path: File.of(folder / path) for path in CONTENTS}
     (folder / "folder/two").unlink()
     assert sources(ensure("packed", tmp_path / "data")) == ["present", "url", "present"]
     assert below(folder) == CONTENTS
     for path in ("folder/one", "three"):
-        assert (folder / path).stat() == before[path]
+        assert File.of(folder / path) == before[path]
 
 
 def test_a_mirror_with_some_of_the_files_is_used_for_these(

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from planned import Data, Planned
-from project import Project
+from project import File, Project
 from typer.testing import CliRunner
 
 from puoc.cli.app import app
@@ -92,10 +92,9 @@ def without_ids(found: list[ResultRow]) -> list[dict[str, object]]:
     ]
 
 
-def files(root: Path) -> dict[str, tuple[int, int]]:
-    """Every file of the ledger, with what tells whether it was written again."""
-    states = {path: path.stat() for path in (root / "ledger").rglob("*") if path.is_file()}
-    return {str(path): (state.st_ino, state.st_mtime_ns) for path, state in states.items()}
+def files(root: Path) -> dict[str, File]:
+    """Every file of the ledger, with what shows whether it was written again."""
+    return Project(root).tree("ledger")
 
 
 def puoc(*words: str) -> Output:

@@ -138,6 +138,7 @@ def test_a_comment_in_a_method_recomputes_nothing(finished_copy: New) -> None:
     assert project.tree("results") == results
 
 
+@pytest.mark.slow
 def test_a_changed_operator_in_a_method_recomputes_the_fits_of_that_method_alone(finished_copy: New) -> None:
     project = finished_copy()
     before = project.records()

@@ -20,7 +20,7 @@ from project import REPOSITORY, Project, fresh
 
 PARTS = ("cifar10", "elpv", "pendigits", "pendigits_odds", "op_spam", "sms_spam", "cresci2017", "glove", "weights")
 ROWS = {"n_pos_lab": 50, "n_pos_unl": 40, "n_neg_unl": 40, "n_unl": 80}
-ENDS = ("n", "k", "alphas")
+ENDS = ("n", "k", "alphas", "shifts")
 CSI = ("csi", "pu_csi")
 ALONE = {"collapse": ["pu_csi"], "elpv": ["oc_cnn", "pu_cnn"]}  # large pictures
 FEW = {"epochs": 2, "warmup_epochs": 1, "ascent_steps": 2, "batch_size": 32, "batch_size_u": 16}

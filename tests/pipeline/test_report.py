@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -91,19 +92,37 @@ def set_where(rows: pd.DataFrame, entry: str, values: dict[str, Any], **where: A
 LOST = {"auc": None, "auc_train_pool": None}
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
+def lay_out_site(root: Path) -> None:
     """A run table with every kind of hole, a sweep and a table that was not run."""
     plan = plan_of("ova", title="One <b>vs</b> all & friends")
     rows = rows_of(plan)
     set_where(rows, "nnpu", LOST | {"status": "failed", "reason": "loss is <nan>"}, cell=["class 1"])
     set_where(rows, "nnpu", LOST | {"status": "failed", "reason": "out of memory"}, cell=["class 2"], seed=[0, 1, 2])
     set_where(rows, "drocc", LOST | {"status": "skipped", "reason": "drocc needs images"})
-    lay_out(tmp_path, plan, rows)
+    lay_out(root, plan, rows)
     sweep = plan_of("alpha", scenario="alpha_sweep", seeds=[0, 1, 2])
-    lay_out(tmp_path, sweep, rows_of(sweep, 1))
-    lay_out(tmp_path, plan_of("later"), None)
-    return tmp_path
+    lay_out(root, sweep, rows_of(sweep, 1))
+    lay_out(root, plan_of("later"), None)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site with its comparison and its page, made once. To be read, not changed."""
+    root = tmp_path_factory.mktemp("built")
+    lay_out_site(root)
+    compare(root)
+    assert build(root) == index(root)
+    return root
+
+
+@pytest.fixture
+def site(built: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+
+
+def index(root: Path) -> Path:
+    return root / "reports" / "index.html"
 
 
 class Page(HTMLParser):
@@ -143,11 +162,10 @@ class Page(HTMLParser):
             self.cells[-1]["text"] += data
 
 
-def test_the_page_shows_means_failures_gaps_and_what_was_not_run(site: Path) -> None:
-    compare(site)
-    page = Page(build(site).read_text(encoding="utf-8"))
+def test_the_page_shows_means_failures_gaps_and_what_was_not_run(built: Path) -> None:
+    page = Page(index(built).read_text(encoding="utf-8"))
     texts = [cell["text"].strip() for cell in page.cells]
-    rows = pd.read_parquet(site / "results/tables/ova.parquet")
+    rows = pd.read_parquet(built / "results/tables/ova.parquet")
     one = rows[(rows["entry"] == "pu_svm") & (rows["cell"] == "class 0")]["auc"]
     assert f"{one.mean():.2f} ± {one.std(ddof=1):.2f}" in texts
     assert "failed (10)" in texts
@@ -157,63 +175,56 @@ def test_the_page_shows_means_failures_gaps_and_what_was_not_run(site: Path) -> 
     assert any("loss is <nan>" in cell["title"] for cell in page.cells)
 
 
-def test_every_link_of_the_page_has_a_target_and_ids_are_unique(site: Path) -> None:
-    compare(site)
-    page = Page(build(site).read_text(encoding="utf-8"))
+def test_every_link_of_the_page_has_a_target_and_ids_are_unique(built: Path) -> None:
+    page = Page(index(built).read_text(encoding="utf-8"))
     assert len(set(page.ids)) == len(page.ids)
     assert {link for link in page.links if link.startswith("#")} == set(page.links)
     assert {link[1:] for link in page.links} <= set(page.ids)
 
 
-def test_every_scored_trial_is_on_the_page(site: Path) -> None:
-    compare(site)
-    text = build(site).read_text(encoding="utf-8")
+def test_every_scored_trial_is_on_the_page(built: Path) -> None:
+    text = index(built).read_text(encoding="utf-8")
     for table in ("ova", "alpha"):
-        rows = pd.read_parquet(site / f"results/tables/{table}.parquet")
+        rows = pd.read_parquet(built / f"results/tables/{table}.parquet")
         assert all(f"<code>{trial}</code>" in text for trial in rows["trial_id"])
 
 
-def test_an_oracle_is_neither_best_nor_marked(site: Path) -> None:
-    compare(site)
-    summary = pd.read_parquet(site / "results/compare/summary.parquet")
+def test_an_oracle_is_neither_best_nor_marked(built: Path) -> None:
+    summary = pd.read_parquet(built / "results/compare/summary.parquet")
     assert summary.loc[summary["labels"] == "oracle", "rank"].isna().all()
     assert summary[(summary["entry"] == "pn_oracle") & (summary["table"] == "ova")]["mean"].min() > 0.9
-    text = build(site).read_text(encoding="utf-8")
+    text = index(built).read_text(encoding="utf-8")
     oracle_rows = re.findall(r'<tr class="oracle">\s*<th scope="row">pn_oracle.*?</tr>', text, re.S)
     assert len(oracle_rows) >= 3
     assert not any('class="cell best' in row or " holm" in row for row in oracle_rows)
 
 
-def test_a_mean_over_fewer_seeds_is_not_ranked_above_full_ones(site: Path) -> None:
-    compare(site)
-    summary = pd.read_parquet(site / "results/compare/summary.parquet")
+def test_a_mean_over_fewer_seeds_is_not_ranked_above_full_ones(built: Path) -> None:
+    summary = pd.read_parquet(built / "results/compare/summary.parquet")
     holed = summary[(summary["table"] == "ova") & (summary["entry"] == "nnpu") & (summary["cell"] == "class 2")].iloc[0]
     assert (holed["n"], holed["n_failed"]) == (7, 3)
     assert np.isnan(holed["rank"])
 
 
-def test_significant_twins_are_underlined_and_thin_evidence_is_said(site: Path) -> None:
-    compare(site)
-    text = build(site).read_text(encoding="utf-8")
+def test_significant_twins_are_underlined_and_thin_evidence_is_said(built: Path) -> None:
+    text = index(built).read_text(encoding="utf-8")
     section = text[text.index("One &lt;b&gt;vs&lt;/b&gt; all &amp; friends. AUC on held-out") :]
     marked = {
         entry: re.search(rf'<th scope="row">{entry} <span.*?</tr>', section, re.S).group().count(' holm"')  # type: ignore[union-attr]
         for entry in METHODS
     }
     assert marked == dict.fromkeys(METHODS, 0) | {"pu_svm": 4}  # three cells and the average
-    tests = pd.read_parquet(site / "results/compare/significance.parquet")
+    tests = pd.read_parquet(built / "results/compare/significance.parquet")
     assert (tests[(tests["table"] == "ova") & (tests["entry"] == "pu_svm")]["p_adjusted"] < 0.05).all()
     assert "With 3 seeds no difference in this table can be significant after Holm" in text
     assert "With 10 seeds no difference" not in text
 
 
-def test_the_page_loads_nothing_from_elsewhere_and_escapes_text(site: Path) -> None:
-    compare(site)
-    index = build(site)
-    text = index.read_text(encoding="utf-8")
+def test_the_page_loads_nothing_from_elsewhere_and_escapes_text(built: Path) -> None:
+    text = index(built).read_text(encoding="utf-8")
     page = Page(text)
     assert page.loaded == ["plotly.min.js"]
-    assert (index.parent / "plotly.min.js").stat().st_size > 1_000_000
+    assert (index(built).parent / "plotly.min.js").stat().st_size > 1_000_000
     assert "http://" not in text
     assert "https://" not in re.sub(r"<ul>.*?</ul>", "", text, flags=re.S)  # citations may name an address
     assert "One &lt;b&gt;vs&lt;/b&gt; all &amp; friends" in text
@@ -223,8 +234,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_escapes_text(site: Path) -> N
 
 def test_equal_results_give_equal_bytes_whatever_the_row_order(site: Path) -> None:
     names = ("summary", "significance", "choice", "failures", "verdicts", "claims")
-    compare(site)
-    first = build(site).read_bytes()
+    first = index(site).read_bytes()
     tables = [(site / f"results/compare/{name}.parquet").read_bytes() for name in names]
     for path in (site / "results/tables").glob("*.parquet"):
         pd.read_parquet(path).sample(frac=1, random_state=3).to_parquet(path)
@@ -235,8 +245,7 @@ def test_equal_results_give_equal_bytes_whatever_the_row_order(site: Path) -> No
 
 
 def test_only_planned_tables_and_rows_are_read(site: Path) -> None:
-    compare(site)
-    first = build(site).read_bytes()
+    first = index(site).read_bytes()
     (site / "results/tables/old.parquet").write_bytes(b"no parquet at all")
     path = site / "results/tables/alpha.parquet"
     rows = pd.read_parquet(path)
@@ -245,11 +254,10 @@ def test_only_planned_tables_and_rows_are_read(site: Path) -> None:
     assert build(site).read_bytes() == first
 
 
-def test_figures_are_valid_and_follow_the_scenario(site: Path) -> None:
+def test_figures_are_valid_and_follow_the_scenario(built: Path) -> None:
     import plotly.graph_objects as go
 
-    compare(site)
-    text = build(site).read_text(encoding="utf-8")
+    text = index(built).read_text(encoding="utf-8")
     figures = [json.loads(one) for one in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text)]
     assert len(figures) == 4  # each table, and its ranks
     sweep = go.Figure(figures[0])
@@ -351,18 +359,18 @@ def test_a_training_that_came_to_nothing_is_named_with_its_seeds(tmp_path: Path)
     assert text.count("exactly .5") == 1
 
 
-def test_a_shift_without_an_interval_says_how_many_pairs_it_needs(site: Path) -> None:
-    compare(site)
-    text = build(site).read_text(encoding="utf-8")
+def test_a_shift_without_an_interval_says_how_many_pairs_it_needs(built: Path) -> None:
+    text = index(built).read_text(encoding="utf-8")
     needs = "(interval needs 6 pairs)"
     assert section_of(text, "ova").count(needs) == 0  # ten pairs
     assert section_of(text, "alpha").count(needs) == 8  # three pairs: two twins, three cells and the average
     assert section_of(text, "later").count(needs) == 0
 
 
-def test_a_page_without_a_comparison_says_which_stage_is_missing(site: Path) -> None:
+def test_a_page_without_a_comparison_says_which_stage_is_missing(tmp_path: Path) -> None:
+    lay_out_site(tmp_path)
     with pytest.raises(FileNotFoundError, match="compare"):
-        build(site)
+        build(tmp_path)
 
 
 def test_nothing_run_yet_still_gives_a_page(tmp_path: Path) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 import optuna
 import pytest
+from forked import forked
 from planned import Data
-from project import Repro
 from sweep_project import TINY, unrun
 from typer.testing import CliRunner
 
@@ -44,14 +43,6 @@ def root(tmp_path: Path, prepared_data: Data) -> Path:
 def answer_first(root: Path, sweep: Sweep, n: int, session: str = "a test") -> None:
     for config in sweep.configs[:n]:
         answer(root, read_compute(root), session, sweep.of(config.params))
-
-
-def puoc(root: Path, *words: str) -> Repro:
-    """Run the command in the project to its end."""
-    started = time.monotonic()
-    command = [sys.executable, "-m", "puoc", *words]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=240)
-    return Repro(done.returncode, done.stdout + done.stderr, time.monotonic() - started)
 
 
 def fits(plan: dict[str, Any]) -> list[str]:
@@ -252,7 +243,7 @@ def test_more_than_there_is_is_refused_with_the_numbers() -> None:
 
 def test_a_gpu_that_is_not_there_is_refused_within_seconds(root: Path) -> None:
     gpus = present_here().gpus
-    done = puoc(root, "sweep", "--method", "pu_svm", "--gpus", str(gpus + 1))
+    done = forked(root, "sweep", "--method", "pu_svm", "--gpus", str(gpus + 1))
     assert done.code == 2, done.output
     assert f"GPUs: {gpus + 1} requested, {gpus} present on this machine" in done.output
     assert done.seconds < 10
@@ -260,7 +251,7 @@ def test_a_gpu_that_is_not_there_is_refused_within_seconds(root: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--address=127.0.0.1:9", "--submit=http://127.0.0.1:9"])
 def test_an_address_that_does_not_answer_is_refused(root: Path, option: str) -> None:
-    done = puoc(root, "sweep", "--method", "pu_svm", option)
+    done = forked(root, "sweep", "--method", "pu_svm", option)
     assert done.code == 2, done.output
     assert f"got {option.partition('=')[2]}, " in done.output
     assert "answer" in done.output
@@ -269,12 +260,12 @@ def test_an_address_that_does_not_answer_is_refused(root: Path, option: str) -> 
 
 @pytest.mark.slow
 def test_doctor_says_what_it_looked_at(root: Path) -> None:
-    done = puoc(root, "doctor", "--method", "pu_svm")
+    done = forked(root, "doctor", "--method", "pu_svm")
     assert done.code == 0, done.output
     for what in ("CPUs", "GPUs", "ledger's disk", "temporary folder", "ledger", "versions", "MLflow", "forecast"):
         assert f"ok    {what}: " in done.output
     assert "forecast: 6 fits on" in done.output
-    faulty = puoc(root, "doctor", "--workers", "100000")
+    faulty = forked(root, "doctor", "--workers", "100000")
     assert faulty.code == 2
     assert "FAULT CPUs: 100000 requested" in faulty.output
 
@@ -326,9 +317,9 @@ def test_a_dry_run_forecasts_for_the_cpus_of_the_cluster_that_is_named(root: Pat
     try:
         assert node.stdout is not None
         address = node.stdout.readline().strip()
-        done = puoc(root, "sweep", "--method", "pu_svm", "--dry-run", "--address", address)
+        done = forked(root, "sweep", "--method", "pu_svm", "--dry-run", "--address", address)
         assert "forecast: 6 fits on 7 workers: " in done.output, done.output
-        done = puoc(root, "doctor", "--method", "pu_svm", "--address", address)
+        done = forked(root, "doctor", "--method", "pu_svm", "--address", address)
         assert "forecast: 6 fits on 7 workers: " in done.output, done.output
     finally:
         node.communicate()
@@ -349,10 +340,10 @@ def test_a_dry_run_on_a_damaged_record_names_it(root: Path, monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_a_sweep_that_lacks_nothing_starts_no_ray(root: Path) -> None:
-    dry = puoc(root, "sweep", "--method", "pu_svm", "--dry-run")
+    dry = forked(root, "sweep", "--method", "pu_svm", "--dry-run")
     assert (dry.code, dry.output.count("3 configurations in total: 0 known, 0 failed, 3 missing")) == (0, 1), dry.output
     answer_first(root, ask(root, Asking("pu_svm")), 3)
-    done = puoc(root, "sweep", "--method", "pu_svm", "--address", "auto")  # of a cluster that is not there
+    done = forked(root, "sweep", "--method", "pu_svm", "--address", "auto")  # of a cluster that is not there
     assert done.code == 0, done.output
     assert "pu_svm: 0 configurations computed, 0 failed, 3 known before" in done.output
 

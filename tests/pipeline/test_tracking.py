@@ -416,7 +416,7 @@ def test_a_trial_of_many_cells_is_one_run_that_knows_them_all(project: Project, 
     """A one-class fit stands at every share of a long alpha sweep: more than one tag of MLflow holds."""
     (row,) = project.ask("sweep", "alpha_sweep", entries=("oc_svm",), cells=1, seeds=1)
     every = [replace(row, cell=f"alpha={i / 1000:.3f}", cell_index=i) for i in range(150)]
-    for n in (150, 2, 150):
+    for n in (2, 150, 2):
         project.save("sweep", every[:n])
         track(tmp_path)
         (run,) = runs(tmp_path).values()
@@ -425,7 +425,7 @@ def test_a_trial_of_many_cells_is_one_run_that_knows_them_all(project: Project, 
         assert len(runs(tmp_path, "cell")) == n
 
 
-@pytest.mark.parametrize("name", ["a#b", "mit Umläuten und Blanks", "a+b=c&d", "it's"])
+@pytest.mark.parametrize("name", ["a#b", "it's a+b=c&d mit Umläuten und Blanks"])
 def test_a_folder_may_have_any_name_that_mlflow_takes(name: str, tmp_path: Path) -> None:
     project = Project(tmp_path / name)
     project.ask("a", "one_vs_all", entries=("pu_svm",), cells=1, seeds=1)
@@ -775,17 +775,19 @@ def test_every_page_of_a_search_is_read(project: Project, tmp_path: Path, monkey
     from puoc.reporting.tracking import store
 
     monkeypatch.setattr(store, "PAGE", 3)
-    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=2, seeds=4)
-    assert track(tmp_path) == {"one_vs_all": 8}
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=2, seeds=2)
+    assert track(tmp_path) == {"one_vs_all": 4}
     before = {r.info.run_id for r in runs(tmp_path).values()}
-    assert len(before) == 8
+    assert len(before) == 4
     track(tmp_path)
     assert {r.info.run_id for r in runs(tmp_path).values()} == before
 
 
 @pytest.mark.slow
 def test_more_runs_than_a_search_returns_are_all_found(project: Project, tmp_path: Path) -> None:
-    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=2, seeds=520)
+    # a failed fit has neither scores nor a model, so that its run is written sooner
+    failed = {("oc_svm", cell, seed): "failed" for cell in range(2) for seed in range(5, 520)}
+    project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=2, seeds=520, outcomes=failed)
     assert track(tmp_path) == {"one_vs_all": 1040}
     assert len(runs(tmp_path)) == 1040
     started = time.monotonic()

@@ -87,7 +87,7 @@ def test_swapping_the_sides_mirrors_the_one_sided_tests(differences: list[float]
     assert signed_rank_test(differences).p == pytest.approx(signed_rank_test(mirrored).p)
 
 
-@settings(max_examples=25)  # multipletests takes some 40 ms
+@settings(max_examples=25)  # multipletests collects garbage at each call
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_holm_is_statsmodels_holm_and_never_below_the_raw_p(p_values: list[float]) -> None:
     adjusted = holm(p_values)
