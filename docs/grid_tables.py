@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Hashable
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from puoc.analysis.selection.choice_file import SelectedConfig
 from puoc.analysis.selection.surface import SweepRow, summarise_sweep
 from puoc.run.select import choose
+from puoc.store.result_rows import ValidationRow
 
 EVIDENCE = Path(__file__).parent / "evidence" / "grids.parquet"
 _KEPT = ["config_id", "params", "is_published", "kind", "cell", "seed", "status", "auc_val_pu", "auc", "fit_seconds"]
@@ -26,7 +30,7 @@ def grid_choices() -> list[list[str]]:
     head = ["sweep", "configurations", "seeds", "best value less published", "chosen", "AUC of it"]
     lines = [[*head, *_ROLES.values(), "regret of the choice", "regret of the published"]]
     for tune, part in rows.groupby("tune", sort=False):
-        listed = part.astype(object).where(part.notna(), None).to_dict("records")
+        listed = [_validation_row(row) for row in part.astype(object).where(part.notna(), None).to_dict("records")]
         sweep = SweepRow(tune=str(tune), method="", scenario="", dataset="", note="")
         choice = SelectedConfig.model_validate(choose(listed)._asdict())
         found, surface = summarise_sweep(sweep, part, part, choice)
@@ -39,6 +43,11 @@ def grid_choices() -> list[list[str]]:
         gain = f"{found.gain:+.3f} ± {found.gain_se:.3f}"
         lines.append([f"`{tune}`", complete, str(found.n_seeds), gain, chosen, *tests, *regrets])
     return lines
+
+
+def _validation_row(row: dict[Hashable, Any]) -> ValidationRow:
+    """Return a committed row as a row of a sweep; columns that a choice does not need are empty."""
+    return ValidationRow(**{field.name: row.get(field.name, "") for field in fields(ValidationRow)})
 
 
 def _mean(value: float, error: float) -> str:

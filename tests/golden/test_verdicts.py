@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from beside_paper import GAP, Score, as_printed, plan_beside, rows_beside
 from plans import entry_plan, table_plan, with_entries
+from scipy.special import digamma
 from scipy.stats import t
 
 from puoc.analysis.paper.deviations import reservations
@@ -58,10 +59,13 @@ def test_the_interval_by_hand() -> None:
     scores = [0.70, 0.74, 0.72, 0.76, 0.73]
     found = of("ova", lambda method, column, seed: scores[seed], seeds=5)
     row = at(found, "drocc", "pos=1")  # .74 as printed
-    half = t.ppf(0.975, 4) * np.std(scores, ddof=1) * np.sqrt(1 / 5 + 1 / 10) + 0.005
+    # ten cells of equal spread are pooled; a log of a chi-squared variance with 4 df is too low by digamma(2) - log(2)
+    pooled = np.std(scores, ddof=1) * np.exp((np.log(2) - digamma(2)) / 2)
+    assert (row["spread"], row["df"]) == (pytest.approx(pooled), 4 * 10)
+    half = t.ppf(0.975, 40) * row["spread"] * np.sqrt(1 / 5 + 1 / 10) + 0.005
     assert (row["n"], row["mean"], row["difference"]) == (5, pytest.approx(0.73), pytest.approx(-0.01))
     assert (row["low"], row["high"]) == (pytest.approx(-0.01 - half), pytest.approx(-0.01 + half))
-    assert row["verdict"] == "not decided"
+    assert row["verdict"] == row["verdict_own_spread"] == "not decided"
     assert (row["scored_on"], row["other_mean"]) == ("training pool", pytest.approx(0.73 - GAP))
     assert at(found, "pan", "pos=1")["scored_on"] == "held out"
 

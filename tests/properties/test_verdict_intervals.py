@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.published import REPETITIONS
+from puoc.analysis.paper.spreads import Spread
 from puoc.analysis.paper.verdicts import BAND, decide, half_width, verdicts
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
@@ -20,7 +21,7 @@ aucs = st.floats(-0.5, 0.5, allow_nan=False)
 @settings(max_examples=300, deadline=None)
 @given(aucs, st.floats(0, 0.3), st.integers(2, 40), st.integers(1, 40), st.sampled_from([0.005, 0.0005]))
 def test_more_seeds_never_take_a_decision_back(difference: float, std: float, n: int, more: int, unit: float) -> None:
-    before, after = half_width(std, n, unit), half_width(std, n + more, unit)
+    before, after = half_width(Spread(std, n - 1), n, unit), half_width(Spread(std, n + more - 1), n + more, unit)
     assert after <= before
     decided = decide(difference, before)
     assert decided in ("not decided", decide(difference, after))
@@ -41,7 +42,7 @@ def test_the_interval_covers_the_true_difference_at_its_level() -> None:
     gen, n, sd, times = np.random.default_rng(0), 5, 0.02, 4000
     ours, theirs = gen.normal(0.73, sd, (times, n)), gen.normal(0.70, sd, (times, REPETITIONS)).mean(axis=1)
     printed = np.round(theirs, 2)
-    halves = np.array([half_width(float(std), n, 0.005) for std in ours.std(axis=1, ddof=1)])
+    halves = np.array([half_width(Spread(float(std), n - 1), n, 0.005) for std in ours.std(axis=1, ddof=1)])
     covered = np.abs(ours.mean(axis=1) - printed - 0.03) <= halves
     # 95 % but for the noise of 4,000 draws; rounding only adds
     assert 0.95 - 3 * np.sqrt(0.05 * 0.95 / times) <= covered.mean() < 0.99

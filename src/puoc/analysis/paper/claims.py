@@ -251,7 +251,7 @@ def _slope(values: NDArray[np.float64]) -> float:
 def _interval(values: NDArray[np.float64], choices: int = 1) -> tuple[float, float]:
     """Compute the 95 % interval of the mean, adjusted for the number of choices (Bonferroni)."""
     n = len(values)
-    half = student(n, choices) * float(values.std(ddof=1)) / n**0.5
+    half = student(n - 1, choices) * float(values.std(ddof=1)) / n**0.5
     centre = float(values.mean())
     return round(centre - half, _DIGITS), round(centre + half, _DIGITS)
 

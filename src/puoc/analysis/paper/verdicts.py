@@ -2,9 +2,12 @@
 
 The interval of (our mean - printed number) is +- (t * sd * sqrt(1/n + 1/10) plus half a unit of the last printed
 digit). Here sd and n are ours, and 10 is the number of the paper's repetitions. The paper does not print their spread,
-so ours is used. t is Student's quantile at 95 % with n - 1 degrees of freedom. *Reproduced*: the interval is within
-.03 of no difference. *Differs*: the interval is entirely outside of that. Otherwise the verdict is *not decided*; this
-includes a single seed, which has no spread.
+so ours is used. t is Student's quantile at 95 %. *Reproduced*: the interval is within .03 of no difference. *Differs*:
+the interval is entirely outside of that. Otherwise the verdict is *not decided*.
+
+The spread of a cell is estimated from all cells of its entry in the table (``moderated_spreads``), and t has the
+degrees of freedom of that estimate. The verdict with the cell's own spread and n - 1 degrees of freedom stands beside
+it. Averages have their own spread only.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import NamedTuple
 from puoc.analysis.paper.deviations import Reservation
 from puoc.analysis.paper.matching import PublishedCell, published_cells
 from puoc.analysis.paper.published import REPETITIONS, PrintedNumber, numbers, scored_on
+from puoc.analysis.paper.spreads import HELD_OUT, TRAIN_POOL, Spread, Spreads, moderated_spreads, own_spread
 from puoc.analysis.paper.underlines import Outcomes, twin_outcomes, underline_verdict
 from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.frames import rows_of
@@ -54,7 +58,10 @@ class VerdictRow:
     difference: float | None = None  # mean - value
     low: float | None = None  # of the interval of the difference
     high: float | None = None
+    spread: float | None = None  # standard deviation in the interval, estimated from all cells of the entry
+    df: float | None = None  # its degrees of freedom
     verdict: str = "not run"
+    verdict_own_spread: str | None = None  # with the standard deviation of this cell alone
     other_mean: float | None = None  # of the AUC that is not compared
     other_verdict: str | None = None
     differs_in: str | None = None  # sizes and settings that differ from the paper's
@@ -70,17 +77,17 @@ def decide(difference: float, half_width: float) -> str:
     return "differs" if abs(difference) - half_width > BAND else "not decided"
 
 
-def half_width(std: float, n: int, rounding: float) -> float:
-    """Compute half the 95 % interval of a difference of means over ``n`` (at least 2) and the paper's repetitions."""
-    return student(n) * std * sqrt(1 / n + 1 / REPETITIONS) + rounding
+def half_width(spread: Spread, n: int, rounding: float) -> float:
+    """Compute half the 95 % interval of a difference of means over ``n`` seeds and over the paper's repetitions."""
+    return student(spread.df) * spread.std * sqrt(1 / n + 1 / REPETITIONS) + rounding
 
 
 @cache
-def student(n: int, choices: int = 1) -> float:
-    """Return Student's t quantile of a two-sided 95 % interval from ``n`` values, for ``choices`` joint intervals."""
+def student(df: float, choices: int = 1) -> float:
+    """Return Student's t quantile of a two-sided 95 % interval, for ``choices`` joint intervals."""
     from scipy.special import stdtrit  # scipy.stats takes a second to import
 
-    return float(stdtrit(n - 1, 1 - (1 - _LEVEL) / (2 * choices)))
+    return float(stdtrit(df, 1 - (1 - _LEVEL) / (2 * choices)))
 
 
 def verdicts(
@@ -101,13 +108,13 @@ def verdicts(
     for cell in published_cells(plans):
         cells_by_number.setdefault((cell.published, cell.method, cell.column), []).append(cell)
     summary_rows = {(row.table, row.entry, row.cell, row.is_average): row for row in summary}
-    outcomes = twin_outcomes(plans, tests)
+    outcomes, spreads = twin_outcomes(plans, tests), moderated_spreads(summary)
     rows = []
     for printed in rows_of(numbers(), PrintedNumber):
         cells = cells_by_number.get((printed.published, printed.method, printed.column), [])
         for cell in cells:
             ours = summary_rows.get((cell.table, cell.entry, cell.cell, cell.is_average))
-            rows.append(_comparison(printed, cell, ours, reservation_by_cell[cell]))
+            rows.append(_comparison(printed, cell, ours, reservation_by_cell[cell], spreads))
         if not cells:
             rows.append(replace(_head(printed), note=_no_cell(printed)))
     return [_with_underlines(row, outcomes) if row.underlined else row for row in rows]
@@ -137,15 +144,18 @@ def _head(printed: PrintedNumber) -> VerdictRow:
 
 
 def _comparison(
-    printed: PrintedNumber, cell: PublishedCell, ours: SummaryRow | None, reservation: Reservation
+    printed: PrintedNumber,
+    cell: PublishedCell,
+    ours: SummaryRow | None,
+    reservation: Reservation,
+    spreads: Spreads,
 ) -> VerdictRow:
     row = replace(_head(printed), table=cell.table, entry=cell.entry, cell=cell.cell, differs_in=reservation.differs_in)
     if ours is None:
         return replace(row, note="the table was not run")
-    compared, other = ours.held_out, ours.train_pool
-    if row.scored_on == "training pool":
-        compared, other = other, compared
-    result = _compared(printed, compared, reservation)
+    other_scored_on = TRAIN_POOL if row.scored_on == HELD_OUT else HELD_OUT
+    compared, result = _compared(printed, ours, row.scored_on, reservation, spreads)
+    other, other_result = _compared(printed, ours, other_scored_on, reservation, spreads)
     holes = f"{compared.n} of {ours.n_planned} seeds" if 0 < compared.n < ours.n_planned else ""
     unscored = f"no AUC, {row.scored_on}" if compared.n == 0 and ours.n_ok else ""
     note = "; ".join(dict.fromkeys(filter(None, (result.why, unscored, holes, ours.reasons))))
@@ -157,9 +167,12 @@ def _comparison(
         difference=result.difference,
         low=result.low,
         high=result.high,
+        spread=result.spread.std if result.spread else None,
+        df=result.spread.df if result.spread else None,
         verdict=result.verdict,
+        verdict_own_spread=_verdict(printed, compared, own_spread(compared), reservation).verdict,
         other_mean=other.mean,
-        other_verdict=_compared(printed, other, reservation).verdict,
+        other_verdict=other_result.verdict,
         note=note,
     )
 
@@ -171,22 +184,32 @@ class _Comparison(NamedTuple):
     difference: float | None = None
     low: float | None = None
     high: float | None = None
+    spread: Spread | None = None
     why: str = ""
 
 
-def _compared(printed: PrintedNumber, ours: Statistics, reservation: Reservation) -> _Comparison:
+def _compared(
+    printed: PrintedNumber, ours: SummaryRow, scored_on: str, reservation: Reservation, spreads: Spreads
+) -> tuple[Statistics, _Comparison]:
+    """Return our numbers for one of the two AUCs, and the comparison by the spread of all cells, or else by its own."""
+    statistics = ours.held_out if scored_on == HELD_OUT else ours.train_pool
+    shared = None if ours.is_average else spreads.get((ours.table, ours.entry, ours.cell, scored_on))
+    return statistics, _verdict(printed, statistics, shared or own_spread(statistics), reservation)
+
+
+def _verdict(printed: PrintedNumber, ours: Statistics, spread: Spread | None, reservation: Reservation) -> _Comparison:
     if ours.mean is None:
         return _Comparison("not run")
     difference = ours.mean - printed.value
     low = high = width = None
-    if ours.std is not None:
-        width = half_width(ours.std, ours.n, printed.rounding)
+    if spread is not None:
+        width = half_width(spread, ours.n, printed.rounding)
         low, high = difference - width, difference + width
     if reservation.void:
-        return _Comparison("void", difference, low, high, reservation.void)
+        return _Comparison("void", difference, low, high, spread, reservation.void)
     if width is None:
         return _Comparison("not decided", difference, why="one seed has no spread")
-    return _Comparison(decide(difference, width), difference, low, high)
+    return _Comparison(decide(difference, width), difference, low, high, spread)
 
 
 def _no_cell(printed: PrintedNumber) -> str:

@@ -93,7 +93,7 @@ def chance_notes(summary: Sequence[SummaryRow]) -> list[str]:
         if row.is_average or row.mean is None or row.std is None:
             continue
         error = row.std / row.n**0.5
-        if row.mean + student(row.n) * error < _CHANCE:
+        if row.mean + student(row.n - 1) * error < _CHANCE:
             cells.setdefault(row.entry, []).append((row.cell, f"({spread(row.mean, error)}, n = {row.n})"))
     notes = []
     for entry, cells_with_means in cells.items():
