@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from puoc.analysis.statistics.holm import holm
 from puoc.analysis.statistics.power import power
-from puoc.analysis.statistics.signed_rank import holm, shift_with_interval, signed_rank_test
+from puoc.analysis.statistics.signed_rank import shift_with_interval, signed_rank_test
 
 pytestmark = pytest.mark.slow
 

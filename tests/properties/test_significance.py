@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
-from puoc.analysis.statistics.signed_rank import EXACT_UP_TO, holm, shift_with_interval, signed_rank_test, smallest_p
+from puoc.analysis.statistics.holm import holm
+from puoc.analysis.statistics.signed_rank import EXACT_UP_TO, shift_with_interval, signed_rank_test, smallest_p
 
 coarse = st.lists(st.integers(-3, 3).map(lambda step: step / 100), min_size=1, max_size=8)
 

@@ -86,16 +86,6 @@ def smallest_p(n: int) -> float:
     return signed_rank_test(np.arange(1, n + 1)).p if n > EXACT_UP_TO else min(1.0, 2.0 ** (1 - n))
 
 
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjust one family of p-values, shape (m,), by Holm's step-down method (Holm, 1979); the order is kept."""
-    p = _finite(p_values)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
-
-
 def rounded_differences(differences: ArrayLike) -> NDArray[np.float64]:
     """Round differences to the 10 digits to which they are ranked.
 
@@ -103,7 +93,7 @@ def rounded_differences(differences: ArrayLike) -> NDArray[np.float64]:
     ------
     ValueError : as ``signed_rank_test``.
     """
-    return np.round(_finite(differences), _DIGITS)
+    return np.round(finite_values(differences), _DIGITS)
 
 
 def midranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -124,7 +114,8 @@ def null_rank_sums(n: int) -> NDArray[np.float64]:
     return chances
 
 
-def _finite(values: ArrayLike) -> NDArray[np.float64]:
+def finite_values(values: ArrayLike) -> NDArray[np.float64]:
+    """Return one row of finite numbers as float64. Raises ValueError for anything else."""
     array: Array = np.asarray(values)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"got an array of shape {array.shape}, expected at least one value along one axis")

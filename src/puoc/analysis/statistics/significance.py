@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from puoc.analysis.statistics.effects import bayesian_signed_rank, rank_biserial, rank_biserial_interval
+from puoc.analysis.statistics.holm import holm
 from puoc.analysis.statistics.signed_rank import (
-    holm,
     rounded_differences,
     shift_with_interval,
     signed_rank_test,
