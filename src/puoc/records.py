@@ -245,3 +245,4 @@ class TrialResult(Record):
     n_neg: int
     scoring_digest: str
     scores: str | None = None  # file beside the record: scores of the test rows, positives first
+    roc: str | None = None  # ROC curve as text, see puoc.analysis.statistics.roc: it stays where scores are not kept

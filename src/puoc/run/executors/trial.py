@@ -14,6 +14,7 @@ import numpy as np
 
 from puoc import scenarios
 from puoc.analysis.statistics.auc import auc
+from puoc.analysis.statistics.roc import encode, roc_curve
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.user.dataset import PLANNED, Declared
 from puoc.methods.persistence import model_file as modelfile
@@ -181,6 +182,7 @@ class TrialRun:
                 n_pos=len(positive),
                 n_neg=len(negative),
                 scoring_digest=self.job.scoring_digest,
+                roc=encode(roc_curve(positive, negative)),
             )
             all_scored.append(Scored(result, np.concatenate([positive, negative])))
         return all_scored
