@@ -227,6 +227,7 @@ class FitResult(Record):
     model: str | None = None  # file beside the record
     versions: dict[str, str] = {}
     git: JsonObject = {}
+    machine: str | None = None  # processor, system and number of cores
     session: str | None = None  # the dvc repro, or else the process, that made the attempt
     #: of a result that was computed for a fit with other digests: from which fit, and what was compared
     adopted: JsonObject | None = None

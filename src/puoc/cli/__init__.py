@@ -10,6 +10,7 @@ __all__ = [
     "ledger",
     "plan_overview",
     "progress",
+    "published",
     "read_options",
     "status",
     "sweep",

@@ -15,6 +15,7 @@ import typer
 from puoc.cli import assess as cli_assess
 from puoc.cli import fit_score as cli_own
 from puoc.cli import ledger as cli_ledger
+from puoc.cli import published as cli_published
 from puoc.cli import status as cli_status
 from puoc.cli import sweep as cli_sweep
 from puoc.cli import ui as cli_ui
@@ -46,7 +47,7 @@ app = typer.Typer(
 )
 app.add_typer(cli_ledger.app, name="ledger")
 _OF_DATA = (cli_own.fit, cli_own.score, cli_assess.assess)
-for _command in (*_OF_DATA, cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study, cli_ui.ui):
+for _command in (*_OF_DATA, cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study, cli_published.published, cli_ui.ui):
     app.command()(_command)
 
 Table = Annotated[str, typer.Argument(help="Name of a table in params.yaml.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,23 +45,62 @@ def ledger_verify() -> None:
 
 
 @app.command("export")
-def ledger_export(path: Annotated[Path, typer.Argument(help="The parquet file to write.")]) -> None:
-    """Write every record with its scores to one parquet file (models are not in it)."""
-    with exit_on_invalid_input(), exit_on_storage_error():
-        from puoc.store import ledger_archive as archive
+def ledger_export(
+    path: Annotated[Path, typer.Argument(help="A .parquet file, or a folder, to write to.")],
+    title: Annotated[str | None, typer.Option(help="Title of the results, for a folder.")] = None,
+) -> None:
+    """Write records to a file or to a folder; models are not included.
 
-        archive.export(_ledger(), path)
-    say(f"{path} written")
+    A .parquet file gets every record of the ledger with the scores of all test rows. A folder gets the records of the
+    plan, with ROC curves instead of scores, and a manifest: published results, which puoc published opens.
+    """
+    with exit_on_invalid_input(), exit_on_storage_error():
+        if path.suffix.lower() == ".parquet":
+            from puoc.store import ledger_archive as archive
+
+            archive.export(_ledger(), path)
+            say(f"{path} written")
+            return
+        planned(_ROOT)
+        from puoc import __version__
+        from puoc.run.adopt_sample import planned_fits
+        from puoc.run.published import with_equal_questions
+        from puoc.store.published import export_folder
+
+        fits, _ = planned_fits(_ROOT)
+        manifest = export_folder(
+            _ledger(),
+            path,
+            title=title or path.name,
+            written=f"{date.today():%Y-%m-%d}",
+            puoc=__version__,
+            project=_ROOT,
+            fits=with_equal_questions(_ledger(), fits),
+        )
+    size = sum(file.stat().st_size for file in path.iterdir()) / 1e6
+    say(f"{path} written: {counted(manifest.fits, 'fit')}, {counted(manifest.trials, 'trial')}, {size:.1f} MB")
 
 
 @app.command("import")
-def ledger_import(path: Annotated[Path, typer.Argument(help="A file written by puoc ledger export.")]) -> None:
-    """Add the records of an exported file; what the ledger has stays as it is."""
+def ledger_import(
+    path: Annotated[Path, typer.Argument(help="A file or a folder written by puoc ledger export.")],
+    keep: Annotated[
+        bool, typer.Option("--keep", help="If a fit of a folder has another outcome here, keep the one that is here.")
+    ] = False,
+) -> None:
+    """Add the records of an exported file or folder. Records that the ledger has are not changed."""
     with exit_on_invalid_input(), exit_on_storage_error():
-        from puoc.store import ledger_archive as archive
+        if not path.is_dir():
+            from puoc.store import ledger_archive as archive
 
-        new, known = archive.import_(_ledger(), path)
-    say(f"{counted(new, 'record')} added, {known} known already")
+            new, known = archive.import_(_ledger(), path)
+            say(f"{counted(new, 'record')} added, {known} known already")
+            return
+        from puoc.store.published import import_folder
+
+        imported = import_folder(_ledger(), path, keep=keep)
+    fits, trials = counted(imported.fits, "fit"), counted(imported.trials, "trial")
+    say(f"{fits} and {trials} added; the ledger had {counted(imported.known, 'fit')} already")
 
 
 @app.command("compact")

@@ -1,3 +1,13 @@
 """From a plan to records and rows: runner, executors, sweeps, DVC stages and selection."""
 
-__all__ = ["adopt", "adopt_sample", "executors", "result_rows", "runner", "select", "stages", "sweep"]
+__all__ = [
+    "adopt",
+    "adopt_sample",
+    "executors",
+    "published",
+    "result_rows",
+    "runner",
+    "select",
+    "stages",
+    "sweep",
+]

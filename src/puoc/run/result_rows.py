@@ -7,22 +7,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from puoc.plan.bind import PlannedTrial
-from puoc.records import Encoding
+from puoc.records import Encoding, TrialResult
 from puoc.scenarios import sample_and_test
 from puoc.store.ledger import Entry, Ledger
 from puoc.store.plans import Config, SweepPlan, TablePlan
+from puoc.store.published import origins
 from puoc.store.result_rows import ResultRow
 
 
 def collect(plan: TablePlan | SweepPlan, asked: Iterable[PlannedTrial], ledger: Ledger) -> list[ResultRow]:
     """One row per asked trial; a trial without a record has the status ``missing``."""
     entries: dict[str, Entry | None] = {}
-    rows = []
+    imported, rows = origins(ledger), []
     for one in asked:
         fit_id = one.trial.fit.id
         if fit_id not in entries:
             entries[fit_id] = ledger.get(fit_id)
-        rows.append(row(plan, one, entries[fit_id]))
+        found = row(plan, one, entries[fit_id])
+        rows.append(replace(found, imported_from=imported[fit_id]) if fit_id in imported else found)
     return rows
 
 
@@ -83,7 +85,10 @@ def row(plan: TablePlan | SweepPlan, asked: PlannedTrial, entry: Entry | None) -
         scoring_digest=plan.scoring_digest,
         marks="; ".join(plan.warnings) or None,
     )
-    return found if entry is None else _with_record(found, entry)
+    if entry is None:
+        return found
+    # a score by other code than the plan's is left out: the next run scores the trial again
+    return with_record(found, entry, entry.scored(trial.id, plan.scoring_digest))
 
 
 def _in_words(encoder: str | Encoding | None) -> str | None:
@@ -97,9 +102,9 @@ def _in_words(encoder: str | Encoding | None) -> str | None:
     return encoder.name if encoder.ae_data == "labelled_positives" else f"{encoder.name} of {encoder.ae_data}"
 
 
-def _with_record(found: ResultRow, entry: Entry) -> ResultRow:
-    """Fill in what a record holds of a trial. A score by other code than the plan's is left out: it is made again."""
-    result, scored = entry.result, entry.scored(found.trial_id, found.scoring_digest)
+def with_record(found: ResultRow, entry: Entry, scored: TrialResult | None) -> ResultRow:
+    """Return the row with the columns of a record filled in; without a score an ok fit is missing."""
+    result = entry.result
     adopted_from = (result.adopted or {}).get("from")
     found = replace(
         found,

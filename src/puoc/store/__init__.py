@@ -15,6 +15,7 @@ __all__ = [
     "plan_files",
     "plans",
     "provenance",
+    "published",
     "result_rows",
     "yaml_file",
 ]

@@ -48,7 +48,9 @@ def to_parquet(table: pa.Table, compression: str = "snappy") -> bytes:
     return content[:at] + sha256(content).hexdigest().encode() + content[at + len(_OPEN) :]
 
 
-def write_rows(path: Path, rows: Sequence[R], row_type: type[R], leave_out: Collection[str] = ()) -> None:
+def write_rows(
+    path: Path, rows: Sequence[R], row_type: type[R], leave_out: Collection[str] = (), compression: str = "snappy"
+) -> None:
     """Write rows as parquet, whole or not at all.
 
     Parameters
@@ -62,7 +64,7 @@ def write_rows(path: Path, rows: Sequence[R], row_type: type[R], leave_out: Coll
     hints = get_type_hints(row_type)
     schema = pa.schema([(name, types[(get_args(hints[name]) or (hints[name],))[0]]) for name in names])
     table = pa.Table.from_pylist([{name: getattr(row, name) for name in names} for row in rows], schema=schema)
-    write_bytes(path, to_parquet(table))
+    write_bytes(path, to_parquet(table, compression))
 
 
 def read_rows(path: Path, row_type: type[R], again: str = FROM_LEDGER, first: Iterable[str] = ()) -> list[R]:

@@ -182,6 +182,23 @@ class Ledger:
         """Record a fit whose model and scores lie under its name already; True if this record stands."""
         return self._create(self._path(result.fit.id, ".json"), _record(result, trials))
 
+    def put_imported(self, result: FitResult, trials: Sequence[TrialResult]) -> bool:
+        """Record a fit that another ledger computed, without its model and scores; True if this record stands."""
+        first: dict[str, TrialResult] = {}
+        for trial in trials:
+            first.setdefault(trial.trial_id, trial)
+        created = self._create(self._path(result.fit.id, ".json"), _record(result, first))
+        for trial in trials if created else ():
+            self.add_imported(trial)
+        return created
+
+    def add_imported(self, trial: TrialResult) -> bool:
+        """Record a trial that another ledger scored, of a fit that has its record; True if this record stands."""
+        if self.has(trial.fit_id, trial.trial_id, trial.scoring_digest):
+            return False
+        again = f".{trial.scoring_digest}" if self.has(trial.fit_id, trial.trial_id) else ""
+        return self._create(self._path(trial.fit_id, f"+{trial.trial_id}{again}.json"), trial.canonical())
+
     def add_trial(self, scored: Scored) -> bool:
         """Record one more test set of a fit that has its record, or one again; True if this record stands."""
         fit_id, trial_id, scoring = scored.result.fit_id, scored.result.trial_id, scored.result.scoring_digest

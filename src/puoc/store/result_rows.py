@@ -67,6 +67,8 @@ class ResultRow:
     draw_digest: str
     scoring_digest: str
     adopted_from: str | None = None  # id of the fit with other digests that has the record of this one
+    imported_from: str | None = None  # title and date of the published results that the record comes from
+    computed_by: str | None = None  # version of puoc and digest, if other code computed the record than the present one
     marks: str | None = None  # warnings for a reader of the numbers: test rows that overlap with training rows
 
 

@@ -24,7 +24,7 @@ from puoc.records import Array, Fit, FitResult, Sample, TestSet, Trial, TrialRes
 from puoc.registry import PRIORS
 from puoc.run.executors.fit_inputs import FitInputs, Folders, RowEncoder, resolve_inputs, sample_of
 from puoc.store.ledger import Ledger, Scored
-from puoc.store.provenance import versions
+from puoc.store.provenance import machine, versions
 
 if TYPE_CHECKING:
     from puoc.run.executors.job import Job
@@ -194,6 +194,7 @@ class TrialRun:
             status="ok",
             device=self.job.compute.device,
             versions=versions(),
+            machine=machine(),
             git=self.job.git,
             session=self.job.session,
             peak_memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,

@@ -1,0 +1,98 @@
+"""Rows of published records, whatever code computed them. Nothing is computed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+from puoc.plan.bind import PlannedTrial
+from puoc.records import Fit, TrialResult
+from puoc.run.result_rows import row, with_record
+from puoc.run.stages import Part, names, selected_trials
+from puoc.store.ledger import Entry, Ledger
+from puoc.store.ledger_adopt import question_id
+from puoc.store.plans import SweepPlan, TablePlan
+from puoc.store.published import origins
+from puoc.store.result_rows import ResultRow, write_sweep, write_table
+
+
+class _Records:
+    """Records of a ledger by the question that they answer: everything of a fit but the digests of code."""
+
+    def __init__(self, ledger: Ledger):
+        self.ledger = ledger
+        self._ids: dict[str, list[str]] = defaultdict(list)
+        for fit_id in ledger.ids():
+            entry = ledger.get(fit_id) if ledger.is_final(fit_id) else None
+            if entry is not None:
+                self._ids[question_id(entry.result.fit.canonical())].append(fit_id)
+
+    def of(self, fit: Fit) -> Entry | None:
+        """Return the record of a fit, or else one by other code that answers the same question."""
+        if self.ledger.is_final(fit.id):
+            return self.ledger.get(fit.id)
+        ids = self._ids.get(question_id(fit.canonical()), [])
+        return self.ledger.get(sorted(ids)[0]) if ids else None
+
+
+def with_equal_questions(ledger: Ledger, fits: dict[str, Fit]) -> set[str]:
+    """Return ids of planned fits with a record, and of records by other code for planned fits without one.
+
+    Raises
+    ------
+    ValueError : a record is damaged.
+    """
+    records = _Records(ledger)
+    entries = (records.of(fit) for fit in fits.values())
+    return {entry.result.fit.id for entry in entries if entry is not None}
+
+
+def write_published_rows(root: Path) -> Counter[str]:
+    """Write the rows of every planned table and sweep from the records of the ledger, whatever code computed them.
+
+    Each row with a result gets the column ``computed_by``.
+
+    Returns
+    -------
+    Numbers of rows by status.
+
+    Raises
+    ------
+    ValueError : a record or a file of the plan is damaged.
+    """
+    ledger = Ledger(root / "ledger")
+    records, imported, counts = _Records(ledger), origins(ledger), Counter[str]()
+    parts: tuple[Part, ...] = ("tables", "tune")
+    for part in parts:
+        for name in names(root, part):
+            plan, trials, _ = selected_trials(root, part, name)
+            rows = [_row(plan, planned, records.of(planned.trial.fit), imported) for planned in trials]
+            counts.update(row.status for row in rows)
+            if part == "tables":
+                write_table(root / "results" / "tables", name, rows)
+            else:
+                write_sweep(root / "results" / "tune", name, rows)
+    return counts
+
+
+def _row(
+    plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None, imported: dict[str, str]
+) -> ResultRow:
+    found = row(plan, planned, None)
+    if entry is None:
+        return replace(found, status="skipped", reason=planned.skip) if planned.skip else found
+    result = entry.result
+    found = with_record(found, entry, _scored(entry, planned))
+    if found.status == "missing":
+        return found
+    version, commit = result.versions.get("puoc", "unknown"), str(result.git.get("commit", ""))[:8]
+    computed_by = f"puoc {version}" + (f", commit {commit}" if commit else "")
+    return replace(found, imported_from=imported.get(result.fit.id), computed_by=computed_by)
+
+
+def _scored(entry: Entry, planned: PlannedTrial) -> TrialResult | None:
+    """Return the score of a record on the test set of a trial, the newest one if other code has scored it."""
+    trials = [*entry.trials.values(), *entry.again.values()]
+    scored = [trial for trial in trials if trial.test == planned.trial.test]
+    return scored[-1] if scored else None
