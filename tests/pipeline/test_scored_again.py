@@ -174,7 +174,7 @@ def test_a_ledger_with_scores_made_again_is_sound_and_travels_whole(root: Path, 
         assert not other.has(fit_id, trial_id, OTHER[::-1])
     again = next(ledger.root.rglob(f"*.{OTHER}.json"))
     again.rename(again.with_name(again.name.replace(OTHER, OTHER[::-1])))
-    assert "it was scored by code 0123456789abcdef; expected that in its name" in archive.verify(ledger)[0]
+    assert "got a trial scored by code 0123456789abcdef; expected the digest in its name" in archive.verify(ledger)[0]
 
 
 def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -> None:

@@ -14,7 +14,7 @@ from puoc.records import Fit, FitResult, canonical_json
 from puoc.run.executors.batches import Batch
 from puoc.run.stages import Part, names, selected_trials
 from puoc.store.ledger import Ledger
-from puoc.store.ledger_adopt import Comparison, Digests, digests_of, equal_but_digests, question_id
+from puoc.store.ledger_adopt import Comparison, Digests, digests_of, equal_but_digests, id_without_digests
 
 _MIN_SAMPLE = 2
 
@@ -91,13 +91,13 @@ def pairs_of(ledger: Ledger, fits: dict[str, Fit]) -> list[Pair]:
     """Return each planned fit with each record of other digests; none where the ledger has all fits."""
     if all(ledger.is_final(fit_id) for fit_id in fits):
         return []
-    questions = {fit_id: question_id(fit.canonical()) for fit_id, fit in fits.items()}
-    records = equal_but_digests(ledger, set(questions.values()))
+    bare_ids = {fit_id: id_without_digests(fit.canonical()) for fit_id, fit in fits.items()}
+    records = equal_but_digests(ledger, set(bare_ids.values()))
     results = {fit_id: entry.result for ids in records.values() for fit_id in ids if (entry := ledger.get(fit_id))}
     return [
         Pair(fit, results[old])
         for fit_id, fit in fits.items()
-        for old in records.get(questions[fit_id], ())
+        for old in records.get(bare_ids[fit_id], ())
         if old != fit_id
     ]
 

@@ -197,7 +197,7 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
             due |= {fit_id: said for fit_id, said in before.items() if isinstance(said, str) and fit_id in asked}
             for r in rows:
                 if r.status == "failed" and ledger.is_final(r.fit_id):
-                    due[r.fit_id] = f"scoring {r.scoring_digest}, {1 + ledger.leaves(r.fit_id)}"
+                    due[r.fit_id] = f"scoring {r.scoring_digest}, {1 + ledger.extra_attempts(r.fit_id)}"
             found[f"{part}/{name}"] = {fit_id: said for fit_id, said in sorted(due.items()) if said}
     for below in ("tune/val", "sweeps"):  # stages depend on them, even when empty
         (root / "results" / below).mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,7 @@ class ResultRow:
     draw_digest: str
     scoring_digest: str
     adopted_from: str | None = None  # id of the fit with other digests that has the record of this one
-    marks: str | None = None  # warnings for a reader of the numbers: test rows that overlap with training rows
+    marks: str | None = None  # warnings shown with the numbers: test rows that overlap with training rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +108,7 @@ class TestRow(TrialKey):
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeRow(TrialKey):
-    """The columns that say whether a trial has a result."""
+    """The columns that show whether a trial has a result."""
 
     status: str
     reason: str | None
@@ -132,7 +132,7 @@ TEST_COLUMNS = ("auc", "auc_train_pool")
 
 
 def read_results(path: Path, again: str = FROM_LEDGER) -> list[ResultRow]:
-    """Read the rows of a table, or the validation rows of a sweep. Parameters and errors as ``read_rows``."""
+    """Read the rows of a table, or the validation rows of a sweep. See ``read_rows`` for parameters and errors."""
     return read_rows(path, ResultRow, again, first=[field.name for field in fields(OutcomeRow)])
 
 

@@ -16,18 +16,16 @@ import pandas as pd
 
 from puoc.analysis.tables.frames import rows_of
 
-#: The paper's result tables, by the names of our files.
-
 __all__ = [
     "AVERAGE_COLUMN",
     "CAPTIONS",
-    "Claim",
-    "PrintedNumber",
-    "PrintedSetup",
     "REPETITIONS",
     "RESULT_TABLES",
     "TWINS",
     "UNPRINTED",
+    "Claim",
+    "PrintedNumber",
+    "PrintedSetup",
     "all_claims",
     "columns",
     "methods",
@@ -37,6 +35,8 @@ __all__ = [
     "scored_on",
     "settings",
 ]
+
+#: The paper's result tables, by the names of our files.
 RESULT_TABLES = (
     *("ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter"),
     *("pu_sotas", "oc_ova"),
