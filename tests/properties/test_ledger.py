@@ -384,7 +384,7 @@ DAMAGE = {
         lambda led: _beside(led, "safetensors").write_bytes(model(9.0)),
         "its content has the name",
     ),
-    "has a copy beside it": (lambda led: _final(led).with_suffix(".json.bak").write_text(""), "not a name"),
+    "has a copy beside it": (lambda led: _final(led).with_suffix(".json.bak").write_text(""), "not the name"),
 }
 
 
