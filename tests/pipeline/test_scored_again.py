@@ -186,7 +186,7 @@ def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -
         assert done.exit_code == 0, done.output
         return (root / "reports" / "index.html").read_text()
 
-    note = "8 trials were scored by other code than the present; dvc repro scores them again"
+    note = "8 trials were scored by other code than the current; dvc repro scores them again"
     assert note not in page()
     assert "another version of the code" not in runner.invoke(app, ["status"]).output
     change(root, monkeypatch)

@@ -87,7 +87,7 @@ class PrintedSetup:
 
     @property
     def sizes(self) -> dict[str, str]:
-        """The numbers of rows of each kind, by the name of the column in our rows."""
+        """Return the numbers of rows of each kind, by the name of the column in our rows."""
         return {"n_pos_lab": self.n_pos_lab, "n_pos_unl": self.n_pos_unl, "n_neg_unl": self.n_neg_unl}
 
 
