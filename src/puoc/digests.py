@@ -1,10 +1,12 @@
-"""Digests of code: what a result depends on besides its fit's parameters.
+"""Digests of the code that a result depends on, besides the parameters of its fit.
 
 A digest follows definitions, not files. It starts at a class or a function and covers every definition that this one
-reaches inside the code that can change a result. Where a module lies, what it is called, the order of imports,
-docstrings, comments, annotations of functions and the text of error messages do not count. So moving a class renames
-no fit, and a changed operator renames the fits that reach it. The digest is the same from a wheel, a checkout and a
-container. The file has more than 300 lines because it imports nothing of puoc and must be copied and tested as one.
+reaches inside the code that can change a result. The path and name of a module, the order of imports, docstrings,
+comments, annotations of functions and the text of error messages do not count. So moving a class changes no id of a
+fit, and a changed operator changes the ids of the fits that reach it. The digest is the same from a wheel, a checkout
+and a container.
+
+The file has more than 300 lines because it must be copied and tested alone, and imports nothing of puoc.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from pathlib import Path
 #: Packages and modules of puoc whose code can change what a method learns. A text encoder reads bytes and vectors
 #: itself, so the two modules for them count as well.
 _LEARNING = frozenset(("methods", "datasets.declare.texts", "datasets.prepare.word_vectors"))
-#: Those that decide which rows a sample holds. The cells of a scenario stand in the plan, so scenarios do not count.
+#: Modules that decide which rows a sample has. The plan contains the cells of a scenario, so scenarios do not count.
 _DRAWING = frozenset(("scenarios.drawing.draws", "datasets", "datasets.prepare.arrays"))
-#: Parts of these that change no result: they read hyperparameters and raw files, and save and resume a training, to
-#: the same bits.
+#: Parts of these that change no result: they read hyperparameters and raw files, and they save and resume a training
+#: with the same bits.
 _NEUTRAL = frozenset(
     (
         "methods.persistence",
@@ -41,7 +43,7 @@ _SCORING = frozenset(("analysis.statistics.auc",))
 _DRAW_ROOTS = ("puoc.scenarios.drawing.draws", "puoc.datasets.prepare.arrays")
 _SCORING_ROOTS = ("puoc.analysis.statistics.auc",)
 
-#: What a fit reaches beside its method: an encoder that fits nothing, and the way to the class prior.
+#: Code that a fit reaches besides its method: the encoder that fits nothing, and the selection of the class prior.
 PLAIN_ENCODER = "puoc.methods.encoders:plain"
 PRIOR = "puoc.methods.priors:class_prior"
 
@@ -74,7 +76,7 @@ def code_digest(*roots: str | type) -> str:
 
 
 def draw_digest(dataset: str | type) -> str:
-    """Return the digest of the code that decides which rows a sample holds: draws, preparation and the dataset."""
+    """Return the digest of the code that decides which rows a sample has: draws, preparation and the dataset."""
     return _digest((*_DRAW_ROOTS, _root(dataset)), _DRAWING)
 
 
@@ -84,7 +86,7 @@ def scoring_digest() -> str:
 
 
 def _root(root: str | type) -> str:
-    """Return a class as ``"module:name"``; one that was made while puoc runs counts as the class it is made from."""
+    """Return a class as ``"module:name"``; a class made at run time counts as the class that it derives from."""
     if isinstance(root, str):
         return root
     for cls in root.__mro__:
@@ -97,16 +99,20 @@ def _root(root: str | type) -> str:
 def _digest(roots: tuple[str, ...], among: frozenset[str]) -> str:
     """Hash the reached definitions with their references, by colour refinement.
 
-    Each definition begins with the hash of its own text. A round adds the hashes of what it refers to, in order, until
-    no round tells more definitions apart. So it matters which of two equally named definitions is referred to.
+    Each definition begins with the hash of its own text. A round adds the hashes of the definitions that it
+    refers to, in order. Rounds end when they distinguish no further definitions. So it matters which of two definitions
+    with the same name is referred to.
     """
     references = reached(roots, among)
-    colours = {one: _hash(_text(one, _homes(roots, among))[0]) for one in references}
+    colours = {definition: _hash(_text(definition, _homes(roots, among))[0]) for definition in references}
     distinct = 0
     while len(set(colours.values())) > distinct:
         distinct = len(set(colours.values()))
-        colours = {one: _hash(colours[one], *(colours[to] for to in references[one])) for one in references}
-    starts = [colours[one] for root in roots for one in _starts(root) if one in colours]
+        colours = {
+            definition: _hash(colours[definition], *(colours[target] for target in targets))
+            for definition, targets in references.items()
+        }
+    starts = [colours[start] for root in roots for start in _starts(root) if start in colours]
     return _hash(*sorted(starts), "|", *sorted(set(colours.values())), size=8)
 
 
@@ -115,10 +121,10 @@ def _hash(*parts: str, size: int = 16) -> str:
 
 
 def reached(roots: Iterable[str], among: frozenset[str]) -> dict[Definition, tuple[Definition, ...]]:
-    """Return each definition that the roots reach among these modules, with the ones it refers to."""
+    """Return each definition that the roots reach among these modules, with the definitions that it refers to."""
     roots = tuple(roots)
     homes = _homes(roots, among)
-    queue = [one for root in roots for one in _starts(root)]
+    queue = [start for root in roots for start in _starts(root)]
     references: dict[Definition, tuple[Definition, ...]] = {}
     while queue:
         definition = queue.pop()
@@ -130,7 +136,7 @@ def reached(roots: Iterable[str], among: frozenset[str]) -> dict[Definition, tup
 
 @dataclass(frozen=True)
 class _Homes:
-    """Where a reference is followed: some modules of puoc, and the packages of roots that lie outside puoc."""
+    """The modules in which references are followed: some of puoc, and the packages of roots outside puoc."""
 
     among: frozenset[str]
     foreign: frozenset[str]
@@ -154,9 +160,9 @@ def _starts(root: str) -> list[Definition]:
     module, _, name = root.partition(":")
     known = _module(module).definitions
     if not name:
-        return [Definition(module, one) for one in (*known, "*")]
+        return [Definition(module, known_name) for known_name in (*known, "*")]
     if name not in known:
-        raise ValueError(f"module {module} defines no {name} at its top level; a digest needs its source")
+        raise ValueError(f"module {module} defines no {name} at its top level; expected a definition with a source")
     return [Definition(module, name)]
 
 
@@ -182,7 +188,7 @@ def _module(name: str) -> _Module:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module that are no imports; what type checkers alone see is left out."""
+    """Yield the statements of a module, without imports and without code that only type checkers read."""
     for statement in body:
         if isinstance(statement, ast.If) and ast.unparse(statement.test).endswith("TYPE_CHECKING"):
             yield from _statements(statement.orelse)
@@ -191,13 +197,13 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _bound(statement: ast.stmt) -> list[str]:
-    """Return the names that a statement defines; none where it runs for another effect."""
+    """Return the names that a statement defines; none if it runs for another effect."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [statement.name]
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        leaves = [leaf for one in targets for leaf in (one.elts if isinstance(one, ast.Tuple | ast.List) else [one])]
-        return [leaf.id for leaf in leaves if isinstance(leaf, ast.Name)]
+        parts = [part for node in targets for part in (node.elts if isinstance(node, ast.Tuple | ast.List) else [node])]
+        return [part.id for part in parts if isinstance(part, ast.Name)]
     if isinstance(statement, ast.TypeAlias if hasattr(ast, "TypeAlias") else ()):
         return [ast.unparse(statement.name)]
     return []
@@ -211,11 +217,11 @@ def _text(definition: Definition, homes: _Homes) -> tuple[str, tuple[Definition,
     writer = _Writer(definition.module, homes)
     text = "\n".join(writer.write(node) for node in nodes)
     effects = [Definition(definition.module, "*")] if module.effects and definition.name != "*" else []
-    return text, tuple(dict.fromkeys(one for one in (*writer.references, *effects) if one != definition))
+    return text, tuple(dict.fromkeys(target for target in (*writer.references, *effects) if target != definition))
 
 
 class _Writer:
-    """Write syntax as one text for equal code, and note what it refers to.
+    """Write syntax as text that is equal for equal code, and record the definitions that it refers to.
 
     ``ast.dump`` is not used because its form differs between Python versions.
     """
@@ -253,14 +259,14 @@ class _Writer:
         return f"{type(node).__name__}({';'.join(part for part in parts if part)})"
 
     def _named(self, node: ast.Name | ast.Attribute) -> str | None:
-        """Return the text of a name that the module defines or imports, and note it; None for any other."""
+        """Return the text of a name that the module defines or imports, and record it; None for other names."""
         if isinstance(node, ast.Name) and node.id in self._module.definitions:
             self._refer(self._name, node.id)
         texts = [self._imported(*target) for target in self._targets(node)]
         return "|".join(sorted(set(texts))) if texts else None
 
     def _targets(self, node: ast.AST) -> list[tuple[str, str | None]]:
-        """Return what a name, or an attribute of an imported module, stands for: (module, attribute)."""
+        """Return the (module, attribute) that a name, or an attribute of an imported module, refers to."""
         if isinstance(node, ast.Name):
             return [_inside(*target) for target in self._module.imports.get(node.id, [])]
         if isinstance(node, ast.Attribute):
@@ -272,7 +278,7 @@ class _Writer:
         if module not in self._homes and module.split(".")[0] != "puoc":
             return f"{module}.{attribute}" if attribute else module
         if module in self._homes and _source(module) is not None:
-            if attribute is None:  # the module itself is handed on: any definition of it may be used
+            if attribute is None:  # the module itself is passed on, so any definition of it may be used
                 for name in _module(module).definitions:
                     self._refer(module, name)
             else:
@@ -292,7 +298,7 @@ class _Writer:
 
 
 def _inside(module: str, attribute: str | None) -> tuple[str, str | None]:
-    """Return a module of a package as a module: ``from puoc import risks`` names no attribute of puoc."""
+    """Return a module of a package as (module, None): ``from puoc import risks`` imports no attribute of puoc."""
     if attribute is not None and module.split(".")[0] == "puoc" and _source(f"{module}.{attribute}") is not None:
         return f"{module}.{attribute}", None
     return module, attribute
@@ -333,7 +339,7 @@ def _origin(node: ast.ImportFrom, module: str) -> str:
 
 @cache
 def _source(module: str) -> Path | None:
-    """Find the file of a module without importing it: what is installed must not decide what is found."""
+    """Return the file of a module, found without an import, so that installed packages cannot change the result."""
     top, *inner = module.split(".")
     spec = find_spec(top)
     if spec is None:

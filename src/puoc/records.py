@@ -1,7 +1,7 @@
-"""The records everything else is keyed by: what a fit is trained on, what was asked, what came out.
+"""Records of samples, fits, trials and their results.
 
-A question is identified by its content: ``Record.id`` hashes the record's canonical JSON, so two tables that ask the
-same ask for one fit. No record names a table or a scenario.
+A fit is identified by its content: ``Record.id`` hashes the canonical JSON of a record. So two tables that need the
+same fit share it. No record names a table or a scenario.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ Status = Literal["ok", "failed", "skipped"]
 
 
 def canonical_json(value: object) -> str:
-    """One text for equal content: sorted keys, no blanks, shortest floats, no NaN."""
+    """Return JSON text that is equal for equal content: sorted keys, no blanks, shortest floats, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def content_id(value: object) -> str:
-    """24 hexadecimal digits that name the content of a JSON value."""
+    """Return the hash of a JSON value, 24 hexadecimal digits."""
     return blake2b(canonical_json(value).encode(), digest_size=12).hexdigest()
 
 
 class Record(BaseModel):
-    """Frozen, compared by content. An absent optional field is left out of the JSON, so adding one keeps old ids."""
+    """A frozen record, compared by content. The JSON has no absent optional fields, so adding a field keeps old ids."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def canonical(self) -> JsonObject:
-        """The record as plain JSON types, without absent fields."""
+        """Return the record as plain JSON types, without absent fields."""
         return self.model_dump(mode="json", exclude_none=True)
 
     @property
     def id(self) -> str:
-        """Hash of the canonical JSON."""
+        """Return the hash of the canonical JSON."""
         return content_id(self.canonical())
 
 
 class Sample(Record):
-    """What a fit is trained on: how many rows of which classes. The rows follow from this and the fit's seed.
+    """The training data of a fit: the numbers of rows of each class. The sample and the seed determine the rows.
 
-    An OC fit carries no unlabelled rows (``neg``, ``n_pos_unl`` and ``n_neg_unl`` are absent), so that one OC fit
-    serves every table with the same labelled positives.
+    The sample of an OC fit has no unlabelled rows (``neg``, ``n_pos_unl`` and ``n_neg_unl`` are absent), so that one OC
+    fit serves every table with the same labelled positives.
     """
 
     dataset: str
@@ -63,88 +63,91 @@ class Sample(Record):
     neg: Classes | None = None  # classes of the negatives in U, sorted
     n_pos_unl: int | None = Field(None, ge=0)
     n_neg_unl: int | None = Field(None, ge=0)
-    unknown_u: Literal[True] | None = None  # own data: nobody knows the classes of U; all its rows are in n_neg_unl
-    reading: str | None = None  # own data: names the way from a file to the rows, which a fit's model keeps
+    unknown_u: Literal[True] | None = None  # user data: the classes of U are unknown; n_neg_unl counts all its rows
+    reading: str | None = None  # user data: id of the reader that turns a file into rows; the model keeps it
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         unlabelled = (self.neg, self.n_pos_unl, self.n_neg_unl)
         if any(part is None for part in unlabelled) and not all(part is None for part in unlabelled):
-            raise ValueError(f"neg, n_pos_unl and n_neg_unl stand together or not at all, got {unlabelled}")
+            raise ValueError(f"got neg, n_pos_unl and n_neg_unl {unlabelled}; expected all three or none")
         return self
 
     @property
     def alpha(self) -> float | None:
-        """Share of positives in U, p(y=1 | s=0); absent where there is no U, or nobody knows it."""
+        """Return the share of positives in U, p(y=1 | s=0); None if there is no U or the share is unknown."""
         if self.n_pos_unl is None or self.n_neg_unl is None or self.n_pos_unl + self.n_neg_unl == 0 or self.unknown_u:
             return None
         return self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
 
     def labelled_only(self) -> Sample:
-        """The same sample as an OC method sees it."""
+        """Return the sample without U, as an OC method uses it."""
         return self.model_copy(update={"neg": None, "n_pos_unl": None, "n_neg_unl": None})
 
 
 class Encoding(Record):
-    """A representation: learned from the sample by a fit of its own, or frozen, the same for every sample."""
+    """An encoder of rows: learned from the sample by a separate fit, or frozen, which is the same for every sample."""
 
     name: str
     params: Params
-    #: what it is learned from; ``all_positives``, every training row of the positive classes, no user could have;
-    #: ``training_rows`` are P and U. Absent for a frozen one
+    #: the rows that it is learned from: ``all_positives`` are all training rows of the positive classes, which users do
+    #: not have; ``training_rows`` are P and U. Absent for a frozen encoder
     ae_data: Literal["labelled_positives", "all_positives", "training_rows"] | None = None
     code_digest: str
 
 
 class Prior(Record):
-    """How a method learns the class prior alpha.
+    """The source of the class prior alpha of a fit.
 
-    ``true`` (from the draw), ``fixed`` (a given number), or the name of an estimator or of a method that estimates it,
-    which a fit of its own then does on the same sample.
+    The kind is ``true`` (from the draw), ``fixed`` (a number), or the name of an estimator or of a method that
+    estimates alpha. In the last case a separate fit on the same sample estimates it.
     """
 
     kind: str
     value: float | None = Field(None, gt=0, lt=1)
-    params: Params | None = None  # these three where it is estimated
+    params: Params | None = None  # this and the next two: only if alpha is estimated
     encoder: str | Encoding | None = None
     code_digest: str | None = None
 
     @model_validator(mode="after")
     def _value_where_fixed(self) -> Self:
         if (self.kind == "fixed") != (self.value is not None):
-            raise ValueError(f"a fixed prior needs a value and no other kind takes one, got {self.kind}, {self.value}")
+            raise ValueError(f"got the prior {self.kind} with value {self.value}; expected a value only if fixed")
         return self
 
 
 class Fit(Record):
-    """One question put to one method, encoder or estimator of the class prior.
+    """The training of one method, encoder or estimator of the class prior on one sample, with one seed.
 
-    ``code_digest`` covers its code, ``draw_digest`` that of the draw. What another fit on the same sample and seed has
-    to answer before, it asks by content (``needs``), so methods that ask the same share the answer.
+    ``code_digest`` covers the code of the method, ``draw_digest`` that of the draw. A fit may need the results of other
+    fits on the same sample and seed (``needs``): those of its encoder and of its class prior. They are identified by
+    content, so fits that need the same fit share it.
     """
 
     method: str
-    params: Params  # validated by the method's class, so 1 and 1.0 do not differ where a float is meant
+    params: Params  # validated by the method's class, so that 1 and 1.0 are equal for a float
     sample: Sample
     seed: int
     prior: Prior | None = None  # absent for OC methods
-    encoder: str | Encoding | None = None  # absent: the method sees the raw rows
+    encoder: str | Encoding | None = None  # absent: the method uses the raw rows
     numerics: Literal["fp32", "bf16"] = "fp32"
-    #: oracle: the true classes of U, for the PN reference alone; all_positives: of an encoder, see ``Encoding``
+    #: oracle: the true classes of U, for the PN reference alone; all_positives: for an encoder, see ``Encoding``
     labels: Literal["pu", "oracle", "all_positives"] = "pu"
     code_digest: str
     draw_digest: str
 
     @model_validator(mode="after")
-    def _told_what_is_known(self) -> Self:
-        told = self.labels == "oracle" or (self.prior is not None and self.prior.kind == "true")
-        if self.sample.unknown_u and told:
-            raise ValueError(f"{self.sample.dataset}: nobody knows the classes of U, so no fit can be told them")
+    def _uses_known_classes(self) -> Self:
+        uses_classes_of_u = self.labels == "oracle" or (self.prior is not None and self.prior.kind == "true")
+        if self.sample.unknown_u and uses_classes_of_u:
+            raise ValueError(
+                f"{self.sample.dataset}: the classes of U are unknown, so a fit cannot use the true classes or alpha"
+            )
         return self
 
     @property
     def lane_key(self) -> str:
-        """Fits with equal keys have equal shapes and hyperparameters and can be trained as lanes of one batch."""
+        """Return a key that is equal for fits that can be lanes of one batch: equal shapes and hyperparameters."""
         shared, sample = self.canonical(), self.sample.canonical()
         del shared["seed"]
         shared["sample"] = {
@@ -153,71 +156,71 @@ class Fit(Record):
         return content_id(shared)
 
     def encoder_fit(self) -> Fit | None:
-        """The fit of the encoder; None where nothing is fitted."""
-        asked = self.encoder
-        if not isinstance(asked, Encoding) or asked.ae_data is None:
+        """Return the fit of the encoder; None if the encoder is not fitted."""
+        encoder = self.encoder
+        if not isinstance(encoder, Encoding) or encoder.ae_data is None:
             return None
         return Fit(
-            method=asked.name,
-            params=asked.params,
-            sample=self.sample if asked.ae_data == "training_rows" else self.sample.labelled_only(),
+            method=encoder.name,
+            params=encoder.params,
+            sample=self.sample if encoder.ae_data == "training_rows" else self.sample.labelled_only(),
             seed=self.seed,
-            labels="all_positives" if asked.ae_data == "all_positives" else "pu",
-            code_digest=asked.code_digest,
+            labels="all_positives" if encoder.ae_data == "all_positives" else "pu",
+            code_digest=encoder.code_digest,
             draw_digest=self.draw_digest,
         )
 
     def frozen_encoder(self) -> Encoding | None:
-        """The encoder whose features a whole dataset has, once; None where there is none."""
-        asked = self.encoder
-        return asked if isinstance(asked, Encoding) and asked.ae_data is None else None
+        """Return the frozen encoder, whose features are computed once for a dataset; None if there is none."""
+        encoder = self.encoder
+        return encoder if isinstance(encoder, Encoding) and encoder.ae_data is None else None
 
     def prior_fit(self) -> Fit | None:
-        """The fit that estimates the class prior; None where it is given."""
-        asked = self.prior
-        if asked is None or asked.params is None or asked.code_digest is None:
+        """Return the fit that estimates the class prior; None if the prior is not estimated."""
+        prior = self.prior
+        if prior is None or prior.params is None or prior.code_digest is None:
             return None
         return Fit(
-            method=asked.kind,
-            params=asked.params,
+            method=prior.kind,
+            params=prior.params,
             sample=self.sample,
             seed=self.seed,
-            encoder=asked.encoder,
-            code_digest=asked.code_digest,
+            encoder=prior.encoder,
+            code_digest=prior.code_digest,
             draw_digest=self.draw_digest,
         )
 
     def needs(self) -> tuple[Fit, ...]:
-        """Fits whose answers this one takes, directly."""
+        """Return the fits whose results this fit uses directly."""
         return tuple(fit for fit in (self.encoder_fit(), self.prior_fit()) if fit is not None)
 
 
 class TestSet(Record):
-    """Which test rows a fit is scored on: every test row of these classes. No ``neg``: own data without a test file."""
+    """The test rows of a trial: every test row of these classes. ``neg`` is empty for user data without a test file."""
 
-    __test__ = False  # no test case, whatever pytest makes of the name
+    __test__ = False  # not a test case of pytest
 
     pos: Classes
     neg: Classes
 
 
 class Trial(Record):
-    """A fit on a test set. One fit may have many: 1->2 and 1->8 are one model."""
+    """A fit scored on one test set. A fit may have several trials: 1->2 and 1->8 are one model."""
 
     fit: Fit
     test: TestSet
 
 
 class FitResult(Record):
-    """What training gave; one per fit in the ledger."""
+    """The result of training; one per fit in the ledger."""
 
     fit: Fit
     status: Status
     reason: str | None = None  # why it failed or was skipped
     attempts: int = Field(1, ge=1)
     auc_val_pu: float | None = None  # AUC of withheld labelled positives against withheld unlabelled rows
-    alpha: float | None = None  # class prior the method was given
-    alpha_hat: float | None = None  # class prior the method itself estimated
+    alpha: float | None = None  # class prior that the method used
+    alpha_hat: float | None = None  # class prior that the method itself estimated
     curve: dict[str, tuple[float, ...]] = {}  # objective by epoch, or before and after an exact solution
     fit_seconds: float | None = None  # wall time of the batch of lanes / n_lanes
     peak_memory: int | None = None  # of the worker, bytes
@@ -228,20 +231,20 @@ class FitResult(Record):
     versions: dict[str, str] = {}
     git: JsonObject = {}
     machine: str | None = None  # processor, system and number of cores
-    session: str | None = None  # the dvc repro, or else the process, that made the attempt
-    #: of a result that was computed for a fit with other digests: from which fit, and what was compared
+    session: str | None = None  # the dvc repro that made the attempt, otherwise the process
+    #: for a result that was computed for a fit with other digests: the id of that fit, and what was compared
     adopted: JsonObject | None = None
 
 
 class TrialResult(Record):
-    """What scoring a fit on one test set gave. The scores lie beside the record."""
+    """The result of scoring a fit on one test set. The scores are in a file beside the record."""
 
     trial_id: str
     fit_id: str
     test: TestSet
-    auc: float | None = Field(None, ge=0, le=1)  # held-out test rows; absent where own data have none with labels
-    auc_train_pool: float | None = None  # the same model as seven of the released scripts score it: training rows
-    auc_val_pu: float | None = None  # of withheld rows, where the fit was scored after its record; else there
+    auc: float | None = Field(None, ge=0, le=1)  # held-out test rows; absent for user data without labelled test rows
+    auc_train_pool: float | None = None  # the same model on training rows, as seven of the released scripts score it
+    auc_val_pu: float | None = None  # of withheld rows, if scored after the final record; otherwise see FitResult
     n_pos: int
     n_neg: int
     scoring_digest: str

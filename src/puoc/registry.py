@@ -79,7 +79,7 @@ SCENARIOS: Registry[Scenario] = Registry("scenario", "puoc.scenarios")
 
 
 def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
-    # a fit may name a method, an encoder or a prior, so these share their names
+    # the method of a fit may be a method, an encoder or a prior, so a name may be used once among these
     sharing = (registry,) if any(registry is own for own in (DATASETS, SCENARIOS)) else (METHODS, ENCODERS, PRIORS)
 
     def register(cls: C) -> C:
@@ -88,7 +88,7 @@ def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
                 continue
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 places = f"in {known.__module__} and {cls.__module__}"
-                raise ValueError(f"{registry.kind} {name!r} is defined twice: {places}")
+                raise ValueError(f"{registry.kind} {name!r} is defined twice, {places}; expected once")
         setattr(cls, "kind" if registry is SCENARIOS else "name", name)
         registry.add(name, cls)
         return cls

@@ -1,9 +1,9 @@
-"""The model MLflow loads: ``mlflow.pyfunc.load_model`` calls ``_load_pyfunc`` with the folder of a logged model.
+"""The model that MLflow loads: ``mlflow.pyfunc.load_model`` calls ``_load_pyfunc`` with the folder of a logged model.
 
 ``predict`` takes rows as stored: an array of shape (n, *shape) or (n, number of values), or a DataFrame whose columns
-are those values; for a model of a user's own table or texts, a DataFrame with the columns of the file. The signature of
-a logged model names the shapes and types that MLflow enforces before it calls us: through ``mlflow.pyfunc`` a model of
-images takes arrays, or a DataFrame of one column that holds a flat list a row.
+are those values. For a model of a user's table or texts, it takes a DataFrame with the columns of the file. The
+signature of a logged model has the shapes and types that MLflow checks before it calls this module. So through
+``mlflow.pyfunc`` a model of images takes arrays, or a DataFrame of one column with a flat list in each row.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ class ServedModel:
 
         Raises
         ------
-        ValueError : parameters, since a model takes none, or rows that do not fit the model.
+        ValueError : there are parameters, or the rows do not fit the model.
         """
         if params:
-            raise ValueError(f"parameters {sorted(params)} given, none expected: a score depends on the rows alone")
+            raise ValueError(
+                f"got the parameters {sorted(params)}; expected none, since a score depends on the rows alone"
+            )
         preparing = modelfile.preparing(self.model.meta)
         if preparing is not None and isinstance(model_input, pd.DataFrame):
             return modelfile.score(self.model, preparing.from_frame(model_input).X)

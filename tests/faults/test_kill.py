@@ -18,7 +18,7 @@ import psutil
 import pytest
 from project import File, Project, Repro
 
-from puoc.run.stages import Standing, standing
+from puoc.run.stages import PipelineStatus, pipeline_status
 from puoc.store import ledger_archive as archive
 from puoc.store.ledger import Ledger
 
@@ -39,7 +39,7 @@ def is_as_undisturbed(project: Project, undisturbed: Reference) -> None:
     assert set(project.records()) == set(reference.records())
     assert not list((project.root / "ledger").rglob("*.claim"))
     assert archive.verify(Ledger(project.root / "ledger")) == []
-    assert standing(project.root) == Standing()
+    assert pipeline_status(project.root) == PipelineStatus()
     with closing(sqlite3.connect(project.root / "mlruns" / "mlflow.db")) as store:
         statuses = Counter(s for (s,) in store.execute("select status from runs where lifecycle_stage = 'active'"))
         running = store.execute("select count(*) from runs where status = 'RUNNING'").fetchone()[0]

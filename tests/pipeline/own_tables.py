@@ -10,7 +10,7 @@ import pandas as pd
 from own_files import Said, puoc
 from PIL import Image
 
-from puoc.run.stages import answer
+from puoc.run.stages import run_part
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}
@@ -116,7 +116,7 @@ def computes(*names: str) -> None:
     """Compute tables and sweeps of the project here, as their commands do but for MLflow, which takes seconds."""
     for name in names:
         part: Any = "tables" if Path(f"work/plan/tables/{name}.json").exists() else "tune"
-        assert answer(Path(), part, name)["failed"] == 0
+        assert run_part(Path(), part, name)["failed"] == 0
 
 
 def rows(root: Path, name: str = "table") -> list[dict[str, Any]]:

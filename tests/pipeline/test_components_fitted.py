@@ -19,7 +19,7 @@ from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.readers import How, read_pair
 from puoc.methods import normalise
 from puoc.methods.persistence import model_file as modelfile
-from puoc.run.stages import answer, questions
+from puoc.run.stages import planned_trials, run_part
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
@@ -67,7 +67,7 @@ def root(tmp_path: Path, prepared_data: Data) -> Path:
 
 
 def test_in_a_table_one_fit_to_p_and_u_serves_all_that_ask(root: Path) -> None:
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     rows = read_rows(root / "results" / "tables" / "first.parquet", ResultRow)
     assert {row.status for row in rows} == {"ok"}
     ledger = Ledger(root / "ledger")
@@ -89,7 +89,7 @@ def test_in_a_table_one_fit_to_p_and_u_serves_all_that_ask(root: Path) -> None:
     assert {row.encoder_fit_id for row in rows if row.entry != "oc_raw"} == {fit.id for fit in by_method["components"]}
     assert {row.encoder for row in rows} == {None, "components of training_rows"}
 
-    _, asked = questions(root, "tables", "first")
+    _, asked = planned_trials(root, "tables", "first")
     data = Prepared.open(root / "work" / "prepared" / "digits")
     for one in asked:
         entry = ledger.get(one.trial.fit.id)

@@ -12,7 +12,7 @@ from forked import forked
 from planned import Data, Planned
 from test_runner import PARAMS
 
-from puoc.run.stages import answer
+from puoc.run.stages import run_part
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow
@@ -38,7 +38,7 @@ def test_a_full_disk_uses_up_no_attempt_and_the_next_run_goes_on(how: str, tmp_p
     # Scores that no record names, claims, and drafts of workers that were ended in a write, as a kill leaves them.
     suffixes = {path.suffix for path in (root / "ledger").rglob("*") if path.is_file()}
     assert [suffix for suffix in suffixes if not re.fullmatch(r"\.(npy|claim|[0-9a-f]{8})", suffix)] == []
-    assert answer(root, "tables", "shift")["ok"] == 4
+    assert run_part(root, "tables", "shift")["ok"] == 4
     rows = read_rows(root / "results" / "tables" / "shift.parquet", ResultRow)
     assert [(row.status, row.attempts) for row in rows] == [("ok", 1)] * 4
     assert all(ledger.model_path(entry.result).stat().st_size > LIMIT for entry in map(ledger.get, ledger.ids()))

@@ -22,7 +22,7 @@ sys.meta_path.insert(0, Blocked())
 
 from pathlib import Path
 from puoc.plan.params import read_params
-from puoc.run.stages import answer
+from puoc.run.stages import run_part
 from puoc.plan.make_plan import make_plan
 from puoc.datasets.prepare.arrays import prepare
 from puoc.store.checked_parquet import read_rows
@@ -31,7 +31,7 @@ from puoc.store.result_rows import ResultRow
 root = Path.cwd()
 make_plan(read_params(root / "params.yaml")).write(root)
 prepare("digits", root / "data", root / "work" / "prepared")
-counts = answer(root, "tables", "small")
+counts = run_part(root, "tables", "small")
 rows = read_rows(root / "results" / "tables" / "small.parquet", ResultRow)
 answer_of = {"counts": counts, "statuses": sorted({r.status for r in rows}), "rows": len(rows)}
 Path("answer.json").write_text(json.dumps(answer_of))

@@ -22,7 +22,7 @@ from puoc.methods.nnpu import NNPU
 from puoc.reporting.page.stale_rows import adopted_notes
 from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials, wanted_trial
 from puoc.run.adopt import adopt
-from puoc.run.stages import answer, standing
+from puoc.run.stages import pipeline_status, run_part
 from puoc.store import ledger_archive as archive
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
@@ -76,7 +76,7 @@ def computed_by_earlier_code(root: Path, *changes: tuple[str, str]) -> list[Resu
         patch.setattr("puoc.plan.make_plan.code_digest", earlier(code_digest))
         patch.setattr("puoc.plan.make_plan.draw_digest", earlier(draw_digest))
         plan(root, *changes)
-        assert answer(root, "tables", "first")["failed"] == 0
+        assert run_part(root, "tables", "first")["failed"] == 0
     before = rows(root)
     plan(root, *changes)
     return before
@@ -116,12 +116,12 @@ def root(tmp_path: Path, prepared_data: Data, monkeypatch: pytest.MonkeyPatch) -
 def test_after_adoption_a_run_computes_nothing_and_gives_equal_rows(root: Path, changes: Any) -> None:
     before = computed_by_earlier_code(root, *changes)
     kept = files(root)
-    assert standing(root).unwritten == 0
+    assert pipeline_status(root).unwritten == 0
     code, output = puoc()
     assert code == 0, output
     assert "15 fits adopted" in output  # 3 seeds: three methods, an encoder and estimates of the prior
     assert {path: files(root)[path] for path in kept} == kept
-    assert answer(root, "tables", "first").total() == 0
+    assert run_part(root, "tables", "first").total() == 0
     after = rows(root)
     assert without_ids(after) == without_ids(before)
     assert [row.fit_id for row in after] != [row.fit_id for row in before]
@@ -137,7 +137,7 @@ def test_after_adoption_a_run_computes_nothing_and_gives_equal_rows(root: Path, 
         assert set(mark["compared"]) <= {fit for group in log["groups"] for fit in group["compared"]}
         assert new.adopted_from == old.fit_id
     assert archive.verify(ledger) == []
-    assert standing(root).adopted == 9
+    assert pipeline_status(root).adopted == 9
     assert "9 rows of the plan adopted" in CliRunner().invoke(app, ["status"]).output
     [(_, note)] = adopted_notes(pd.DataFrame(after))
     assert note.startswith("9 trials were computed by earlier code")
@@ -159,7 +159,7 @@ def test_a_changed_constant_is_refused_and_shown_while_other_methods_are_adopted
     assert "weights" in output
     assert "largest absolute difference" in output
     assert "12 fits adopted" in output
-    assert answer(root, "tables", "first") == {"ok": 3, "failed": 0, "known": 0}
+    assert run_part(root, "tables", "first") == {"ok": 3, "failed": 0, "known": 0}
     assert {bool(Ledger(root / "ledger").get(r.fit_id).result.adopted) for r in rows(root)} == {True, False}  # type: ignore[union-attr]
 
 

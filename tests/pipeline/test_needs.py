@@ -17,7 +17,7 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.records import Fit
 from puoc.run.executors import frozen_features as features
 from puoc.run.runner import Progress
-from puoc.run.stages import allow_retry, answer, pending, questions, standing
+from puoc.run.stages import allow_retry, pending, pipeline_status, planned_trials, run_part
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Entry, Ledger
@@ -84,7 +84,7 @@ def records(root: Path, method: str) -> list[Fit]:
 
 
 def test_encoder_and_prior_are_computed_once_a_sample_and_shared(root: Path) -> None:
-    counts = answer(root, "tables", "first")
+    counts = run_part(root, "tables", "first")
     assert counts["ok"] == 2 * (1 + 1 + 3)  # by seed: the autoencoder, TIcE, three methods
     assert {row.status for row in rows(root)} == {"ok"}
     (codes, estimates) = (records(root, name) for name in ("autoencoder", "tice"))
@@ -101,12 +101,12 @@ def test_encoder_and_prior_are_computed_once_a_sample_and_shared(root: Path) -> 
         assert estimate.result.alpha_hat is not None
         assert row.prior_alpha == min(max(estimate.result.alpha_hat, 0.001), 0.999)
         assert row.prior == "tice"
-    assert answer(root, "tables", "second")["ok"] == 0  # the same question from another table
-    assert answer(root, "tables", "first").total() == 0
+    assert run_part(root, "tables", "second")["ok"] == 0  # the same question from another table
+    assert run_part(root, "tables", "first").total() == 0
 
 
 def test_an_encoder_sees_the_kept_labelled_positives_and_no_unlabelled_row(root: Path) -> None:
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     for fit in records(root, "autoencoder"):
         assert fit.sample.neg is None
         assert fit.sample.n_pos_unl is None
@@ -114,8 +114,8 @@ def test_an_encoder_sees_the_kept_labelled_positives_and_no_unlabelled_row(root:
 
 
 def test_a_model_file_scores_raw_rows_as_the_ledger_did(root: Path) -> None:
-    answer(root, "tables", "first")
-    _, asked = questions(root, "tables", "first")
+    run_part(root, "tables", "first")
+    _, asked = planned_trials(root, "tables", "first")
     data, ledger = Prepared.open(root / "work" / "prepared" / "mnist5k"), Ledger(root / "ledger")
     for one in asked:
         entry = ledger.get(one.trial.fit.id)
@@ -128,9 +128,9 @@ def test_a_model_file_scores_raw_rows_as_the_ledger_did(root: Path) -> None:
 
 
 def test_all_positives_is_another_encoder_and_sees_more_rows(root: Path) -> None:
-    answer(root, "tables", "second")
+    run_part(root, "tables", "second")
     plan(root, ("encoder: autoencoder", "encoder: autoencoder\n    ae_data: all_positives"))
-    assert answer(root, "tables", "second")["ok"] == 2 * 2
+    assert run_part(root, "tables", "second")["ok"] == 2 * 2
     assert sorted(fit.labels for fit in records(root, "autoencoder")) == ["all_positives"] * 2 + ["pu"] * 2
     assert {row.encoder for row in rows(root, "second")} == {"autoencoder of all_positives"}
 
@@ -143,7 +143,7 @@ def test_a_method_that_estimates_alpha_may_serve_as_a_prior(root: Path) -> None:
         ("nnpu:\n    prior: tice", "nnpu:\n    prior: ratio"),
         ("methods: [oc_svm, pu_svm, nnpu]", "methods: [nnpu]"),
     )
-    assert answer(root, "tables", "first")["ok"] == 2 * 2
+    assert run_part(root, "tables", "first")["ok"] == 2 * 2
     ledger = Ledger(root / "ledger")
     for row in rows(root):
         estimate = ledger.get(row.prior_fit_id)
@@ -154,37 +154,37 @@ def test_a_method_that_estimates_alpha_may_serve_as_a_prior(root: Path) -> None:
 
 def test_an_image_fit_on_a_cpu_is_a_job_of_one_lane(root: Path) -> None:
     plan(root, ("lane_map: loop", "lane_map: auto"), ("workers: 2", "workers: 1"))
-    answer(root, "tables", "second")
+    run_part(root, "tables", "second")
     assert [entry.result.n_lanes for entry in entries(root, "autoencoder")] == [1, 1]
     assert [entry.result.n_lanes for entry in entries(root, "oc_svm")] == [2, 2]
 
 
 def test_what_an_encoder_failed_for_is_the_reason_of_all_that_need_it(root: Path) -> None:
     plan(root, ("{lr: 1.0e-3", "{lr: 1.0e+30"))
-    assert answer(root, "tables", "first")["failed"] == 2 * (1 + 1 + 3)
+    assert run_part(root, "tables", "first")["failed"] == 2 * (1 + 1 + 3)
     for row in rows(root):
         assert row.status == "failed"
         needed = "tice" if row.entry == "nnpu" else "autoencoder"
         assert row.reason.startswith(f"its {needed} failed: ")
         assert "the loss of the lane with seed" in row.reason
-    assert len(standing(root).failed) == 6
-    assert answer(root, "tables", "second")["failed"] == 0  # the same session does not try again
+    assert len(pipeline_status(root).failed) == 6
+    assert run_part(root, "tables", "second")["failed"] == 0  # the same session does not try again
     due = pending(root)["tables/first"]
     assert set(due.values()) == {1}
 
 
 def test_retry_lifts_the_quarantine_of_what_a_fit_needs_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(root, ("{lr: 1.0e-3", "{lr: 1.0e+30"), ("seeds: 2", "seeds: 1"))
-    fit, ledger = questions(root, "tables", "second")[1][0].trial.fit, Ledger(root / "ledger")
+    fit, ledger = planned_trials(root, "tables", "second")[1][0].trial.fit, Ledger(root / "ledger")
     code = fit.encoder_fit()
     assert code is not None
     for session, attempts in (("first", 1), ("second", 2), ("third", 2)):  # of dvc repro
         monkeypatch.setattr("puoc.run.runner.session", lambda name=session: name)
-        answer(root, "tables", "second")
+        run_part(root, "tables", "second")
         assert (ledger.attempts(code.id), ledger.attempts(fit.id)) == (attempts, attempts)
     allow_retry(ledger, fit.id)
     monkeypatch.setattr("puoc.run.runner.session", lambda: "fourth")
-    answer(root, "tables", "second")
+    run_part(root, "tables", "second")
     assert (ledger.attempts(code.id), ledger.attempts(fit.id)) == (3, 3)
     assert not ledger.may_try(code.id)
 
@@ -212,7 +212,7 @@ def test_frozen_features_are_computed_once_a_dataset_and_in_parts(
 ) -> None:
     monkeypatch.setenv("PUOC_MIRROR", str(mirror("weights")))
     plan(root, *FROZEN, ("seeds: 2", "seeds: 1"))
-    _, (asked, *_) = questions(root, "tables", "second")
+    _, (asked, *_) = planned_trials(root, "tables", "second")
     encoding = asked.trial.fit.frozen_encoder()
     assert encoding is not None
     folder, prepared = root / "work" / "features", root / "work" / "prepared" / "mnist5k"
@@ -222,7 +222,7 @@ def test_frozen_features_are_computed_once_a_dataset_and_in_parts(
     features.compute(parts[3])  # what a killed run has left
     assert len(features.missing(folder, prepared, data, encoding)) == 4
     states: list[Progress] = []
-    assert answer(root, "tables", "second", on_progress=states.append)["ok"] == 1
+    assert run_part(root, "tables", "second", on_progress=states.append)["ok"] == 1
     assert [(s.wanted, s.ok) for s in states if s.what == "features of mnist5k"] == [(4, n) for n in (1, 2, 3, 4)]
     whole = features.read(folder, data.digest, encoding)
     assert whole is not None

@@ -16,7 +16,7 @@ from puoc.cli.app import app
 from puoc.cli.plan_overview import describe
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
-from puoc.run.stages import answer
+from puoc.run.stages import run_part
 
 PARAMS = """
 compute: {workers: 1, lane_map: loop, models: all, device: cpu}
@@ -82,10 +82,10 @@ def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_o
         "5 seeds and 1 comparison: smallest possible p 0.062, "
         "0.062 after Holm; no significant result is possible (6 seeds would do)"
     )
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     after = lines(root)
     assert after[1] == "the ledger has 10 of these 15"
-    answer(root, "tables", "second")
+    run_part(root, "tables", "second")
     done = lines(root)
     assert done[1] == "the ledger has 15 of these 15"
     assert not [line for line in done if "forecast" in line]
@@ -108,14 +108,14 @@ def test_more_seeds_show_more(root: Path) -> None:
 
 
 def test_a_report_takes_what_exists_and_a_table_that_is_taken_out_disappears(root: Path) -> None:
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     assert comparison_is_old(root)
     puoc("report", "--no-track")
     assert not comparison_is_old(root)
     page = (root / "reports" / "index.html").read_text()
     assert "A title of its own" in page
     assert "not run" in page
-    answer(root, "tables", "second")
+    run_part(root, "tables", "second")
     assert comparison_is_old(root)
     puoc("report", "--no-track")
     assert page != (both := (root / "reports" / "index.html").read_text())
@@ -152,7 +152,7 @@ def test_rows_that_answer_an_earlier_question_are_not_shown_for_the_present_one(
         states = {str(entry): set(part) for entry, part in first.groupby("entry")["state"]}
         return states, (root / "reports" / "index.html").read_text()
 
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     states, page = shown()
     assert states == {"oc_svm": {"ok"}, "pu_svm": {"ok"}}
     assert "an earlier plan" not in page
@@ -166,7 +166,7 @@ def test_rows_that_answer_an_earlier_question_are_not_shown_for_the_present_one(
 
 
 def test_a_comparison_is_old_once_a_choice_is_made_or_results_are_taken_out(root: Path) -> None:
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     extra = root / "results" / "sweeps" / "val"
     extra.mkdir(parents=True)
     for changed in (

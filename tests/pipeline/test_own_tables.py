@@ -20,7 +20,7 @@ from puoc.plan.bind import bind
 from puoc.records import FitResult
 from puoc.reporting.tracking import wanted_runs as asked
 from puoc.reporting.tracking.wanted_runs import Wanted
-from puoc.run.stages import questions
+from puoc.run.stages import planned_trials
 from puoc.run.sweep.request import HOLDOUT, Asking
 from puoc.run.sweep.request import ask as asked_sweep
 from puoc.scenarios.drawing.draws import draw, split_rows
@@ -208,7 +208,7 @@ def test_a_draw_is_all_rows_or_a_seeds_own_and_what_is_withheld_is_apart(here: P
         does("prepare")
         data = Prepared.open(here / "work" / "prepared" / "mine")
         seen = []
-        for one in questions(here, "tables", "table")[1]:
+        for one in planned_trials(here, "tables", "table")[1]:
             if one.entry == "pu_svm":
                 drawn = draw(data, one.trial.fit.sample, one.seed)
                 seen.append(drawn)

@@ -376,5 +376,5 @@ def test_no_fit_can_be_told_the_classes_of_own_unlabelled_rows() -> None:
     asked = {"method": "pu_svm", "params": {}, "sample": sample, "seed": 0, "code_digest": "c", "draw_digest": "d"}
     assert Fit(**asked, prior=Prior(kind="fixed", value=0.3)).id
     for given in ({"prior": Prior(kind="true")}, {"labels": "oracle"}):
-        with pytest.raises(ValueError, match="nobody knows the classes of U"):
+        with pytest.raises(ValueError, match="the classes of U are unknown"):
             Fit(**asked, **given)

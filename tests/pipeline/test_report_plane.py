@@ -14,7 +14,7 @@ from planned import plan, prepared_in
 from project import REPOSITORY
 
 from puoc.reporting.page.decision_plane import plane_figure
-from puoc.run.stages import answer
+from puoc.run.stages import run_part
 from puoc.store.plan_files import planned_tables
 
 PAPER = (REPOSITORY / "profiles" / "paper.yaml").read_text()
@@ -40,7 +40,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         prepared_in(root / "work", name)
     plan(PARAMS, root)
     for name in ("synth1", "synth2"):
-        assert answer(root, "tables", name)["failed"] == 0
+        assert run_part(root, "tables", name)["failed"] == 0
     return root
 
 

@@ -98,7 +98,7 @@ def test_counts_of_verdicts_add_up(site: Path) -> None:
 def test_void_and_not_run_say_why(site: Path) -> None:
     assert "elpv stands in for abnormal1001" in section(site)
     assert "Table cntrs of the paper; our_cntrs was not run." in section(site)
-    assert "Table ova of the paper; no table of this plan stands beside it." in section(site)
+    assert "Table ova of the paper; no table of this plan is compared with it." in section(site)
     assert not re.search(r"\bnan\b|\bNone\b", re.sub(r"<[^>]+>", " ", section(site)))
 
 

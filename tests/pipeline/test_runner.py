@@ -27,7 +27,7 @@ from puoc.run.executors import job as jobs
 from puoc.run.executors.local import LocalExecutor, WorkerDied
 from puoc.run.executors.process_lifetime import session
 from puoc.run.runner import Progress, Runner
-from puoc.run.stages import Standing, answer, questions, standing
+from puoc.run.stages import PipelineStatus, pipeline_status, planned_trials, run_part
 from puoc.store.checked_parquet import read_rows, to_parquet
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import read_compute
@@ -94,7 +94,7 @@ def puoc(root: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
 def test_a_table_is_computed_once_and_its_progress_adds_up(root: Path) -> None:
     states: list[Progress] = []
     told: list[ResultRow] = []
-    assert answer(root, "tables", "shift", on_rows=told.extend, on_progress=states.append)["ok"] == 4
+    assert run_part(root, "tables", "shift", on_rows=told.extend, on_progress=states.append)["ok"] == 4
     assert {row.status for row in rows(root)} == {"ok"}
     assert sorted(row.trial_id for row in told) == sorted(row.trial_id for row in rows(root))
     done = [state.ok + state.failed for state in states]
@@ -102,7 +102,7 @@ def test_a_table_is_computed_once_and_its_progress_adds_up(root: Path) -> None:
     assert {state.wanted for state in states} == {4}
     assert all(state.remaining == 4 - n for state, n in zip(states, done, strict=True))
     before = {path: path.stat().st_mtime_ns for path in (root / "ledger").rglob("*.*")}
-    assert answer(root, "tables", "shift") == {"ok": 0, "failed": 0, "known": 0}
+    assert run_part(root, "tables", "shift") == {"ok": 0, "failed": 0, "known": 0}
     assert {path: path.stat().st_mtime_ns for path in (root / "ledger").rglob("*.*")} == before
 
 
@@ -112,7 +112,7 @@ def test_without_prepared_data_nothing_is_started_and_no_attempt_is_used_up(root
     meta.write_text(json.dumps(other))
     code, said = puoc("run", "shift")
     assert code == 2
-    assert f"holds data {'0' * 32}, the plan asks" in said
+    assert f": got data {'0' * 32}; expected" in said
     shutil.rmtree(meta.parent)
     code, said = puoc("run", "shift")
     assert code == 2
@@ -153,15 +153,15 @@ def test_status_names_what_was_not_run(puoc: Said) -> None:
 
 
 def test_status_is_that_of_the_present_plan_and_not_of_older_results(root: Path, puoc: Said) -> None:
-    answer(root, "tables", "shift")
-    assert standing(root) == Standing()
+    run_part(root, "tables", "shift")
+    assert pipeline_status(root) == PipelineStatus()
     plan(root, ("seeds: 2", "seeds: 5"))
-    assert len(standing(root).missing) == 2 * 3
+    assert len(pipeline_status(root).missing) == 2 * 3
     assert "0 failed rows, 6 missing rows" in puoc("status")[1]
 
 
 def test_status_tells_results_whose_ledger_is_gone(root: Path, puoc: Said) -> None:
-    answer(root, "tables", "shift")
+    run_part(root, "tables", "shift")
     shutil.rmtree(root / "ledger")
     code, said = puoc("status")
     assert code == 0
@@ -174,11 +174,11 @@ def test_an_interrupted_run_writes_no_results_and_the_next_computes_the_rest(roo
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        answer(root, "tables", "shift", on_rows=stop)
+        run_part(root, "tables", "shift", on_rows=stop)
     assert not (root / "results" / "tables").exists()
     known = len([path for path in (root / "ledger").rglob("*.json") if "+" not in path.name])
     assert 1 <= known < 4
-    assert answer(root, "tables", "shift")["ok"] == 4 - known
+    assert run_part(root, "tables", "shift")["ok"] == 4 - known
     ledger = Ledger(
         root / "ledger"
     )  # a worker killed between its record and its release leaves a claim that bars nobody
@@ -203,7 +203,7 @@ def test_a_store_that_fails_costs_no_result_and_no_exit_code(
 
 
 def test_damaged_results_are_one_sentence_that_names_their_file(root: Path, puoc: Said) -> None:
-    answer(root, "tables", "shift")
+    run_part(root, "tables", "shift")
     path = root / "results" / "tables" / "shift.parquet"
     content = path.read_bytes()
     thrift = content[:-30] + bytes(22) + content[-8:]  # of parquet's footer
@@ -241,20 +241,20 @@ def test_a_ledger_that_cannot_be_written_ends_the_run_with_its_own_words(root: P
 
 def test_a_failure_that_another_run_recorded_meanwhile_leaves_the_next_attempt_to_the_next_run(root: Path) -> None:
     settings = read_compute(root)
-    table, asked = questions(root, "tables", "shift")
+    table, asked = planned_trials(root, "tables", "shift")
     runner = Runner(root, settings)
     fit = asked[0].trial.fit
     begun = runner._jobs(table.scoring_digest, {fit.id: fit}, {fit.id: (asked[0].trial.test,)})
     runner.ledger.put(FitResult(fit=fit, status="failed", reason="RuntimeError: elsewhere"))
     assert jobs.compute(begun[0]) == [jobs.Done(fit.id, "failed", "RuntimeError: elsewhere")]
     assert runner.ledger.attempts(fit.id) == 1
-    assert answer(root, "tables", "shift")["ok"] == 4  # which is the next run
+    assert run_part(root, "tables", "shift")["ok"] == 4  # which is the next run
     assert runner.ledger.get(fit.id).result.attempts == 2  # type: ignore[union-attr]
 
 
 def test_a_failed_fit_is_tried_once_in_a_session_however_many_tables_ask_it(root: Path) -> None:
     settings = read_compute(root)
-    table, asked = questions(root, "tables", "shift")
+    table, asked = planned_trials(root, "tables", "shift")
     runner = Runner(root, settings)
     fit = asked[0].trial.fit
     runner.ledger.put(FitResult(fit=fit, status="failed", reason="for the first table", session=runner.session))
@@ -268,29 +268,29 @@ def test_a_failed_fit_is_tried_once_in_a_session_however_many_tables_ask_it(root
 
 
 def test_a_test_set_asked_later_is_scored_by_the_same_model_kept_or_not(root: Path) -> None:
-    answer(root, "tables", "shift")
+    run_part(root, "tables", "shift")
     plan(root, LATER)
-    assert answer(root, "tables", "shift")["ok"] == 4
+    assert run_part(root, "tables", "shift")["ok"] == 4
     kept = {(r.entry, r.cell, r.seed): (r.status, r.auc, r.auc_train_pool) for r in rows(root)}
     assert len(kept) == 8
     shutil.rmtree(root / "ledger")
     for changes in ((), (LATER,)):
         plan(root, ("models: all", "models: none"), *changes)
-        answer(root, "tables", "shift")
+        run_part(root, "tables", "shift")
     assert not list((root / "ledger").rglob("*.safetensors"))
     again = {(r.entry, r.cell, r.seed): (r.status, r.auc, r.auc_train_pool) for r in rows(root)}
     assert again == kept
 
 
 def test_a_test_set_that_could_not_be_scored_is_a_failed_row_with_its_reason(root: Path) -> None:
-    answer(root, "tables", "shift")
+    run_part(root, "tables", "shift")
     for path in (root / "ledger").rglob("*.safetensors"):
         path.write_bytes(b"damaged")
     plan(root, LATER)
-    assert answer(root, "tables", "shift")["failed"] == 4
+    assert run_part(root, "tables", "shift")["failed"] == 4
     assert {(row.cell, row.status) for row in rows(root)} == {("1->1", "ok"), ("1->8", "failed")}
-    assert all("safetensors" in row.reason for row in standing(root).failed)
-    assert len(standing(root).failed) == 4
+    assert all("safetensors" in row.reason for row in pipeline_status(root).failed)
+    assert len(pipeline_status(root).failed) == 4
 
 
 # workers

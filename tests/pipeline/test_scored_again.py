@@ -16,7 +16,7 @@ from puoc.cli.app import app
 from puoc.plan.bind import bind
 from puoc.records import FitResult
 from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials
-from puoc.run.stages import answer, questions, result_path, standing
+from puoc.run.stages import pipeline_status, planned_trials, result_path, run_part
 from puoc.run.sweep.evaluate import value
 from puoc.run.sweep.request import Asking, ask
 from puoc.run.sweep.results import failed_rows
@@ -93,35 +93,35 @@ def models(root: Path) -> set[Path]:
 @pytest.mark.parametrize("kept", ["all", "none"])
 def test_a_table_is_scored_again_and_no_fit_is_another(root: Path, monkeypatch, kept: str) -> None:
     PLANNED.plan(root, ("models: all", f"models: {kept}"))
-    assert answer(root, "tables", "first")["ok"] == 4  # two methods, two seeds; both columns share them
+    assert run_part(root, "tables", "first")["ok"] == 4  # two methods, two seeds; both columns share them
     before, known_models = rows(root), models(root)
-    assert not standing(root).stale
+    assert not pipeline_status(root).stale
     change(root, monkeypatch)
     PLANNED.plan(root, ("models: all", f"models: {kept}"))
-    assert (standing(root).unrecorded, standing(root).stale) == (0, 8)
-    assert answer(root, "tables", "first")["ok"] == 4
+    assert (pipeline_status(root).unrecorded, pipeline_status(root).stale) == (0, 8)
+    assert run_part(root, "tables", "first")["ok"] == 4
     after = rows(root)
     assert models(root) == known_models
     for old, new in zip(before, after, strict=True):
         assert new == reversed_(old, "auc", "auc_train_pool")
-    assert not standing(root).stale
-    assert answer(root, "tables", "first").total() == 0
+    assert not pipeline_status(root).stale
+    assert run_part(root, "tables", "first").total() == 0
 
     # the code as it was before: its scores are still there
     monkeypatch.undo()
     monkeypatch.chdir(root)
     PLANNED.plan(root)
-    assert answer(root, "tables", "first").total() == 0
+    assert run_part(root, "tables", "first").total() == 0
     assert rows(root) == before
 
 
 def test_a_sweep_is_scored_again_and_chooses_by_what_it_sees_now(root: Path, monkeypatch) -> None:
-    assert answer(root, "tune", "pu_svm")["ok"] == 6  # lam published and two more, two seeds
+    assert run_part(root, "tune", "pu_svm")["ok"] == 6  # lam published and two more, two seeds
     before = rows(root, "tune", "pu_svm")
     change(root, monkeypatch)
     sweep, ledger = ask(root, Asking("pu_svm", search="tpe")), Ledger(root / "ledger")
     assert known(sweep, ledger) == []
-    assert answer(root, "tune", "pu_svm")["ok"] == 6
+    assert run_part(root, "tune", "pu_svm")["ok"] == 6
     for old, new in zip(before, rows(root, "tune", "pu_svm"), strict=True):
         assert old.auc_val_pu is not None
         assert new == reversed_(old, "auc_val_pu")
@@ -138,15 +138,15 @@ def fits_of(sweep, params) -> set[str]:
 
 
 def test_a_test_set_asked_for_after_the_change_has_its_own_validation(root: Path, monkeypatch) -> None:
-    answer(root, "tune", "pu_svm")
+    run_part(root, "tune", "pu_svm")
     change(root, monkeypatch)
-    _, asked = questions(root, "tune", "pu_svm")
+    _, asked = planned_trials(root, "tune", "pu_svm")
     other = [one._replace(trial=one.trial.model_copy(update={"test": one.trial.test.model_copy(update={"neg": (1,)})}))
              for one in asked]  # fmt: skip
     from puoc.run.runner import Runner
     from puoc.store.plan_files import read_compute
 
-    plan, _ = questions(root, "tune", "pu_svm")
+    plan, _ = planned_trials(root, "tune", "pu_svm")
     runner = Runner(root, read_compute(root))
     assert runner.run(plan, other)["ok"] == 6
     for one in other:
@@ -159,26 +159,26 @@ def test_a_test_set_asked_for_after_the_change_has_its_own_validation(root: Path
 
 
 def test_a_ledger_with_scores_made_again_is_sound_and_travels_whole(root: Path, monkeypatch, tmp_path: Path) -> None:
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     change(root, monkeypatch)
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     ledger = Ledger(root / "ledger")
     assert archive.verify(ledger) == []
     archive.export(ledger, tmp_path / "all.parquet")
     other = Ledger(tmp_path / "imported")
     assert archive.import_(other, tmp_path / "all.parquet") == (4 + 8, 0)
-    for one in questions(root, "tables", "first")[1]:
+    for one in planned_trials(root, "tables", "first")[1]:
         fit_id, trial_id = one.trial.fit.id, one.trial.id
         assert other.get(fit_id) == ledger.get(fit_id)
         assert other.has(fit_id, trial_id, OTHER)
         assert not other.has(fit_id, trial_id, OTHER[::-1])
     again = next(ledger.root.rglob(f"*.{OTHER}.json"))
     again.rename(again.with_name(again.name.replace(OTHER, OTHER[::-1])))
-    assert "it was scored by code 0123456789abcdef; expected that in its name" in archive.verify(ledger)[0]
+    assert "got a trial scored by code 0123456789abcdef; expected the digest in its name" in archive.verify(ledger)[0]
 
 
 def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -> None:
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     runner = CliRunner()
 
     def page() -> str:
@@ -186,14 +186,14 @@ def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -
         assert done.exit_code == 0, done.output
         return (root / "reports" / "index.html").read_text()
 
-    note = "8 trials were scored by other code than the present; dvc repro scores them again"
+    note = "8 trials were scored by other code than the current; dvc repro scores them again"
     assert note not in page()
     assert "another version of the code" not in runner.invoke(app, ["status"]).output
     change(root, monkeypatch)
     assert note in page()
     said = " ".join(runner.invoke(app, ["status"]).output.split())
     assert "8 rows of results/ scored by another version of the code; dvc repro rescores them" in said
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     assert note not in page()
     assert "another version of the code" not in runner.invoke(app, ["status"]).output
 
@@ -203,16 +203,16 @@ def test_what_another_table_had_scored_again_is_old_in_this_one_and_new_in_mlflo
     both = Planned(PARAMS.replace("tune:", section.replace("first:", "second:") + "tune:"), "digits")
     both.plan(root)
     for name in ("first", "second"):
-        answer(root, "tables", name)
+        run_part(root, "tables", name)
     change(root, monkeypatch, both)
     monkeypatch.setattr("puoc.reporting.tracking.wanted_runs.scoring_digest", lambda: OTHER)
-    answer(root, "tables", "second")
-    assert standing(root).stale == len(rows(root, name="second")) == len(rows(root))
+    run_part(root, "tables", "second")
+    assert pipeline_status(root).stale == len(rows(root, name="second")) == len(rows(root))
     aucs = {row.trial_id: row.auc for row in rows(root, name="second")}
     asked = trials(answered(read_asked(root)[0]))
     assert {key[1]: trial.row.auc for key, trial in asked.items()} == aucs
-    answer(root, "tables", "first")
-    assert standing(root).stale == 0
+    run_part(root, "tables", "first")
+    assert pipeline_status(root).stale == 0
 
 
 def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path, monkeypatch) -> None:
@@ -224,31 +224,31 @@ def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path
         return (root / "work" / "pending" / "tables" / "first.json").read_text()
 
     runner = CliRunner()
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     sound = dues()
     change(root, monkeypatch)
     works = pytest.MonkeyPatch()
     works.setattr("puoc.run.executors.trial.auc", fails)
-    assert answer(root, "tables", "first")["failed"] == 4
+    assert run_part(root, "tables", "first")["failed"] == 4
     status = runner.invoke(app, ["status"])
     assert status.exit_code == 3
     assert "the next dvc repro tries a fit once more" in status.output
     due = dues()
     assert due != sound  # the stage runs
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     assert dues() == due  # it failed once more: in quarantine
     assert runner.invoke(app, ["retry", "all"]).exit_code == 0
     again = dues()
     assert again != due
     works.undo()
     change(root, monkeypatch)
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     assert {row.status for row in rows(root)} == {"ok"}
     assert dues() == again  # and nothing runs for nothing
     monkeypatch.setattr("puoc.plan.make_plan.scoring_digest", lambda: OTHER[::-1])
     PLANNED.plan(root)
     monkeypatch.setattr("puoc.run.executors.trial.auc", fails)
-    answer(root, "tables", "first")
+    run_part(root, "tables", "first")
     assert dues() != again  # by other code it is due anew
 
 
@@ -260,7 +260,7 @@ def test_failed_fits_of_a_sweep_that_no_section_plans_are_named_and_can_be_tried
         ledger.put(FitResult(fit=fit, status="failed", reason="RuntimeError: no such luck", session=str(attempt)))
     [line, *_] = failed_rows(write_results(root, asked))
     assert line.endswith(f"[{fit.id}]")
-    stands = standing(root)
+    stands = pipeline_status(root)
     assert not stands.failed
     assert {row.fit_id for row in stands.failed_unplanned} == {fit.id}
     assert fit.id in CliRunner().invoke(app, ["status"]).output

@@ -15,7 +15,7 @@ from puoc.methods.lstm import check_sequences
 from puoc.methods.persistence import model_file as modelfile
 from puoc.plan.make_plan import make_plan
 from puoc.records import TestSet
-from puoc.run.stages import answer
+from puoc.run.stages import run_part
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
@@ -84,7 +84,7 @@ def root(tmp_path: Path, mirror: Callable[[str], Path]) -> Path:
 
 @pytest.mark.slow
 def test_both_forms_of_pendigits_are_learned_and_scored(root: Path) -> None:
-    assert answer(root, "tables", "sequences")["ok"] == 4
+    assert run_part(root, "tables", "sequences")["ok"] == 4
     rows = read_rows(root / "results" / "tables" / "sequences.parquet", ResultRow)
     assert {row.status for row in rows} == {"ok"}
     data, ledger = Prepared.open(root / "work" / "prepared" / "pendigits_odds"), Ledger(root / "ledger")

@@ -17,7 +17,7 @@ from puoc.datasets.prepare.arrays import Prepared, prepare
 from puoc.methods.encoders.frozen import Frozen
 from puoc.methods.persistence import model_file as modelfile
 from puoc.run.executors import frozen_features as features
-from puoc.run.stages import answer, questions
+from puoc.run.stages import planned_trials, run_part
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
@@ -77,7 +77,7 @@ def test_lstms_run_on_texts_from_end_to_end(
     tmp_path: Path, mirror: Callable[[str], Path], glove: str, dataset: str
 ) -> None:
     root = project(tmp_path, mirror, glove, dataset)
-    counts = answer(root, "tables", "texts")
+    counts = run_part(root, "tables", "texts")
     assert counts["failed"] == 0
     assert counts["ok"] == 4 + 1  # and TIcE
     found = rows(root)
@@ -107,7 +107,7 @@ def _check_records(root: Path, dataset: str) -> None:
 def _check_models(root: Path, dataset: str) -> None:
     """A model's file scores the texts themselves, stored ones as the ledger did and new ones too."""
     data, ledger = Prepared.open(root / "work" / "prepared" / dataset), Ledger(root / "ledger")
-    for one in questions(root, "tables", "texts")[1]:
+    for one in planned_trials(root, "tables", "texts")[1]:
         entry = ledger.get(one.trial.fit.id)
         assert entry is not None
         path = ledger.model_path(entry.result)
@@ -127,7 +127,7 @@ def test_features_of_another_order_are_other_features(
     asked = []
     for steps in ("look_up_first", "paper", "[stop_words, punctuation, lower, stem]"):
         root = project(tmp_path / steps[:5], mirror, glove, "op_spam", ("steps: look_up_first", f"steps: {steps}"))
-        encoding = questions(root, "tables", "texts")[1][0].trial.fit.frozen_encoder()
+        encoding = planned_trials(root, "tables", "texts")[1][0].trial.fit.frozen_encoder()
         assert encoding is not None
         asked.append(features.key("0" * 32, encoding))
     assert asked[1] == asked[2] != asked[0]
@@ -137,7 +137,7 @@ def test_a_part_that_lacks_its_counts_is_computed_again(
     tmp_path: Path, mirror: Callable[[str], Path], glove: str
 ) -> None:
     root = project(tmp_path, mirror, glove, "op_spam")
-    encoding = questions(root, "tables", "texts")[1][0].trial.fit.frozen_encoder()
+    encoding = planned_trials(root, "tables", "texts")[1][0].trial.fit.frozen_encoder()
     assert encoding is not None
     folder, prepared = root / "work" / "features", root / "work" / "prepared" / "op_spam"
     data = Prepared.open(prepared)

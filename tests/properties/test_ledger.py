@@ -369,12 +369,12 @@ def _beside(ledger: Ledger, ending: str) -> Path:
 
 DAMAGE = {
     "is cut short": (lambda led: os.truncate(_final(led), 100), "not a record"),
-    "has another fit's name": (lambda led: _rename(_final(led, 2)), "expected the one in its name"),
-    "was edited": (lambda led: _edit(_final(led), "fit", fit(0, lr=2).canonical()), "expected the one in its name"),
-    "changed its status": (lambda led: _edit(_final(led, 2), "status", "failed"), "its status is failed"),
+    "has another fit's name": (lambda led: _rename(_final(led, 2)), "expected the fit in its name"),
+    "was edited": (lambda led: _edit(_final(led), "fit", fit(0, lr=2).canonical()), "expected the fit in its name"),
+    "changed its status": (lambda led: _edit(_final(led, 2), "status", "failed"), "got the status failed"),
     "is of another attempt": (
         lambda led: _edit(_final(led, 3).with_suffix(".failed-1.json"), "attempts", 2),
-        "it holds attempt 2",
+        "got attempt 2",
     ),
     "names a file elsewhere": (lambda led: _edit(_final(led), "model", "../../x"), "it names the file"),
     "lost its scores": (lambda led: _beside(led, "npy").unlink(), "cannot be read"),
@@ -384,7 +384,7 @@ DAMAGE = {
         lambda led: _beside(led, "safetensors").write_bytes(model(9.0)),
         "its content has the name",
     ),
-    "has a copy beside it": (lambda led: _final(led).with_suffix(".json.bak").write_text(""), "not a name"),
+    "has a copy beside it": (lambda led: _final(led).with_suffix(".json.bak").write_text(""), "not the name"),
 }
 
 
@@ -462,7 +462,7 @@ def _tampered(path: Path, column: str, change) -> None:
 @pytest.mark.parametrize(
     ("column", "change", "sentence"),
     [
-        ("record", lambda text: text.replace('"seed": 1', '"seed": 77'), "expected the one in its name"),
+        ("record", lambda text: text.replace('"seed": 1', '"seed": 77'), "expected the fit in its name"),
         ("record", lambda text: text[:50], "not a record"),
         ("name", lambda name: f"../../{name}", "not the name of a record"),
         ("scores", lambda scores: [], "expected those that the record names"),

@@ -16,7 +16,7 @@ from project import REPOSITORY
 from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
-from puoc.run.stages import answer
+from puoc.run.stages import run_part
 from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame, read_rows, to_parquet, write_rows
 from puoc.store.result_rows import TEST_COLUMNS, OutcomeRow, ResultRow
 
@@ -30,7 +30,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("swept")
     make_plan(read_params(REPOSITORY / "profiles" / "tiny.yaml", REPOSITORY)).write(root)
     prepare("digits", root / "data", root / "work" / "prepared")
-    answer(root, "tune", "pu_svm")
+    run_part(root, "tune", "pu_svm")
     return root / "results" / "tune" / "val" / "pu_svm.parquet"
 
 

@@ -21,7 +21,7 @@ from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
 from puoc.run.select import choose, select
-from puoc.run.stages import answer
+from puoc.run.stages import run_part
 from puoc.store.checked_parquet import read_rows, write_rows
 from puoc.store.result_rows import TEST_COLUMNS, TestRow, ValidationRow
 
@@ -136,7 +136,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("swept")
     make_plan(read_params(REPOSITORY / "profiles" / "tiny.yaml", REPOSITORY)).write(root)
     prepare("digits", root / "data", root / "work" / "prepared")
-    assert answer(root, "tune", "pu_svm") == {"ok": 6, "failed": 0, "known": 0}
+    assert run_part(root, "tune", "pu_svm") == {"ok": 6, "failed": 0, "known": 0}
     return root
 
 
@@ -188,6 +188,6 @@ def test_rows_of_an_earlier_plan_are_not_chosen_from(tuned: Path) -> None:
     path = tuned / "work" / "plan" / "tune" / "pu_svm.json"
     plan = json.loads(path.read_text())
     path.write_text(json.dumps(plan | {"seeds": [0, 1, 2]}))
-    with pytest.raises(ValueError, match="answers an earlier plan; run dvc repro tune@pu_svm"):
+    with pytest.raises(ValueError, match="got rows of an earlier plan; run dvc repro tune@pu_svm"):
         select(tuned)
     assert not (tuned / "work" / "configs" / "selected").exists()

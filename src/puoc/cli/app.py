@@ -181,9 +181,9 @@ def compare() -> None:
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.analysis import compare as write_comparison
-        from puoc.run.stages import asked_trials
+        from puoc.run.stages import planned_trial_ids
 
-        write_comparison(ROOT, asked_trials(ROOT))
+        write_comparison(ROOT, planned_trial_ids(ROOT))
     say("results/compare written")
 
 
@@ -197,9 +197,9 @@ def report(
         from puoc.analysis import compare as write_comparison
         from puoc.analysis.compare import comparison_is_old
         from puoc.reporting.page import build
-        from puoc.run.stages import asked_trials
+        from puoc.run.stages import planned_trial_ids
 
-        trials = asked_trials(ROOT)
+        trials = planned_trial_ids(ROOT)
         if comparison_is_old(ROOT):
             write_comparison(ROOT, trials)
         page = build(ROOT, trials)
@@ -214,9 +214,9 @@ def track() -> None:
     _sync_mlflow()
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.reporting.tracking import register_best
-        from puoc.run.stages import asked_trials
+        from puoc.run.stages import planned_trial_ids
 
-        best = register_best(ROOT, asked_trials(ROOT))
+        best = register_best(ROOT, planned_trial_ids(ROOT))
     for model in best:
         version = f"version {model.version}" if model.version else "not registered"
         say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
@@ -238,9 +238,9 @@ def _sync_mlflow() -> None:
 def _compute(part: Part, name: str) -> None:
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
-        from puoc.run.stages import answer, questions
+        from puoc.run.stages import planned_trials, run_part
 
-        questions(ROOT, part, name)
+        planned_trials(ROOT, part, name)
     from puoc.cli.progress import Reporter
     from puoc.reporting.tracking.live import LiveTracking
 
@@ -250,7 +250,7 @@ def _compute(part: Part, name: str) -> None:
         LiveTracking(ROOT) as tracking,
         Reporter(name, console()) as reporter,
     ):
-        counts = answer(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
+        counts = run_part(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
     elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
     say(f"{name}: {counted(counts['ok'], 'fit')} computed, {counts['failed']} failed{elsewhere}")
     if tracking.failure:

@@ -42,9 +42,9 @@ def published(
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.analysis import compare
         from puoc.reporting.page import build
-        from puoc.run.stages import asked_trials
+        from puoc.run.stages import planned_trial_ids
 
-        trials = asked_trials(out)
+        trials = planned_trial_ids(out)
         compare(out, trials)
         page = build(out, trials)
     say(f"report:     {page}")

@@ -17,9 +17,9 @@ def status() -> None:
     """List failed rows, missing rows and stages that were not run; exit code 3 if there are failed rows."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.run.stages import standing
+        from puoc.run.stages import pipeline_status
 
-        state = standing(ROOT)
+        state = pipeline_status(ROOT)
     for row in state.failed:
         place = f"{row.table}, {row.entry}, {row.cell}, seed {row.seed}"
         say(f"failed ({counted(row.attempts, 'attempt')}): {place}: {row.reason}  [{row.fit_id}]")
@@ -52,11 +52,11 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fit
     """Allow one more attempt for quarantined fits; the next dvc repro makes it."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.run.stages import allow_retry, standing
+        from puoc.run.stages import allow_retry, pipeline_status
         from puoc.store.ledger import Ledger
 
         ledger = Ledger(ROOT / "ledger")
-        state = standing(ROOT)
+        state = pipeline_status(ROOT)
         failed = {row.fit_id for row in (*state.failed, *state.failed_unplanned)}
         chosen = sorted(failed) if fits == ["all"] else fits
         unknown = [fit for fit in chosen if fit not in failed]

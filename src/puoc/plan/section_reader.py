@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from puoc.records import Params
-from puoc.store.messages import MOST_LETTERS, is_name, kind, listed, location, nearest, sentence
+from puoc.store.messages import MAX_NAME_LENGTH, is_name, kind, listed, location, nearest, sentence
 from puoc.store.yaml_file import KeyPath, YamlFile
 
 M = TypeVar("M", bound=BaseModel)
@@ -31,7 +31,7 @@ class Sections:
         for name in value:
             if not is_name(str(name)):
                 expected = "expected a name of small letters, digits and _, beginning with a letter"
-                self._fault((section, name), f"{expected}, of {MOST_LETTERS} letters at most")
+                self._fault((section, name), f"{expected}, of {MAX_NAME_LENGTH} letters at most")
         return {name: entry for name, entry in value.items() if is_name(str(name))}
 
     def _section(self, raw: object, model: type[M], key: KeyPath) -> M | None:

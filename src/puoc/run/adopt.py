@@ -1,8 +1,8 @@
-"""Records of earlier code for the fits of the plan: compute a sample anew, and adopt what comes out bit-equal.
+"""Adoption of records of earlier code for the fits of the plan: a sample is computed again and compared bit for bit.
 
-A group is the fits of one learner on one dataset whose digests changed alike. Its sample has every variant of the
-learner's settings, numbers apart, and at least two fits. Where one bit of the sample differs, no fit of the group is
-adopted.
+A group consists of the fits of one method on one dataset with the same change of digests. Its sample has a fit for
+every variant of the settings of the method, without regard to their numbers, and at least two fits. If one bit of the
+sample differs, no fit of the group is adopted.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from puoc.store.ledger_adopt import adopt_record, compare_records, copy_fit
 from puoc.store.plan_files import read_compute
 from puoc.store.provenance import git_state, versions
 
-#: What a fit is used by, one of which must have been compared; an objective by epoch alone proves too little.
+#: Parts of a record that later steps use. At least one must be compared; the objective by epoch is not sufficient.
 _LEARNED = frozenset(("weights", "scores", "alpha_hat"))
-_MAX_LISTED = 10  # compared fits that each adopted record names; the log names all
+_MAX_LISTED = 10  # compared fits in each adopted record; the log lists all
 
 
 @dataclass
 class Adoption:
-    """What ``adopt`` found and did."""
+    """The result of ``adopt``."""
 
     groups: list[Group]
-    not_selected: list[str]  # tables, or TABLE (ENTRIES), whose configurations are not known yet
-    n_computed: int = 0  # fits, with those that the sample needs and its companions in a batch
-    expected_seconds: float = 0.0  # of these, one worker's, as the records have them
+    not_selected: list[str]  # tables, or TABLE (ENTRIES), without selected configurations
+    n_computed: int = 0  # computed fits: the sample, the fits that it needs and the other fits of its batches
+    expected_seconds: float = 0.0  # of these fits with one worker, from the records
     seconds: float = 0.0
     log: Path | None = None
 
@@ -54,26 +54,26 @@ def adopt(
     Parameters
     ----------
     every : compare all fits.
-    dry_run : choose the sample alone; nothing is computed or written.
+    dry_run : only choose the sample; nothing is computed or written.
 
     Raises
     ------
-    ValueError : the prepared data are missing, or a record is damaged. Nothing is adopted then.
+    ValueError : the prepared data are missing, or a record is damaged. No record is adopted then.
     OSError : the ledger cannot be written.
     """
     started, ledger, settings = time.perf_counter(), Ledger(root / "ledger"), read_compute(root)
     fits, not_selected = planned_fits(root)
     pairs = pairs_of(ledger, fits)
-    found = Adoption(groups_of(ledger, pairs), not_selected)
-    for group in found.groups:
+    adoption = Adoption(groups_of(ledger, pairs), not_selected)
+    for group in adoption.groups:
         if group.device == settings.device:
             group.sample = sample_of(group.pairs, every)
         else:
             group.refused = f"computed on {group.device}; compute.device in params.yaml is {settings.device}"
-    wanted, batches, incomplete = with_companions(ledger, pairs, found.groups)
-    found.n_computed = len(wanted)
-    found.expected_seconds = sum(pair.old.fit_seconds or 0.0 for pair in wanted.values())
-    if found.groups and not dry_run:
+    wanted, batches, incomplete = with_companions(ledger, pairs, adoption.groups)
+    adoption.n_computed = len(wanted)
+    adoption.expected_seconds = sum(pair.old.fit_seconds or 0.0 for pair in wanted.values())
+    if adoption.groups and not dry_run:
         with TemporaryDirectory(dir=root / "work", prefix="adopt-") as folder:
             runner = Runner(
                 *(root, settings.model_copy(update={"models": "all"})),
@@ -82,18 +82,18 @@ def adopt(
                 batches=batches,
             )
             _compute(runner, ledger, wanted)
-            for group in found.groups:
+            for group in adoption.groups:
                 _compare(group, ledger, runner, incomplete)
-        _adopt_groups(root, ledger, found)
-    found.seconds = time.perf_counter() - started
-    return found
+        _adopt_groups(root, ledger, adoption)
+    adoption.seconds = time.perf_counter() - started
+    return adoption
 
 
 # comparison
 
 
 def _compute(runner: Runner, ledger: Ledger, wanted: dict[str, Pair]) -> None:
-    """Compute fits in the runner's ledger, which takes from the other what they need and what no code changed."""
+    """Compute fits in the ledger of the runner. Needed fits that no code changed are copied from ``ledger``."""
     tests: dict[str, dict[str, TestSet]] = {}
     for fit_id, pair in wanted.items():
         entry = ledger.get(pair.old.fit.id)
@@ -107,7 +107,7 @@ def _compute(runner: Runner, ledger: Ledger, wanted: dict[str, Pair]) -> None:
 
 
 def _compare(group: Group, ledger: Ledger, runner: Runner, incomplete: set[str]) -> None:
-    """Compare a group's sample and say why the group is refused, if it is."""
+    """Compare the sample of a group, and set the reason if the group is refused."""
     for pair in group.sample:
         old_id, new_id = pair.old.fit.id, pair.new.id
         old, new = ledger.get(old_id), runner.ledger.get(new_id)
@@ -121,7 +121,7 @@ def _compare(group: Group, ledger: Ledger, runner: Runner, incomplete: set[str])
         elif comparison.differences and new_id in incomplete:
             group.refused = (
                 f"fit {old_id} is not comparable bit for bit: it was trained with {pair.old.n_lanes} lanes under vmap, "
-                "which the plan has no more"
+                "which the plan no longer has"
             )
         elif comparison.differences:
             group.refused = "its numbers changed"
@@ -131,21 +131,21 @@ def _compare(group: Group, ledger: Ledger, runner: Runner, incomplete: set[str])
 # adoption
 
 
-def _adopt_groups(root: Path, ledger: Ledger, found: Adoption) -> None:
+def _adopt_groups(root: Path, ledger: Ledger, adoption: Adoption) -> None:
     now = datetime.now(UTC)
-    found.log = ledger.root / "adopted" / f"{now:%Y%m%dT%H%M%S}-{os.getpid()}.json"
+    adoption.log = ledger.root / "adopted" / f"{now:%Y%m%dT%H%M%S}-{os.getpid()}.json"
     about: JsonObject = {
         "when": f"{now:%Y-%m-%dT%H:%M:%SZ}",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": {**versions()},
         "git": git_state(root),
     }
-    accepted = [group for group in found.groups if group.refused is None]
-    blocked = {pair.new.id for group in found.groups if group.refused for pair in group.pairs}
+    accepted = [group for group in adoption.groups if group.refused is None]
+    blocked = {pair.new.id for group in adoption.groups if group.refused for pair in group.pairs}
     blocked -= {pair.new.id for group in accepted for pair in group.pairs}
-    write_json(found.log, {**about, "groups": [_logged(group) for group in found.groups]})
-    marks = {id(group): _mark(group, found.log) | about for group in accepted}
-    # what a fit needs comes first, so that an interruption leaves no fit without it
+    write_json(adoption.log, {**about, "groups": [_logged(group) for group in adoption.groups]})
+    marks = {id(group): _mark(group, adoption.log) | about for group in accepted}
+    # fits that others need come first, so that an interruption leaves no fit without the fits that it needs
     for group, pair in sorted(_members(accepted), key=lambda member: _depth(member[1].new)):
         if not _needed(pair.new) & blocked:
             mark = marks[id(group)]
@@ -167,7 +167,7 @@ def _needed(fit: Fit) -> set[str]:
 
 
 def _mark(group: Group, log: Path) -> JsonObject:
-    """Return what each adopted record of a group says."""
+    """Return the mark of each adopted record of a group: the comparison that it relies on."""
     listed = list(group.comparisons)[:_MAX_LISTED]
     return {
         "compared": [*listed],
@@ -179,8 +179,8 @@ def _mark(group: Group, log: Path) -> JsonObject:
 
 def _logged(group: Group) -> dict[str, object]:
     comparisons = {
-        old_id: {"kinds": found.compared, "differences": [difference._asdict() for difference in found.differences]}
-        for old_id, found in group.comparisons.items()
+        old_id: {"kinds": compared.compared, "differences": [item._asdict() for item in compared.differences]}
+        for old_id, compared in group.comparisons.items()
     }
     return {
         "learner": group.learner,

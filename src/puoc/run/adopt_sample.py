@@ -1,4 +1,4 @@
-"""What ``puoc ledger adopt`` compares: groups of fits whose digests changed alike, and a sample of each."""
+"""Groups of fits with the same change of digests, and the sample of each group that is compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from puoc.records import Fit, FitResult, canonical_json
 from puoc.run.executors.batches import Batch
 from puoc.run.stages import Part, names, selected_trials
 from puoc.store.ledger import Ledger
-from puoc.store.ledger_adopt import Comparison, Digests, digests_of, equal_but_digests, question_id
+from puoc.store.ledger_adopt import Comparison, Digests, digests_of, equal_but_digests, id_without_digests
 
 _MIN_SAMPLE = 2
 
@@ -23,32 +23,32 @@ BatchKey = tuple[str | None, int | None, float | None, str]
 
 
 class Pair(NamedTuple):
-    """A fit of the plan and the record that is equal to it in everything but the digests."""
+    """A planned fit, and the record of a fit that differs from it only in digests."""
 
     new: Fit
     old: FitResult
 
     @property
     def batch(self) -> BatchKey:
-        """Equal for records that were lanes of one batch."""
+        """Return a key that is equal for records that were lanes of one batch."""
         return self.old.session, self.old.n_lanes, self.old.fit_seconds, self.old.fit.lane_key
 
     @property
     def is_vmap(self) -> bool:
-        """Whether its last bits depend on the other lanes of its batch."""
+        """Return True if the last bits of the result depend on the other lanes of its batch."""
         return self.old.lane_map == "vmap"
 
 
 @dataclass
 class Group:
-    """Fits of one learner on one dataset whose digests changed alike, and what became of them."""
+    """The fits of one method on one dataset with the same change of digests, and the outcome of their comparison."""
 
     learner: str
     dataset: str
     device: str
     old: Digests
     new: Digests
-    pairs: list[Pair]  # without a record under the new id
+    pairs: list[Pair]  # planned fits without a record
     sample: list[Pair] = field(default_factory=list)
     comparisons: dict[str, Comparison] = field(default_factory=dict)  # by the old id
     refused: str | None = None
@@ -56,18 +56,18 @@ class Group:
 
     @property
     def changes(self) -> str:
-        """Digests that changed, as ``code 12345678 -> 9abcdef0``."""
+        """Return the digests that changed, as ``code 12345678 -> 9abcdef0``."""
         changed = {name: (self.old.get(name, "none"), new) for name, new in self.new.items()}
         return ", ".join(f"{name} {old[:8]} -> {new[:8]}" for name, (old, new) in changed.items() if old != new)
 
     @property
     def compared(self) -> list[str]:
-        """Kinds of what was compared."""
+        """Return the kinds of parts that were compared."""
         return sorted({kind for comparison in self.comparisons.values() for kind in comparison.compared})
 
 
 def planned_fits(root: Path) -> tuple[dict[str, Fit], list[str]]:
-    """Return all fits of the plan and those they need, by id, and what has no configuration yet."""
+    """Return the planned fits and the fits that they need, by id, and the entries without a configuration."""
     fits, not_selected = dict[str, Fit](), list[str]()
 
     def add(fit: Fit) -> None:
@@ -81,29 +81,29 @@ def planned_fits(root: Path) -> tuple[dict[str, Fit], list[str]]:
         for name in names(root, part):
             _, trials, unknown = selected_trials(root, part, name)
             not_selected += [f"{name} ({', '.join(unknown)})"] if unknown else []
-            for one in trials:
-                if one.skip is None:
-                    add(one.trial.fit)
+            for planned in trials:
+                if planned.skip is None:
+                    add(planned.trial.fit)
     return fits, not_selected
 
 
 def pairs_of(ledger: Ledger, fits: dict[str, Fit]) -> list[Pair]:
-    """Return each planned fit with each record of other digests; none where the ledger has all fits."""
+    """Return each planned fit with each record of other digests; empty if the ledger has all fits."""
     if all(ledger.is_final(fit_id) for fit_id in fits):
         return []
-    questions = {fit_id: question_id(fit.canonical()) for fit_id, fit in fits.items()}
-    records = equal_but_digests(ledger, set(questions.values()))
+    bare_ids = {fit_id: id_without_digests(fit.canonical()) for fit_id, fit in fits.items()}
+    records = equal_but_digests(ledger, set(bare_ids.values()))
     results = {fit_id: entry.result for ids in records.values() for fit_id in ids if (entry := ledger.get(fit_id))}
     return [
         Pair(fit, results[old])
         for fit_id, fit in fits.items()
-        for old in records.get(questions[fit_id], ())
+        for old in records.get(bare_ids[fit_id], ())
         if old != fit_id
     ]
 
 
 def groups_of(ledger: Ledger, pairs: Iterable[Pair]) -> list[Group]:
-    """Return the pairs whose new fit has no record, by learner, dataset, device and digests."""
+    """Group the pairs whose planned fit has no record by method, dataset, device and digests."""
     groups: dict[str, Group] = {}
     for pair in pairs:
         if ledger.is_final(pair.new.id):
@@ -115,7 +115,7 @@ def groups_of(ledger: Ledger, pairs: Iterable[Pair]) -> list[Group]:
 
 
 def sample_of(pairs: list[Pair], every: bool) -> list[Pair]:
-    """Return the cheapest fit of each variant of the settings, and the next cheapest up to two."""
+    """Return the cheapest fit of each variant of the settings, and more of the cheapest fits up to two in all."""
     if every:
         return pairs
     cheapest = sorted(pairs, key=lambda pair: (pair.old.fit_seconds or 0.0, pair.new.id))
@@ -128,7 +128,7 @@ def sample_of(pairs: list[Pair], every: bool) -> list[Pair]:
 
 
 def _variant(pair: Pair) -> str:
-    """Return what decides on the way through the code: settings without their numbers, zero apart, and the map."""
+    """Return a key of the path through the code: settings without numbers except whether they are zero, and the map."""
     fit = pair.new.canonical()
     del fit["seed"], fit["sample"]
     parts = sorted(pair.new.sample.canonical())
@@ -148,11 +148,12 @@ def _without_numbers(value: JsonValue) -> JsonValue:
 def with_companions(
     ledger: Ledger, pairs: list[Pair], groups: list[Group]
 ) -> tuple[dict[str, Pair], dict[str, Batch], set[str]]:
-    """Return what has to be computed for the samples, by new id in the plan's order.
+    """Return the fits that must be computed for the samples, by new id in the order of the plan.
 
     Returns
     -------
-    The fits with what they need and their companions in a batch, their batches, and those without all companions.
+    The samples with the fits that they need and the other lanes of their batches; the batch of each fit; and the ids of
+    fits whose batch is no longer complete in the plan.
     """
     by_id: dict[str, Pair] = {}
     by_batch: dict[BatchKey, list[Pair]] = defaultdict(list)

@@ -11,7 +11,7 @@ from puoc.records import Fit, TrialResult
 from puoc.run.result_rows import row, with_record
 from puoc.run.stages import Part, names, selected_trials
 from puoc.store.ledger import Entry, Ledger
-from puoc.store.ledger_adopt import question_id
+from puoc.store.ledger_adopt import id_without_digests
 from puoc.store.plans import SweepPlan, TablePlan
 from puoc.store.published import origins
 from puoc.store.result_rows import ResultRow, write_sweep, write_table
@@ -26,13 +26,13 @@ class _Records:
         for fit_id in ledger.ids():
             entry = ledger.get(fit_id) if ledger.is_final(fit_id) else None
             if entry is not None:
-                self._ids[question_id(entry.result.fit.canonical())].append(fit_id)
+                self._ids[id_without_digests(entry.result.fit.canonical())].append(fit_id)
 
     def of(self, fit: Fit) -> Entry | None:
         """Return the record of a fit, or else one by other code that answers the same question."""
         if self.ledger.is_final(fit.id):
             return self.ledger.get(fit.id)
-        ids = self._ids.get(question_id(fit.canonical()), [])
+        ids = self._ids.get(id_without_digests(fit.canonical()), [])
         return self.ledger.get(sorted(ids)[0]) if ids else None
 
 
@@ -93,6 +93,6 @@ def _row(
 
 def _scored(entry: Entry, planned: PlannedTrial) -> TrialResult | None:
     """Return the score of a record on the test set of a trial, the newest one if other code has scored it."""
-    trials = [*entry.trials.values(), *entry.again.values()]
+    trials = [*entry.trials.values(), *entry.rescored.values()]
     scored = [trial for trial in trials if trial.test == planned.trial.test]
     return scored[-1] if scored else None

@@ -15,54 +15,54 @@ from puoc.store.published import origins
 from puoc.store.result_rows import ResultRow
 
 
-def collect(plan: TablePlan | SweepPlan, asked: Iterable[PlannedTrial], ledger: Ledger) -> list[ResultRow]:
-    """One row per asked trial; a trial without a record has the status ``missing``."""
+def collect(plan: TablePlan | SweepPlan, trials: Iterable[PlannedTrial], ledger: Ledger) -> list[ResultRow]:
+    """Return one row per planned trial; a trial without a record has the status ``missing``."""
     entries: dict[str, Entry | None] = {}
     imported, rows = origins(ledger), []
-    for one in asked:
-        fit_id = one.trial.fit.id
+    for planned in trials:
+        fit_id = planned.trial.fit.id
         if fit_id not in entries:
             entries[fit_id] = ledger.get(fit_id)
-        found = row(plan, one, entries[fit_id])
-        rows.append(replace(found, imported_from=imported[fit_id]) if fit_id in imported else found)
+        recorded = row(plan, planned, entries[fit_id])
+        rows.append(replace(recorded, imported_from=imported[fit_id]) if fit_id in imported else recorded)
     return rows
 
 
-def row(plan: TablePlan | SweepPlan, asked: PlannedTrial, entry: Entry | None) -> ResultRow:
-    """The row of one trial, from its question and what the ledger holds of its fit."""
-    trial, fit, member = asked.trial, asked.trial.fit, plan.entries_by_name[asked.entry]
-    config = asked.config
+def row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None) -> ResultRow:
+    """Return the row of a planned trial, from its plan and the record of its fit."""
+    trial, fit, entry_plan = planned.trial, planned.trial.fit, plan.entries_by_name[planned.entry]
+    config = planned.config
     # with U, which the sample of an OC fit does not have
-    sample, _ = sample_and_test(asked.cell, asked.seed, plan.dataset, plan.data_digest)
-    unknown = sample.unknown_u
+    sample, _ = sample_and_test(planned.cell, planned.seed, plan.dataset, plan.data_digest)
+    classes_of_u_unknown = sample.unknown_u
     encoder, prior = fit.encoder_fit(), fit.prior_fit()
-    found = ResultRow(
+    unrecorded = ResultRow(
         table=plan.table,
         scenario=plan.scenario,
         dataset=plan.dataset,
-        entry=asked.entry,
-        method=member.method,
-        kind=member.kind,
-        twin=member.twin,
-        labels=member.labels,
+        entry=planned.entry,
+        method=entry_plan.method,
+        kind=entry_plan.kind,
+        twin=entry_plan.twin,
+        labels=entry_plan.labels,
         configs=plan.configs if isinstance(plan, TablePlan) else "sweep",
         config_source=config.source if isinstance(config, Config) else None,
         config_id=config.config_id,
         is_published=config.is_published,
         params=json.dumps(fit.params, sort_keys=True),
-        numerics=member.numerics,
-        encoder=_in_words(fit.encoder),
+        numerics=entry_plan.numerics,
+        encoder=_encoder_name(fit.encoder),
         prior=fit.prior.kind if fit.prior else None,
-        cell=asked.cell.name,
-        cell_index=asked.cell_index,
-        seed=asked.seed,
+        cell=planned.cell.name,
+        cell_index=planned.cell_index,
+        seed=planned.seed,
         pos=json.dumps(sample.pos),
-        neg=None if unknown else json.dumps(sample.neg),
-        neg_test=json.dumps(trial.test.neg) if trial.test.neg or not unknown else None,
+        neg=None if classes_of_u_unknown else json.dumps(sample.neg),
+        neg_test=json.dumps(trial.test.neg) if trial.test.neg or not classes_of_u_unknown else None,
         n_pos_lab=sample.n_pos_lab,
-        n_pos_unl=None if unknown else sample.n_pos_unl,
-        n_neg_unl=None if unknown else sample.n_neg_unl,
-        n_unl=sample.n_neg_unl if unknown else None,
+        n_pos_unl=None if classes_of_u_unknown else sample.n_pos_unl,
+        n_neg_unl=None if classes_of_u_unknown else sample.n_neg_unl,
+        n_unl=sample.n_neg_unl if classes_of_u_unknown else None,
         alpha=sample.alpha,
         prior_alpha=None,
         alpha_hat=None,
@@ -80,18 +80,18 @@ def row(plan: TablePlan | SweepPlan, asked: PlannedTrial, entry: Entry | None) -
         trial_id=trial.id,
         encoder_fit_id=encoder.id if encoder else None,
         prior_fit_id=prior.id if prior else None,
-        code_digest=member.code_digest,
+        code_digest=entry_plan.code_digest,
         draw_digest=plan.draw_digest,
         scoring_digest=plan.scoring_digest,
         marks="; ".join(plan.warnings) or None,
     )
     if entry is None:
-        return found
+        return unrecorded
     # a score by other code than the plan's is left out: the next run scores the trial again
-    return with_record(found, entry, entry.scored(trial.id, plan.scoring_digest))
+    return with_record(unrecorded, entry, entry.scored(trial.id, plan.scoring_digest))
 
 
-def _in_words(encoder: str | Encoding | None) -> str | None:
+def _encoder_name(encoder: str | Encoding | None) -> str | None:
     if not isinstance(encoder, Encoding):
         return encoder
     if encoder.ae_data is None:
@@ -102,12 +102,12 @@ def _in_words(encoder: str | Encoding | None) -> str | None:
     return encoder.name if encoder.ae_data == "labelled_positives" else f"{encoder.name} of {encoder.ae_data}"
 
 
-def with_record(found: ResultRow, entry: Entry, scored: TrialResult | None) -> ResultRow:
-    """Return the row with the columns of a record filled in; without a score an ok fit is missing."""
+def with_record(recorded: ResultRow, entry: Entry, scored: TrialResult | None) -> ResultRow:
+    """Return the row with the values of a record filled in; without a score an ok fit is missing."""
     result = entry.result
     adopted_from = (result.adopted or {}).get("from")
-    found = replace(
-        found,
+    recorded = replace(
+        recorded,
         prior_alpha=result.alpha,
         alpha_hat=result.alpha_hat,
         status=result.status if scored or result.status != "ok" else "missing",
@@ -122,9 +122,9 @@ def with_record(found: ResultRow, entry: Entry, scored: TrialResult | None) -> R
         adopted_from=str(adopted_from) if adopted_from is not None else None,
     )
     if scored is None:
-        return found
+        return recorded
     return replace(
-        found,
+        recorded,
         auc=scored.auc,
         auc_train_pool=scored.auc_train_pool,
         auc_val_pu=entry.auc_val_pu(scored),

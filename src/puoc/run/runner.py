@@ -1,4 +1,4 @@
-"""Fits in, results out: what is missing in the ledger is computed, once, whoever else asks for it at the same time."""
+"""Computation of the fits that the ledger lacks. Each is computed once, also if several processes need it."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ from puoc.store.ledger import Ledger
 from puoc.store.plans import ComputeSpec, SweepPlan, TablePlan
 from puoc.store.provenance import git_state
 
-_WAIT = 0.5  # seconds between two looks at a fit that somebody else computes
+_WAIT = 0.5  # seconds between two checks of fits that other processes compute
 
 
 class Progress(NamedTuple):
-    """Where a run stands; ``waiting`` counts fits that another process computes."""
+    """The progress of a run; ``waiting`` counts fits that another process computes."""
 
     wanted: int  # fits without a record when the run began
-    ok: int  # with one now, whoever computed it
+    ok: int  # fits with a record now, computed by any process
     failed: int
     waiting: int
     waiting_for: str | None = None
     what: str = "fits"
-    running: int | None = None  # where that is known
+    running: int | None = None  # if known
 
     @property
     def remaining(self) -> int:
-        """Fits without an outcome."""
+        """Return the number of fits without an outcome."""
         return self.wanted - self.ok - self.failed
 
 
 class Runner:
-    """Answers questions from the ledger, computing what it lacks.
+    """Computes the fits of a plan that the ledger lacks.
 
     Parameters
     ----------
-    root : the project's folder; ``ledger`` and ``work/prepared`` lie below it.
+    root : the folder of the project, with ``ledger`` and ``work/prepared``.
     settings : the section ``compute`` of params.yaml (``work/plan/compute.json``).
-    on_done : called with the ids of fits that have just got a record.
-    on_progress : called often with the state of the run.
+    on_done : called with the ids of fits when they have a record.
+    on_progress : called often with the progress of the run.
     ledger : another folder for the records.
-    batches : by fit id, for fits whose batch is fixed; the settings decide on others.
+    batches : the batches of some fits, by fit id; the settings decide on those of other fits.
     inline : compute in this process, one job after the other, instead of in worker processes.
     """
 
@@ -69,7 +69,7 @@ class Runner:
         batches: Mapping[str, Batch] | None = None,
         inline: bool = False,
     ):
-        register_planned(root)  # an actor of another process knows no own data yet
+        register_planned(root)  # user data are not registered yet in a worker of another process
         self.root, self.settings, self.inline = root, settings, inline
         self.ledger = Ledger(ledger or root / "ledger")
         self.batches = batches or {}
@@ -77,32 +77,32 @@ class Runner:
         self.session = session()
         self.reasons: dict[str, str] = {}  # of fits that failed in this run
 
-    def run(self, plan: TablePlan | SweepPlan, asked: Iterable[PlannedTrial]) -> Counter[str]:
-        """Compute what is missing; counts of fits computed here as ``ok`` and ``failed``, elsewhere as ``known``.
+    def run(self, plan: TablePlan | SweepPlan, planned_trials: Iterable[PlannedTrial]) -> Counter[str]:
+        """Compute the missing fits. Return counts: ``ok`` and ``failed`` by this process, ``known`` by others.
 
         Raises
         ------
         ValueError : the prepared data are missing or not those of the plan, there is no such device, or a record is
-            damaged. Nothing was computed then, or what was is recorded.
+            damaged. Fits that were computed before the error are recorded.
         OSError : the ledger cannot be written.
         """
         wanted: dict[str, Fit] = {}
         scoring = plan.scoring_digest
         tests: dict[str, dict[str, TestSet]] = defaultdict(dict)
-        for one in asked:
-            fit = one.trial.fit
-            if one.skip is not None:
-                self._skip(fit, one.skip)
+        for planned in planned_trials:
+            fit = planned.trial.fit
+            if planned.skip is not None:
+                self._skip(fit, planned.skip)
                 continue
             wanted[fit.id] = fit
-            tests[fit.id][one.trial.id] = one.trial.test
+            tests[fit.id][planned.trial.id] = planned.trial.test
         missing = {fit_id: fit for fit_id, fit in wanted.items() if self.is_missing(fit_id, tests[fit_id], scoring)}
         return self.compute_fits(missing, tests, scoring)
 
     def compute_fits(
         self, missing: dict[str, Fit], tests: Mapping[str, Mapping[str, TestSet]], scoring: str
     ) -> Counter[str]:
-        """Compute fits by id and what they need, and score them on test sets by trial id; see ``run``."""
+        """Compute fits, by id, with the fits that they need, and score them on test sets, by trial id; see ``run``."""
         counts: Counter[str] = Counter(ok=0, failed=0, known=0)
         if not missing:
             return counts
@@ -114,10 +114,10 @@ class Runner:
         encode(self.root / "work", (fit for wave in waves for fit in wave.values()), self._n_workers(), self._encoded)
         with self._executor() as executor:
             for wave in waves:
-                able = {fit_id: fit for fit_id, fit in wave.items() if not self._lacks(fit)}
-                rest = [fit for fit_id, fit in wave.items() if fit_id not in able]
+                ready = {fit_id: fit for fit_id, fit in wave.items() if not self._missing_need(fit)}
+                rest = [fit for fit_id, fit in wave.items() if fit_id not in ready]
                 outcomes = [Done(fit.id, "failed", self._give_up(fit)) for fit in rest]
-                jobs = self._jobs(scoring, able, {fit_id: tuple(tests.get(fit_id, {}).values()) for fit_id in able})
+                jobs = self._jobs(scoring, ready, {fit_id: tuple(tests.get(fit_id, {}).values()) for fit_id in ready})
                 for done in chain(outcomes, self._drive(executor, jobs, counts, total)):
                     counts[done.status] += 1
                     if done.status == "failed":
@@ -126,17 +126,17 @@ class Runner:
         return counts
 
     def is_missing(self, fit_id: str, trial_ids: Iterable[str], scoring: str) -> bool:
-        """Whether a fit, or its score on one of these test sets by the code ``scoring``, is to be computed now."""
+        """Return True if a fit, or its score on one of these test sets by the code ``scoring``, must be computed."""
         if all(self.ledger.has(fit_id, trial_id, scoring) for trial_id in trial_ids):
             return False
         return self.ledger.is_final(fit_id) or self._is_due(fit_id)
 
     def _waves(self, missing: dict[str, Fit]) -> list[dict[str, Fit]]:
-        """What is to be computed, every fit after those whose answers it takes."""
+        """Return the fits to compute in waves, so that each fit comes after the fits that it needs."""
         wanted, levels = dict(missing), dict[str, int]()
 
         def level(fit: Fit) -> int:
-            """How many fits have to be computed one after the other before this one can be."""
+            """Return the length of the longest chain of fits that this fit needs, and add those that are due."""
             if fit.id not in levels:
                 levels[fit.id] = max((1 + level(need) for need in fit.needs()), default=0)
                 if fit.id not in wanted and not self.ledger.is_final(fit.id) and self._is_due(fit.id):
@@ -146,15 +146,15 @@ class Runner:
         for fit in missing.values():
             level(fit)
         by_level = sorted({levels[fit_id] for fit_id in wanted})
-        return [{fit_id: fit for fit_id, fit in wanted.items() if levels[fit_id] == one} for one in by_level]
+        return [{fit_id: fit for fit_id, fit in wanted.items() if levels[fit_id] == n} for n in by_level]
 
-    def _lacks(self, fit: Fit) -> Fit | None:
-        """A fit whose answer this one takes and that has none."""
+    def _missing_need(self, fit: Fit) -> Fit | None:
+        """Return a fit that this fit needs and that has no final record; None if there is none."""
         return next((need for need in fit.needs() if not self.ledger.is_final(need.id)), None)
 
     def _give_up(self, fit: Fit) -> str:
-        """Record a fit that cannot be tried as failed, with the reason of what it lacks."""
-        need = self._lacks(fit)
+        """Record a fit that cannot be attempted as failed, and return the reason: that of the fit that it needs."""
+        need = self._missing_need(fit)
         entry = self.ledger.get(need.id) if need else None
         reason = f"its {need.method if need else ''} failed: {entry.result.reason if entry else 'no reason is known'}"
         if not self.ledger.is_final(fit.id):
@@ -174,16 +174,19 @@ class Runner:
     def _drive(
         self, executor: LocalExecutor | InlineExecutor, jobs: list[Job], counts: Counter[str], wanted: int
     ) -> Iterator[Done]:
-        """Run jobs until every fit has an outcome; one held elsewhere is looked at again, a dead worker's once more."""
+        """Run jobs until every fit has an outcome.
+
+        A fit that another process has claimed is checked again later. A fit whose worker died is run once more.
+        """
         died: Counter[str] = Counter()
         while jobs:
             waiting: list[Job] = []
 
             def tick(waiting: list[Job] = waiting) -> None:
-                holders = (self.ledger.holder(job.fits[0].id) for job in waiting)  # the first may be done by now
-                whom = next((holder for holder in holders if holder is not None), None)
-                answered = counts["ok"] + counts["known"]
-                self.on_progress(Progress(wanted, answered, counts["failed"], len(waiting), whom))
+                holders = (self.ledger.holder(job.fits[0].id) for job in waiting)  # the first fit may be done meanwhile
+                waiting_for = next((holder for holder in holders if holder is not None), None)
+                n_ok = counts["ok"] + counts["known"]
+                self.on_progress(Progress(wanted, n_ok, counts["failed"], len(waiting), waiting_for))
 
             for job, outcome in executor.run(jobs, tick):
                 if isinstance(outcome, WorkerDied):
@@ -209,7 +212,7 @@ class Runner:
             jobs = self._after_waiting(waiting, tick)
 
     def _after_waiting(self, waiting: list[Job], tick: Callable[[], None]) -> list[Job]:
-        """Fits to try again. A record that came meanwhile is found by the worker, which then computes nothing."""
+        """Wait, then return the jobs to run again. If a fit has a record meanwhile, the worker computes nothing."""
         if waiting:
             tick()
             time.sleep(_WAIT)
@@ -222,7 +225,7 @@ class Runner:
                 fits=tuple(batch),
                 tests=tuple(tests[fit.id] for fit in batch),
                 attempts=tuple(self.ledger.attempts(fit.id) for fit in batch),
-                compute=how,
+                compute=batch_settings,
                 keep_models=self.settings.models == "all",
                 ledger=self.ledger.root.resolve(),
                 prepared=(self.root / "work" / "prepared").resolve(),
@@ -230,7 +233,7 @@ class Runner:
                 session=self.session,
                 scoring_digest=scoring,
             )
-            for batch, how in lanes_of(fits, tests, self.settings, self._n_workers(), self.batches)
+            for batch, batch_settings in lanes_of(fits, tests, self.settings, self._n_workers(), self.batches)
         ]
 
     def _n_workers(self) -> int:
@@ -240,7 +243,7 @@ class Runner:
         return len(os.sched_getaffinity(0)) if workers == "auto" else workers
 
     def _is_due(self, fit_id: str) -> bool:
-        """A fit that two tables share and that failed for the first is not tried again for the second right away."""
+        """Return True if a fit may be attempted and did not fail in this session, as for another table that has it."""
         if not self.ledger.may_try(fit_id):
             return False
         last = self.ledger.get(fit_id)
@@ -251,12 +254,19 @@ class Runner:
             self.ledger.put(FitResult(fit=fit, status="skipped", reason=reason))
 
     def check_data(self, fits: Iterable[Fit]) -> None:
-        """Refuse what would fail every fit and use up its attempts: data that are missing or not the plan's."""
+        """Check that the prepared data are those of the plan, since every fit would fail otherwise.
+
+        Raises
+        ------
+        ValueError : prepared data are missing or have another digest than the plan.
+        """
         prepared = self.root / "work" / "prepared"
         for name, expected in sorted({(fit.sample.dataset, fit.sample.data_digest) for fit in fits}):
             got = Prepared.open(prepared / name).digest
             if got != expected:
-                raise ValueError(f"{prepared / name} holds data {got}, the plan asks {expected}; run `puoc prepare`")
+                raise ValueError(
+                    f"{prepared / name}: got data {got}; expected {expected}, as planned; run `puoc prepare`"
+                )
 
     def _check_device(self) -> None:
         import torch
@@ -264,14 +274,16 @@ class Runner:
         device = self.settings.device
         if device == "cpu":
             return
-        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # else asking makes CUDA unusable after a fork
-        there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if int(device.partition(":")[2] or 0) >= there:
-            raise ValueError(f"compute.device: got {device}; expected cpu, or one of the {there} CUDA devices here")
+        os.environ.setdefault(
+            "PYTORCH_NVML_BASED_CUDA_CHECK", "1"
+        )  # otherwise this query makes CUDA unusable after a fork
+        n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if int(device.partition(":")[2] or 0) >= n_devices:
+            raise ValueError(f"compute.device: got {device}; expected cpu, or one of the {n_devices} CUDA devices here")
 
     @staticmethod
     def _load_libraries(names: Iterable[str]) -> None:
-        """Import what fits need before workers are forked: once for all, and not within a fit's seconds."""
+        """Import the libraries of methods before workers are forked, so that no fit imports and times them."""
         import torch  # noqa: F401
 
         from puoc import methods

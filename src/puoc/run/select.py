@@ -1,11 +1,12 @@
-"""Which configuration a table uses, chosen without a single negative label.
+"""Choice of the configuration that a table uses, without negative labels.
 
-The criterion is the AUC between withheld labelled positives and withheld unlabelled rows. In expectation it is
-``alpha / 2 + (1 - alpha) AUC``, so it ranks configurations as the true AUC does, where it can see: its standard error
-is printed, and where no configuration beats the published one by a standard error, the published one stays.
+The criterion is the AUC between withheld labelled positives and withheld unlabelled rows. Its expectation is
+``alpha / 2 + (1 - alpha) AUC``, so it ranks configurations as the true AUC does, up to its standard error, which is
+printed. If no configuration beats the published one by a standard error, the published one is kept.
 
-A second criterion from the same values stands beside it and decides nothing: the best mean rank over cells and seeds,
-which one cell with a wide range of AUCs cannot carry. Where the two name different configurations, the choice is close.
+A second criterion from the same values is reported, but decides nothing: the best mean rank over cells and seeds. One
+cell with a wide range of AUCs cannot dominate it. If the two criteria choose different configurations, the choice is
+close.
 """
 
 from __future__ import annotations
@@ -34,31 +35,32 @@ class Choice(NamedTuple):
     val_se: float | None  # standard error of the gain over the published configuration, paired, over seeds
     published_val: float | None
     source: str
-    by_rank: str | None = None  # the configuration that the second criterion names
-    by_rank_agrees: bool | None = None  # with the best by mean value, whether or not that was chosen
+    by_rank: str | None = None  # the configuration with the best mean rank
+    by_rank_agrees: bool | None = None  # with the configuration of the best mean value, also if that was not chosen
 
 
 def choose(rows: list[ValidationRow]) -> Choice:
     """Choose among the configurations of one sweep by its validation rows.
 
-    Only configurations with a value for every cell and seed are compared; where the published one has not, it stays.
+    Only configurations with a value for every cell and seed are compared. If the published one lacks a value, it is
+    kept.
     """
     values: dict[str, dict[tuple[str, int], float]] = defaultdict(dict)
     configs: dict[str, ValidationRow] = {}
-    asked = {(r.cell, r.seed) for r in rows}
+    keys = {(r.cell, r.seed) for r in rows}
     for r in rows:
         configs[r.config_id] = r
         if r.auc_val_pu is not None and r.status == "ok":
             values[r.config_id][r.cell, r.seed] = r.auc_val_pu
-    complete = {config: found for config, found in values.items() if set(found) == asked}
+    complete = {config: by_key for config, by_key in values.items() if set(by_key) == keys}
     published = next(config for config, r in configs.items() if r.is_published)
-    if published not in complete:  # nothing to compare with: the published one stays, and the row says so
-        have = f"{len(values[published])} of {len(asked)} validation values"
-        source = f"published: it has {have} in the sweep, so no other could be compared with it"
+    if published not in complete:  # no comparison is possible: the published one is kept, and the source has the reason
+        n_values = f"{len(values[published])} of {len(keys)} validation values"
+        source = f"published: it has {n_values} in the sweep, so no other could be compared with it"
         return Choice(published, configs[published].params, True, None, None, None, source)
-    means = {config: fmean(found.values()) for config, found in complete.items()}
+    means = {config: fmean(by_key.values()) for config, by_key in complete.items()}
     best = max(means, key=lambda config: (means[config], config == published, config))
-    gains = _by_seed({key: complete[best][key] - complete[published][key] for key in asked})
+    gains = _by_seed({key: complete[best][key] - complete[published][key] for key in keys})
     error = stdev(gains) / sqrt(len(gains)) if len(gains) > 1 else None
     beats = best != published and error is not None and fmean(gains) > error
     chosen = best if beats else published
@@ -70,14 +72,14 @@ def choose(rows: list[ValidationRow]) -> Choice:
         val=means[chosen],
         val_se=error,
         published_val=means[published],
-        source=_words(beats, len(complete), len(configs), means[best], means[published], error, configs[published]),
+        source=_source(beats, len(complete), len(configs), means[best], means[published], error, configs[published]),
         by_rank=by_rank,
         by_rank_agrees=by_rank == best,
     )
 
 
 def _best_by_rank(complete: dict[str, dict[tuple[str, int], float]], published: str) -> str:
-    """The configuration with the best mean rank over cells and seeds; equal values share their ranks' mean."""
+    """Return the configuration with the best mean rank over cells and seeds; equal values share their mean rank."""
     from scipy.stats import rankdata
 
     names, keys = list(complete), sorted(complete[published])
@@ -87,50 +89,51 @@ def _best_by_rank(complete: dict[str, dict[tuple[str, int], float]], published: 
 
 
 def _by_seed(gains: dict[tuple[str, int], float]) -> list[float]:
-    """Means over the cells: seeds are the unit of replication, the cells of one seed may share rows."""
+    """Return the mean over the cells of each seed, the unit of replication; cells of one seed may share rows."""
     seeds = sorted({seed for _, seed in gains})
-    return [fmean(gain for (_, of), gain in sorted(gains.items()) if of == seed) for seed in seeds]
+    return [fmean(gain for (_, gain_seed), gain in sorted(gains.items()) if gain_seed == seed) for seed in seeds]
 
 
-def _words(
-    beats: bool, complete: int, asked: int, best: float, published: float, se: float | None, row: ValidationRow
+def _source(
+    beats: bool, n_complete: int, n_configs: int, best: float, published: float, se: float | None, row: ValidationRow
 ) -> str:
-    how = "selected_with_unlabelled" if row.kind == "oc" else "selected"
+    """Describe the choice: the configuration, the criterion and the gain."""
+    source = "selected_with_unlabelled" if row.kind == "oc" else "selected"
     gain = (
         f"{best - published:+.4f} (standard error {se:.4f})" if se is not None else f"{best - published:+.4f} (n = 1)"
     )
-    among = f"{complete} of {asked} configurations"
-    if best == published:  # no gain to report: nothing was above it
+    among = f"{n_complete} of {n_configs} configurations"
+    if best == published:  # there is no gain to report
         return f"published: the best of {among} by AUC of withheld P against withheld U ({published:.4f})"
     if beats:
-        found = f"{best:.4f}, published {published:.4f}, gain {gain}"
-        return f"{how} among {among} by AUC of withheld P against withheld U: {found}"
+        values = f"{best:.4f}, published {published:.4f}, gain {gain}"
+        return f"{source} among {among} by AUC of withheld P against withheld U: {values}"
     return f"published: none of {among} beat its {published:.4f} by a standard error (best gain {gain})"
 
 
-def _tuned(root: Path, sweep: str) -> list[ValidationRow]:
+def _validation_rows(root: Path, sweep: str) -> list[ValidationRow]:
     """Return the validation rows of a planned sweep."""
     path = root / "results" / "tune" / "val" / f"{sweep}.parquet"
     if not path.exists():
-        raise ValueError(f"{path} does not exist; the sweep writes it: run dvc repro tune@{sweep}")
+        raise ValueError(f"{path} does not exist; expected the results of the sweep: run dvc repro tune@{sweep}")
     rows = read_rows(path, ValidationRow)
     if {row.trial_id for row in rows} != {planned.trial.id for planned in bind(planned_sweep(root, sweep))}:
-        raise ValueError(f"{path} answers an earlier plan; run dvc repro tune@{sweep}")
+        raise ValueError(f"{path}: got rows of an earlier plan; run dvc repro tune@{sweep}")
     return rows
 
 
 def select(root: Path) -> list[Path]:
-    """Write ``work/configs/selected/<table>.json`` for every table that asks for selected configurations.
+    """Write ``work/configs/selected/<table>.json`` for every table with ``configs: selected``.
 
-    What each sweep comes to stands in ``sweeps/<entry>.json`` beside them, whether or not a table uses it.
+    The choice of each sweep is written to ``sweeps/<entry>.json`` beside them, also if no table uses it.
 
     Raises
     ------
-    ValueError : a planned sweep was not run, or its rows answer an earlier plan.
+    ValueError : a planned sweep was not run, or its rows belong to an earlier plan.
     """
     import json
 
-    choices = {sweep: choose(_tuned(root, sweep)) for sweep in sweep_names(root)}
+    choices = {sweep: choose(_validation_rows(root, sweep)) for sweep in sweep_names(root)}
     written: list[Path] = []
     folder = root / CONFIGS / "selected"
     folder.mkdir(parents=True, exist_ok=True)
@@ -148,10 +151,10 @@ def select(root: Path) -> list[Path]:
                 configs[entry] = choice._asdict() | {"params": json.loads(choice.params)}
         write_json(path, configs)
         written.append(path)
-    of_sweeps = [folder / "sweeps" / f"{entry}.json" for entry in choices]
-    for path, choice in zip(of_sweeps, choices.values(), strict=True):
+    sweep_paths = [folder / "sweeps" / f"{entry}.json" for entry in choices]
+    for path, choice in zip(sweep_paths, choices.values(), strict=True):
         write_json(path, choice._asdict())
     for path in folder.rglob("*.json"):
-        if path not in written + of_sweeps:
+        if path not in written + sweep_paths:
             path.unlink()
     return written

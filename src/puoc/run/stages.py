@@ -1,4 +1,4 @@
-"""What the stages of dvc.yaml do, a function each. All of them may be run again at any time."""
+"""The stages of dvc.yaml, one function each. Each may be run again at any time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from puoc.store.plans import SweepPlan, TablePlan
 from puoc.store.result_rows import OutcomeRow, ResultRow, read_results, write_sweep, write_table
 
 Part = Literal["tables", "tune"]
-_SAID = TypeAdapter(dict[str, int | str])
+_PENDING = TypeAdapter(dict[str, int | str])
 OnRows = Callable[[Sequence[ResultRow]], None]
 
 
@@ -32,11 +32,11 @@ def names(root: Path, part: Part) -> list[str]:
 
 
 def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[str]]:
-    """Prepare every dataset of the plan, and write which content each table and sweep is of.
+    """Prepare every dataset of the plan, and write the digest of its data for each table and sweep.
 
     Returns
     -------
-    Digests by dataset, and what a reader should know: training rows that repeat a test row, which no draw uses.
+    Digests by dataset, and warnings for the user: training rows that repeat a test row, which no draw uses.
 
     Raises
     ------
@@ -46,27 +46,27 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
     from puoc.datasets.prepare.arrays import Prepared, prepare
     from puoc.scenarios.drawing.overlap import repeats_of_test
 
-    folder, digests, notes = root / "work" / "prepared", dict[str, str](), list[str]()
+    folder, digests, warnings = root / "work" / "prepared", dict[str, str](), list[str]()
     for name in plan_files.read_data(root):
-        ensure(name, root / "data", mirror=mirror)  # also where arrays lie there already
+        ensure(name, root / "data", mirror=mirror)  # also if the arrays exist already
         digests[name] = prepare(name, root / "data", folder, mirror=mirror)
         if repeats := repeats_of_test(Prepared.open(folder / name)):
-            notes.append(f"{name}: {repeats} training rows have the content of a test row, and no draw uses them")
+            warnings.append(f"{name}: {repeats} training rows have the content of a test row, and no draw uses them")
     parts: tuple[Part, ...] = ("tables", "tune")
-    asked = {
+    dataset_by_path = {
         folder / part / f"{name}.json": read_plan(root, part, name).dataset
         for part in parts
         for name in names(root, part)
     }
-    for path, dataset in sorted(asked.items()):
+    for path, dataset in sorted(dataset_by_path.items()):
         if dataset not in digests:
             place = f"work/plan/{path.parent.name}/{path.name}"
             raise ValueError(f"{place}: got {dataset!r}; expected a dataset of work/plan/data.json: run puoc plan")
         write_json(path, {"dataset": dataset, "digest": digests[dataset]})
     for path in (path for part in parts for path in (folder / part).glob("*.json")):
-        if path not in asked:
+        if path not in dataset_by_path:
             path.unlink()
-    return digests, notes
+    return digests, warnings
 
 
 def read_plan(root: Path, part: Part, name: str) -> TablePlan | SweepPlan:
@@ -74,16 +74,16 @@ def read_plan(root: Path, part: Part, name: str) -> TablePlan | SweepPlan:
 
     Raises
     ------
-    ValueError : the plan does not have it, and what there is, is named; or its file is damaged.
+    ValueError : there is no such plan (the message lists the planned ones), or its file is damaged.
     """
-    if name not in (known := names(root, part)):  # a name such as ../x is no path, either
+    if name not in (known := names(root, part)):  # this also rejects a name such as ../x
         planned = ", ".join(known) or "none (run puoc plan first)"
         raise ValueError(f"no plan of {name!r} in {part}; planned: {planned}")
     return plan_files.planned_table(root, name) if part == "tables" else plan_files.planned_sweep(root, name)
 
 
-def questions(root: Path, part: Part, name: str) -> tuple[TablePlan | SweepPlan, list[PlannedTrial]]:
-    """Return a plan and every trial of it, with configurations filled in.
+def planned_trials(root: Path, part: Part, name: str) -> tuple[TablePlan | SweepPlan, list[PlannedTrial]]:
+    """Return a plan and its trials, with their configurations.
 
     Raises
     ------
@@ -100,20 +100,20 @@ def questions(root: Path, part: Part, name: str) -> tuple[TablePlan | SweepPlan,
     return plan, list(bind(plan, plan_files.read_configs(path)))
 
 
-def asked_trials(root: Path) -> dict[str, frozenset[str]]:
-    """Ids of the trials that each table asks, by its name, and each sweep, by tune/ENTRY.
+def planned_trial_ids(root: Path) -> dict[str, frozenset[str]]:
+    """Return the ids of the planned trials of each table, by its name, and of each sweep, by tune/ENTRY.
 
-    A table whose configurations have not been selected is not among them, and of one whose selection is older than an
-    entry, as after ``puoc plan`` with a new one, the trials of that entry are not.
+    A table without selected configurations is left out. So are the trials of an entry that was added by ``puoc plan``
+    after the selection.
     """
     tables = [name for name in names(root, "tables") if _configs(root, plan_files.planned_table(root, name)).exists()]
-    asked = {name: selected_trials(root, "tables", name)[1] for name in tables}
-    asked |= {f"tune/{name}": selected_trials(root, "tune", name)[1] for name in names(root, "tune")}
-    return {key: frozenset(one.trial.id for one in of) for key, of in asked.items()}
+    trials = {name: selected_trials(root, "tables", name)[1] for name in tables}
+    trials |= {f"tune/{name}": selected_trials(root, "tune", name)[1] for name in names(root, "tune")}
+    return {key: frozenset(planned.trial.id for planned in of_plan) for key, of_plan in trials.items()}
 
 
 def selected_trials(root: Path, part: Part, name: str) -> tuple[TablePlan | SweepPlan, list[PlannedTrial], list[str]]:
-    """Return a plan, every trial of it whose configuration is known, and the entries that have none yet."""
+    """Return a plan, its trials with a known configuration, and the entries without a configuration."""
     plan = read_plan(root, part, name)
     if isinstance(plan, SweepPlan):
         return plan, list(bind(plan)), []
@@ -128,34 +128,35 @@ def _configs(root: Path, plan: TablePlan) -> Path:
     return root / plan_files.CONFIGS / plan.configs / f"{plan.table}.json"
 
 
-def answer(
+def run_part(
     root: Path,
     part: Part,
     name: str,
     on_rows: OnRows = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Counter[str]:
-    """Compute what a table or a sweep asks and the ledger lacks, then write its rows.
+    """Compute the fits of a table or a sweep that the ledger lacks, then write its rows.
 
-    ``on_rows`` gets the rows of every fit as soon as it has its record.
+    ``on_rows`` is called with the rows of each fit as soon as the fit has a record.
 
     Raises
     ------
-    ValueError : as ``questions`` and ``Runner.run``; no rows are written then.
+    ValueError : as ``planned_trials`` and ``Runner.run``. No rows are written then.
     OSError : the ledger or the results cannot be written.
     """
-    plan, asked = questions(root, part, name)
+    plan, trials = planned_trials(root, part, name)
     by_fit: dict[str, list[PlannedTrial]] = {}
-    for one in asked:
-        by_fit.setdefault(one.trial.fit.id, []).append(one)
+    for planned in trials:
+        by_fit.setdefault(planned.trial.fit.id, []).append(planned)
 
     def report(fit_ids: Sequence[str]) -> None:
-        asked_here = [(one, fit_id) for fit_id in fit_ids for one in by_fit.get(fit_id, ())]  # not an encoder's
-        on_rows([row(plan, one, runner.ledger.get(fit_id)) for one, fit_id in asked_here])
+        # the fit of an encoder has no trial
+        finished = [(planned, fit_id) for fit_id in fit_ids for planned in by_fit.get(fit_id, ())]
+        on_rows([row(plan, planned, runner.ledger.get(fit_id)) for planned, fit_id in finished])
 
     runner = Runner(root, plan_files.read_compute(root), on_done=report, on_progress=on_progress)
-    counts = runner.run(plan, asked)
-    rows = [_or_failed(found, runner.reasons) for found in collect(plan, asked, runner.ledger)]
+    counts = runner.run(plan, trials)
+    rows = [_or_failed(row, runner.reasons) for row in collect(plan, trials, runner.ledger)]
     if part == "tables":
         write_table(root / "results" / "tables", name, rows)
     else:
@@ -163,61 +164,65 @@ def answer(
     return counts
 
 
-def _or_failed(found: ResultRow, reasons: dict[str, str]) -> ResultRow:
-    """Mark a row as failed if its fit has a record, but scoring it on a test set that was asked for later failed."""
-    if found.status != "missing" or found.fit_id not in reasons:
-        return found
-    return replace(found, status="failed", reason=reasons[found.fit_id])
+def _or_failed(row: ResultRow, reasons: dict[str, str]) -> ResultRow:
+    """Mark a row as failed if its fit has a record, but scoring the fit on a later test set failed."""
+    if row.status != "missing" or row.fit_id not in reasons:
+        return row
+    return replace(row, status="failed", reason=reasons[row.fit_id])
 
 
 def result_path(root: Path, part: Part, name: str) -> Path:
-    """Where a table's or a sweep's rows (without test columns) lie."""
+    """Return the path of the rows of a table or a sweep (without test columns)."""
     return root / "results" / (f"tables/{name}.parquet" if part == "tables" else f"tune/val/{name}.parquet")
 
 
 def pending(root: Path) -> dict[str, dict[str, int | str]]:
-    """Write which failed fits are due for another attempt, for DVC to see; stages depend on the file of their table.
+    """Write the failed fits that are due for another attempt. DVC stages depend on the file of their table.
 
-    A file names the number of the attempt beyond the first. It changes when an attempt falls due and not when it is
-    made, so the next ``dvc repro`` retries what is due and the one after that runs nothing. Of a fit that has its
-    record and could not be scored, the attempts are not counted: by each scoring code it is due once, and once more
-    for each leave.
+    A file contains the number of retries of each fit. It changes when an attempt falls due and not when it is made, so
+    the next ``dvc repro`` retries the due fits and the one after that runs nothing. For a fit that has a record and
+    could not be scored, attempts are not counted: scoring is due once for each scoring code, and once more for each
+    extra attempt that was allowed.
+
+    Returns
+    -------
+    The content of each file, by ``tables/TABLE`` or ``tune/ENTRY``.
     """
     ledger = Ledger(root / "ledger")
-    found: dict[str, dict[str, int | str]] = {}
+    pending_by_part: dict[str, dict[str, int | str]] = {}
     parts: tuple[Part, ...] = ("tables", "tune")
     for part in parts:
         for name in names(root, part):
             path = result_path(root, part, name)
             rows = read_rows(path, OutcomeRow) if path.exists() else []
-            again = {r.fit_id for r in rows if r.status == "failed" or r.attempts > 1}
-            due: dict[str, int | str] = {fit_id: ledger.retries(fit_id) for fit_id in again}
-            # scored meanwhile, maybe: that must not change the file
-            before, asked = _said_before(root, part, name), {r.fit_id for r in rows}
-            due |= {fit_id: said for fit_id, said in before.items() if isinstance(said, str) and fit_id in asked}
+            retried = {r.fit_id for r in rows if r.status == "failed" or r.attempts > 1}
+            due: dict[str, int | str] = {fit_id: ledger.retries(fit_id) for fit_id in retried}
+            # such a fit may be scored meanwhile, which must not change the file
+            before, fit_ids = _pending_before(root, part, name), {r.fit_id for r in rows}
+            due |= {fit_id: text for fit_id, text in before.items() if isinstance(text, str) and fit_id in fit_ids}
             for r in rows:
                 if r.status == "failed" and ledger.is_final(r.fit_id):
-                    due[r.fit_id] = f"scoring {r.scoring_digest}, {1 + ledger.leaves(r.fit_id)}"
-            found[f"{part}/{name}"] = {fit_id: said for fit_id, said in sorted(due.items()) if said}
+                    due[r.fit_id] = f"scoring {r.scoring_digest}, {1 + ledger.extra_attempts(r.fit_id)}"
+            pending_by_part[f"{part}/{name}"] = {fit_id: value for fit_id, value in sorted(due.items()) if value}
     for below in ("tune/val", "sweeps"):  # stages depend on them, even when empty
         (root / "results" / below).mkdir(parents=True, exist_ok=True)
     folder = root / "work" / "pending"
-    for key, value in found.items():
+    for key, value in pending_by_part.items():
         write_json(folder / f"{key}.json", value)
     for path in folder.rglob("*.json"):
-        if str(path.relative_to(folder).with_suffix("")) not in found:
+        if str(path.relative_to(folder).with_suffix("")) not in pending_by_part:
             path.unlink()
-    return found
+    return pending_by_part
 
 
-def _said_before(root: Path, part: Part, name: str) -> dict[str, int | str]:
+def _pending_before(root: Path, part: Part, name: str) -> dict[str, int | str]:
     path = root / "work" / "pending" / part / f"{name}.json"
     again = "expected numbers or texts by fit; delete it, and puoc pending writes it again"
-    return read_form(path, _SAID, again) if path.exists() else {}
+    return read_form(path, _PENDING, again) if path.exists() else {}
 
 
 def allow_retry(ledger: Ledger, fit_id: str) -> None:
-    """Lift the quarantine of a failed fit for one attempt, and that of failed fits whose answers it takes.
+    """Lift the quarantine of a failed fit, and of failed fits that it needs, for one attempt.
 
     A fit that has its record and could not be scored is scored once more.
     """
@@ -235,59 +240,61 @@ def allow_retry(ledger: Ledger, fit_id: str) -> None:
 
 
 @dataclass
-class Standing:
-    """Where the present plan stands, whatever older results say; as made, nothing is left to do."""
+class PipelineStatus:
+    """The state of the current plan, without regard to older results. By default nothing is left to do."""
 
     failed: list[ResultRow] = field(default_factory=list)
-    missing: list[ResultRow] = field(default_factory=list)  # asked, and answered by neither the ledger nor the results
-    unwritten: int = 0  # answered in the ledger alone: the table or sweep was asked anew, and not run since
-    unrecorded: int = 0  # answered in the results alone: the ledger that had the record is gone
-    adopted: int = 0  # answered by records of earlier code, see ``puoc ledger adopt``
-    stale: int = 0  # scored by other code than the plan's: the next run scores them again
+    missing: list[ResultRow] = field(default_factory=list)  # trials that neither the ledger nor the results have
+    unwritten: int = 0  # trials that only the ledger has: the table or sweep was planned anew and not run since
+    unrecorded: int = 0  # trials that only the results have: the ledger with the record was removed
+    adopted: int = 0  # trials with records of earlier code, see ``puoc ledger adopt``
+    stale: int = 0  # trials scored by other code than the plan's; the next run scores them again
     not_run: list[str] = field(default_factory=list)  # tables and sweeps without results; TABLE (ENTRIES) not selected
-    unplanned: list[str] = field(default_factory=list)  # sweeps with results that no section tune plans
-    failed_unplanned: list[ResultRow] = field(default_factory=list)  # their failed rows: the same puoc sweep asks again
+    unplanned: list[str] = field(default_factory=list)  # sweeps with results that params.yaml does not plan
+    failed_unplanned: list[ResultRow] = field(
+        default_factory=list
+    )  # their failed rows; the same puoc sweep tries again
 
 
-def standing(root: Path) -> Standing:
-    """Compare every question of the plan with the ledger and the results."""
+def pipeline_status(root: Path) -> PipelineStatus:
+    """Compare every planned trial with the ledger and the results."""
     from puoc.analysis.selection.surface import unplanned
 
-    ledger, found = Ledger(root / "ledger"), Standing()
+    ledger, status = Ledger(root / "ledger"), PipelineStatus()
     for name, (path, _) in unplanned(root).items():
-        found.unplanned.append(name)
+        status.unplanned.append(name)
         rows = read_results(path, BY_SWEEP)
         failed = [replace(row, table=name) for row in rows if row.status == "failed"]
-        found.failed_unplanned.extend(row for row in failed if not ledger.is_final(row.fit_id))
+        status.failed_unplanned.extend(row for row in failed if not ledger.is_final(row.fit_id))
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]
-    for of, name in planned:
-        path = result_path(root, of, name)
-        plan, asked, unselected = selected_trials(root, of, name)
-        if not path.exists() or not asked:
-            found.not_run.append(name)
+    for part, name in planned:
+        path = result_path(root, part, name)
+        plan, trials, unselected = selected_trials(root, part, name)
+        if not path.exists() or not trials:
+            status.not_run.append(name)
             continue
-        found.not_run += [f"{name} ({', '.join(unselected)})"] if unselected else []
-        results = {_place(r, of): r for r in read_results(path)}
-        for one in collect(plan, asked, ledger):
-            written = results.get(_place(one, of))
-            result = written or one
-            found.adopted += one.adopted_from is not None
-            if one.status == "failed" or (one.status == "missing" and result.status == "failed"):
-                found.failed.append(one if one.status == "failed" else result)  # a later test set's
-            elif _is_stale(result, one.scoring_digest):  # also where another table had it scored again
-                found.stale += 1
-            elif one.status == "missing" and result.status != "missing":
-                found.unrecorded += 1
-            elif one.status == "missing":
-                found.missing.append(one)
-            elif written is None or written.status in ("missing", "failed"):  # the latter tried again by another
-                found.unwritten += 1
-    return found
+        status.not_run += [f"{name} ({', '.join(unselected)})"] if unselected else []
+        results = {_trial_key(r, part): r for r in read_results(path)}
+        for recorded in collect(plan, trials, ledger):
+            written = results.get(_trial_key(recorded, part))
+            result = written or recorded
+            status.adopted += recorded.adopted_from is not None
+            if recorded.status == "failed" or (recorded.status == "missing" and result.status == "failed"):
+                status.failed.append(recorded if recorded.status == "failed" else result)  # or a later test set failed
+            elif _is_stale(result, recorded.scoring_digest):  # also if the run of another table scored it again
+                status.stale += 1
+            elif recorded.status == "missing" and result.status != "missing":
+                status.unrecorded += 1
+            elif recorded.status == "missing":
+                status.missing.append(recorded)
+            elif written is None or written.status in ("missing", "failed"):  # another run tried a failed one again
+                status.unwritten += 1
+    return status
 
 
-def _place(r: ResultRow, part: Part) -> tuple[str | int | None, ...]:
-    """Which row of its file answers a question: the trial alone may be that of an entry that had another name."""
+def _trial_key(r: ResultRow, part: Part) -> tuple[str | int | None, ...]:
+    """Return the key of a row in its file. The trial alone is no key, since an entry may have been renamed."""
     return r.entry, r.config_id if part == "tune" else None, r.cell, r.seed, r.fit_id, r.trial_id
 
 

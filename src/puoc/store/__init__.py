@@ -1,4 +1,4 @@
-"""What lies on disk and survives a kill: ledger, claims, and files that are written whole and checked."""
+"""Files that survive a kill of the process: the ledger, claims, plans and results, written whole and checked."""
 
 __all__ = [
     "atomic",

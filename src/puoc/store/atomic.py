@@ -54,7 +54,7 @@ def write_bytes(path: Path, content: bytes) -> bool:
 
 
 def write_json(path: Path, value: object) -> bool:
-    """Replace a JSON file: keys in the order given, indented, with a line feed at the end."""
+    """Replace a JSON file: keys in their order, indented, with a line feed at the end."""
     return write_bytes(path, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
 
 
@@ -87,7 +87,7 @@ def _link(temporary: Path, path: Path) -> bool:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        # over NFS a link is requested again if its reply is lost, and then finds itself
+        # over NFS a link is requested again if its reply is lost, and the second request finds the file of the first
         return temporary.stat().st_nlink > 1
     except OSError as error:
         if error.errno in _NO_HARD_LINKS:

@@ -1,4 +1,4 @@
-"""Cells of tables: which classes a sample has, fixed or chosen by the seed, and how many rows."""
+"""Cells of tables: the classes of a sample, fixed or chosen by the seed, and the numbers of its rows."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ class Choice(Record):
     @model_validator(mode="after")
     def _within(self) -> Self:
         if not self.start < self.stop <= len(self.of):
-            raise ValueError(f"positions {self.start} to {self.stop} wanted of {len(self.of)} classes {self.of}")
+            raise ValueError(
+                f"got positions {self.start} to {self.stop}; expected positions within {len(self.of)} classes {self.of}"
+            )
         return self
 
 
 class Cell(Record):
-    """One setting of a scenario: which classes, fixed or chosen by the seed, and how many rows."""
+    """One setting of a scenario: its classes, fixed or chosen by the seed, and its numbers of rows."""
 
     scenario: str
     name: str
@@ -47,7 +49,7 @@ class Cell(Record):
     @model_validator(mode="after")
     def _has_positives(self) -> Self:
         if not self.n_pos_unl and not self.unknown_u:
-            raise ValueError(f"{self.scenario}, cell {self.name}: n_pos_unl is 0, at least 1 expected")
+            raise ValueError(f"{self.scenario}, cell {self.name}: got n_pos_unl 0; expected at least 1")
         return self
 
     @model_validator(mode="after")
@@ -59,7 +61,7 @@ class Cell(Record):
 
     @property
     def alpha(self) -> float | None:
-        """Share of positives in U, p(y=1 | s=0), of all its rows; None if it is unknown."""
+        """Return the share of positives in U, p(y=1 | s=0), of all its rows; None if it is unknown."""
         return None if self.unknown_u else self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
 
 

@@ -1,4 +1,4 @@
-"""Reading of JSON files that puoc wrote, with a check of their form, which an editor or a merge may have changed."""
+"""Read JSON files that puoc wrote, and check their form, which an editor or a merge may have changed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Files of results: parquet with a checksum of the whole file, since most flipped bits would be read as other numbers.
 
-A file without one, of an earlier version or another program, is read as far as parquet itself sees no damage.
+A file without a checksum, written by an earlier version or another program, is read if parquet itself finds no damage.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ BY_SWEEP = "delete it, and the same puoc sweep writes it again from the ledger"
 BY_COMPARE = "delete it, and puoc compare writes it again"
 
 _KEY = "puoc.sha256"
-#: As parquet's footer has the key: text that ends, a second field that is a text, its length of 64.
-_SEAL = _KEY.encode() + b"\x18\x40"
-_OPEN = b"0" * 64  # in the place of the checksum while it is computed
+#: The bytes in parquet's footer before the checksum: the key, a second field that is a text, its length of 64.
+_CHECKSUM_MARK = _KEY.encode() + b"\x18\x40"
+_PLACEHOLDER = b"0" * 64  # stands in the place of the checksum while it is computed
 
 #: A row: its fields are the columns, and those without a default value must be in a file.
 R = TypeVar("R", bound="DataclassInstance")
 
 
 def to_parquet(table: pa.Table, compression: str = "snappy") -> bytes:
-    """An Arrow table as the bytes of a file with a checksum of itself; equal tables give equal bytes."""
+    """Return an Arrow table as the bytes of a file with a checksum of itself; equal tables give equal bytes."""
     import pyarrow.parquet as pq
 
     sink = BytesIO()
     with pq.ParquetWriter(sink, table.schema, compression=compression) as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata({_KEY: _OPEN.decode()})
+        writer.add_key_value_metadata({_KEY: _PLACEHOLDER.decode()})
     content = sink.getvalue()
-    at = content.rindex(_SEAL + _OPEN) + len(_SEAL)
-    return content[:at] + sha256(content).hexdigest().encode() + content[at + len(_OPEN) :]
+    start = content.rindex(_CHECKSUM_MARK + _PLACEHOLDER) + len(_CHECKSUM_MARK)
+    return content[:start] + sha256(content).hexdigest().encode() + content[start + len(_PLACEHOLDER) :]
 
 
 def write_rows(
@@ -68,24 +68,24 @@ def write_rows(
 
 
 def read_rows(path: Path, row_type: type[R], again: str = FROM_LEDGER, first: Iterable[str] = ()) -> list[R]:
-    """Rows of a file of results. Columns that the type does not have are left out.
+    """Read the rows of a file of results. Columns that the type does not have are left out.
 
     Parameters
     ----------
-    again : how it is written again, for the message.
-    first : columns that are checked before the others; a message that names these does not name the rest.
+    again : how the file is written again, for the message.
+    first : columns that are checked before the others; a message about these does not name the others.
 
     Raises
     ------
     ValueError : the file is damaged, lacks a column or has a value of another type; the message names it.
-    OSError : it is not there or cannot be read.
+    OSError : the file does not exist or cannot be read.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    content = path.read_bytes()  # apart: what Arrow says of damage is an OSError too
-    with _naming_damage(path, again):
-        _check_seal(content)
+    content = path.read_bytes()  # outside the block below: Arrow raises an OSError for damage too
+    with _damage_as_value_error(path, again):
+        _check_checksum(content)
         # not pq.read_table, which loads pyarrow.dataset and with it pandas: half a second in every stage
         with pq.ParquetFile(pa.BufferReader(content)) as file:
             table = file.read()
@@ -97,24 +97,24 @@ def read_rows(path: Path, row_type: type[R], again: str = FROM_LEDGER, first: It
     try:
         return [adapter.validate_python(row) for row in values]
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        where = f"{path}: column {fault['loc'][0]}"
-        raise ValueError(f"{where}: got {fault['input']!r} ({fault['msg']}); {again}") from error
+        first_error = error.errors(include_url=False)[0]
+        where = f"{path}: column {first_error['loc'][0]}"
+        raise ValueError(f"{where}: got {first_error['input']!r} ({first_error['msg']}); {again}") from error
 
 
 def read_frame(path: Path, columns: Iterable[str] = (), again: str = FROM_LEDGER) -> pd.DataFrame:
-    """Rows of a file of results as a frame. Errors as ``read_rows``.
+    """Read the rows of a file of results as a frame. Raises as ``read_rows``.
 
     Parameters
     ----------
-    columns : the file must have them.
-    again : how it is written again, for the message.
+    columns : columns that the file must have.
+    again : how the file is written again, for the message.
     """
     import pandas as pd
 
     content = path.read_bytes()
-    with _naming_damage(path, again):
-        _check_seal(content)
+    with _damage_as_value_error(path, again):
+        _check_checksum(content)
         frame = pd.read_parquet(BytesIO(content))
         names = [str(name) for name in frame.columns]
     _check_columns(path, columns, names, again)
@@ -122,7 +122,7 @@ def read_frame(path: Path, columns: Iterable[str] = (), again: str = FROM_LEDGER
 
 
 @contextmanager
-def _naming_damage(path: Path, again: str) -> Iterator[None]:
+def _damage_as_value_error(path: Path, again: str) -> Iterator[None]:
     from pyarrow import ArrowException
 
     try:
@@ -139,10 +139,10 @@ def _check_columns(path: Path, columns: Iterable[str], names: list[str], again: 
         raise ValueError(f"{path}: no column {', '.join(lacking)} among {shown or 'none'}; {again}")
 
 
-def _check_seal(content: bytes) -> None:
-    at = content.rfind(_SEAL) + len(_SEAL)
-    if at < len(_SEAL):
+def _check_checksum(content: bytes) -> None:
+    start = content.rfind(_CHECKSUM_MARK) + len(_CHECKSUM_MARK)
+    if start < len(_CHECKSUM_MARK):
         return
-    given, rest = content[at : at + len(_OPEN)], content[at + len(_OPEN) :]
-    if sha256(content[:at] + _OPEN + rest).hexdigest().encode() != given:
-        raise ValueError("not the bytes that were written, by its checksum")
+    end = start + len(_PLACEHOLDER)
+    if sha256(content[:start] + _PLACEHOLDER + content[end:]).hexdigest().encode() != content[start:end]:
+        raise ValueError("its bytes do not match its checksum")

@@ -1,7 +1,7 @@
-"""Records that answer for a fit with other digests: find them, compare two of them bit for bit, take one over.
+"""Records of fits that differ from planned fits only in digests: find, compare and adopt them.
 
-A fit's id hashes the digests of its code. Code that changes without changing a number gives every fit another id. A
-record can then be taken over by the fit that is equal in everything but its digests.
+The id of a fit hashes the digests of its code. So a change of code that changes no number gives every fit another id.
+The record of a fit can then be adopted for the fit that is equal in everything but its digests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from puoc.records import Array, Fit, FitResult, JsonObject, Trial, TrialResult, 
 from puoc.store.ledger import Entry, Ledger, Scored
 from puoc.store.ledger_files import read_record
 
-#: Digests of a fit, by the way to them in its JSON.
+#: The digests of a fit, with their keys in its JSON.
 _DIGESTS = {
     "code": ("code_digest",),
     "draw": ("draw_digest",),
@@ -31,18 +31,18 @@ _DIGESTS = {
     "prior": ("prior", "code_digest"),
     "encoder of prior": ("prior", "encoder", "code_digest"),
 }
-#: Numbers of a record that training gives, and those that scoring gives.
+#: Numbers of a record that come from training, and those that come from scoring.
 _TRAINED, _SCORED = ("alpha", "alpha_hat"), ("auc", "auc_train_pool", "auc_val_pu")
 
 Digests = dict[str, str]
 
 
 class Difference(NamedTuple):
-    """Something that is not the same in two records of a fit."""
+    """A difference between two records of a fit."""
 
     fit_id: str  # of the older record
     array: str
-    largest: float | None  # difference between two numbers; None where shapes or types differ
+    largest: float | None  # absolute difference of two numbers; None if shapes or types differ
 
     def __str__(self) -> str:
         size = "shapes or types differ" if self.largest is None else f"largest absolute difference {self.largest:.3g}"
@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What was compared of two records, and where they differ."""
+    """The compared parts of two records, and their differences."""
 
     compared: tuple[str, ...]  # kinds: weights, scores, AUCs, curve, alpha, alpha_hat
     differences: tuple[Difference, ...]
@@ -64,50 +64,50 @@ def digests_of(fit: JsonObject) -> Digests:
     return _take_digests(deepcopy(fit))
 
 
-def question_id(fit: JsonObject) -> str:
+def id_without_digests(fit: JsonObject) -> str:
     """Return an id of everything in the canonical JSON of a fit but its digests."""
     rest = deepcopy(fit)
     _take_digests(rest)
     return content_id(rest)
 
 
-def equal_but_digests(ledger: Ledger, questions: Collection[str]) -> dict[str, list[str]]:
-    """Return ids of successful fits by ``question_id``, for those among ``questions``.
+def equal_but_digests(ledger: Ledger, wanted_ids: Collection[str]) -> dict[str, list[str]]:
+    """Return ids of successful fits by ``id_without_digests``, for the ids in ``wanted_ids``.
 
     Raises
     ------
     ValueError : a record is damaged.
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    fit_ids: dict[str, list[str]] = defaultdict(list)
     for fit_id in ledger.ids():
         if not ledger.is_final(fit_id):
             continue
         path = record_path(ledger, fit_id)
         try:
             result = json.loads(path.read_bytes())["result"]
-            question, ok = question_id(result["fit"]), result["status"] == "ok"
+            bare_id, is_ok = id_without_digests(result["fit"]), result["status"] == "ok"
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path}: not a record, or damaged ({error}); see puoc ledger verify") from error
-        if ok and question in questions:
-            found[question].append(fit_id)
-    return found
+        if is_ok and bare_id in wanted_ids:
+            fit_ids[bare_id].append(fit_id)
+    return fit_ids
 
 
 def record_path(ledger: Ledger, fit_id: str) -> Path:
-    """Return where the final record of a fit lies."""
+    """Return the path of the final record of a fit."""
     return ledger.root / fit_id[:2] / f"{fit_id}.json"
 
 
 def _take_digests(fit: JsonObject) -> Digests:
     """Remove the digests from a fit's JSON and return them."""
-    found = {}
-    for name, (*way, last) in _DIGESTS.items():
-        at: JsonValue = fit
-        for key in way:
-            at = at.get(key) if isinstance(at, dict) else None
-        if isinstance(at, dict) and last in at:
-            found[name] = str(at.pop(last))
-    return found
+    digests = {}
+    for name, (*outer_keys, last_key) in _DIGESTS.items():
+        part: JsonValue = fit
+        for key in outer_keys:
+            part = part.get(key) if isinstance(part, dict) else None
+        if isinstance(part, dict) and last_key in part:
+            digests[name] = str(part.pop(last_key))
+    return digests
 
 
 # comparison
@@ -116,8 +116,8 @@ def _take_digests(fit: JsonObject) -> Digests:
 def compare_records(old: tuple[Ledger, Entry], new: tuple[Ledger, Entry]) -> Comparison:
     """Compare the records of a fit under two ids bit for bit.
 
-    The arrays of the model are compared, or the scores of the test rows where a model was not kept. AUCs are compared
-    where both were scored by the same code.
+    The arrays of the models are compared if both models were kept, and the scores of the test rows. AUCs are compared
+    if the same code scored both.
     """
     compared, fit_id = list[str](), old[1].result.fit.id
     differences: list[Difference] = []
@@ -185,7 +185,7 @@ def _weights(ledger: Ledger, result: FitResult) -> dict[str, Array] | None:
     return arrays
 
 
-# taking over
+# adoption
 
 
 def copy_fit(source: Ledger, fit_id: str, target: Ledger) -> None:
@@ -199,20 +199,20 @@ def copy_fit(source: Ledger, fit_id: str, target: Ledger) -> None:
 
 
 def adopt_record(ledger: Ledger, fit_id: str, fit: Fit, mark: JsonObject) -> bool:
-    """Record the result of the fit ``fit_id`` for ``fit``; False where that has a record or is being computed.
+    """Record the result of the fit ``fit_id`` for ``fit``. Return False if ``fit`` has a record or is being computed.
 
     Parameters
     ----------
-    mark : what ``FitResult.adopted`` says beside the id; of a result that was itself adopted, its mark is kept in it.
+    mark : content of ``FitResult.adopted`` besides the id. If the result was itself adopted, its mark is kept in it.
 
     Raises
     ------
-    ValueError : the record, or its scores, are missing or damaged.
+    ValueError : the record or its scores are missing or damaged.
     OSError : the ledger cannot be written.
     """
     read_record(record_path(ledger, fit_id))
-    entry, held = ledger.get(fit_id), ledger.claim(fit.id)
-    if entry is None or held is None:
+    entry, fit_claim = ledger.get(fit_id), ledger.claim(fit.id)
+    if entry is None or fit_claim is None:
         return False
     try:
         if ledger.is_final(fit.id):
@@ -222,12 +222,12 @@ def adopt_record(ledger: Ledger, fit_id: str, fit: Fit, mark: JsonObject) -> boo
         changes = {"fit": fit, "model": model, "adopted": {"from": fit_id, **mark, **earlier}}
         trials = {trial.trial_id: trial for trial in _renamed(ledger, entry.trials.values(), fit)}
         recorded = ledger.put_adopted(entry.result.model_copy(update=changes), trials)
-        for trial in _renamed(ledger, entry.again.values(), fit):
+        for trial in _renamed(ledger, entry.rescored.values(), fit):
             scores = ledger.scores(trial)
             ledger.add_trial(Scored(trial, np.empty(0) if scores is None else scores))
         return recorded
     finally:
-        held.release()
+        fit_claim.release()
 
 
 def _renamed(ledger: Ledger, trials: Collection[TrialResult], fit: Fit) -> Iterator[TrialResult]:
@@ -239,7 +239,7 @@ def _renamed(ledger: Ledger, trials: Collection[TrialResult], fit: Fit) -> Itera
 
 
 def _link(ledger: Ledger, name: str, fit: Fit) -> str:
-    """Link a model or scores to the name of another fit; returns that name. A missing file stays missing."""
+    """Link a model or scores to the name of another fit and return that name. A missing file is not linked."""
     source, linked = ledger.root / name[:2] / name, f"{fit.id}{name[24:]}"
     target = ledger.root / fit.id[:2] / linked
     target.parent.mkdir(parents=True, exist_ok=True)

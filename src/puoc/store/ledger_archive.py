@@ -1,7 +1,7 @@
-"""Care of a ledger: count it, verify it, carry it elsewhere in one file, and sweep out what nothing refers to.
+"""Maintenance of a ledger: count its records, verify them, export and import them, and remove unused files.
 
-The archive is one parquet file with one row per record: key columns to look around with, the record's JSON to the
-letter, and the scores. Models are not in it (they can be fitted again); nor are claims.
+An export is one parquet file with one row per record: key columns for queries, the exact JSON of the record, and the
+scores. It contains no models, since they can be fitted again, and no claims.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from puoc.store.ledger_files import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_OLD = 86400.0  # seconds; a younger file may belong to a process that was paused, or to another machine's clock
-_ROWS = 256  # records held in memory at once
+_MIN_AGE = 86400.0  # seconds; a younger file may belong to a paused process, or to a machine with another clock
+_BATCH_SIZE = 256  # records in memory at once
 
 
 class ArchiveRow(NamedTuple):
@@ -53,41 +53,43 @@ class ArchiveRow(NamedTuple):
 
 
 def count(ledger: Ledger) -> dict[str, int]:
-    """Fits by what became of them, and how many are claimed just now.
+    """Count fits by outcome, and the fits that are claimed now.
 
     Returns
     -------
-    ``ok``, ``failed`` (an attempt is left), ``skipped`` (not applicable), ``quarantined`` (none is left), ``claimed``.
+    Numbers of fits: ``ok``, ``failed`` (an attempt is left), ``skipped`` (not applicable), ``quarantined`` (no attempt
+    is left) and ``claimed``.
 
     Raises
     ------
     ValueError : a record is damaged; ``verify`` lists them all.
     """
-    found = dict.fromkeys(("ok", "failed", "skipped", "quarantined", "claimed"), 0)
+    counts = dict.fromkeys(("ok", "failed", "skipped", "quarantined", "claimed"), 0)
     for fit_id in ledger.ids():
         entry = ledger.get(fit_id)
         if entry is not None:
             spent = entry.result.status == "failed" and not ledger.may_try(fit_id)
-            found["quarantined" if spent else entry.result.status] += 1
-    found["claimed"] = sum(claims.is_held(path) for path in ledger.root.glob("[0-9a-f][0-9a-f]/*.claim"))
-    return found
+            counts["quarantined" if spent else entry.result.status] += 1
+    counts["claimed"] = sum(claims.is_held(path) for path in ledger.root.glob("[0-9a-f][0-9a-f]/*.claim"))
+    return counts
 
 
 def verify(ledger: Ledger) -> list[str]:
-    """Everything that is wrong with a ledger, a sentence each; empty for a sound one.
+    """Return the faults of a ledger, one sentence each; empty if there are none.
 
-    Records parse and are named by the fit in them; the models and scores they name are there, whole, and named by their
-    content. Missing models make one sentence together, because an imported ledger has none.
+    A record must parse and have the id of its fit as name. The models and scores that it refers to must exist, be
+    complete, and have the hash of their content in their name. Missing models are reported in one sentence together,
+    because an imported ledger has none.
     """
     faults: list[str] = []
     no_model: list[Path] = []
     for folder, fit_id, names in fits_of(ledger):
         strange = [name for name in names if not NAME.fullmatch(name) and not TEMPORARY.fullmatch(name)]
-        faults += [f"{folder / name}: not a name that the ledger gives; move the file away" for name in strange]
+        faults += [f"{folder / name}: not the name of a file of a ledger; move the file elsewhere" for name in strange]
         if not strange and folder.name != fit_id[:2]:
             faults.append(f"{folder}: holds files of {fit_id}; expected them in {folder.with_name(fit_id[:2])}")
         for path in (folder / name for name in records_among(names)):
-            with _noting(faults, path):
+            with _faults_noted(faults, path):
                 record = check_record(path.name, path.read_bytes(), final_fit(path))
                 _verify_files(folder, record, faults, no_model)
     if no_model:
@@ -98,28 +100,28 @@ def verify(ledger: Ledger) -> list[str]:
 def _verify_files(folder: Path, record: RecordFile, faults: list[str], no_model: list[Path]) -> None:
     for trial in record.trials:
         if trial.scores is not None:
-            with _noting(faults, folder / trial.scores):
+            with _faults_noted(faults, folder / trial.scores):
                 check_scores(trial.scores, (folder / trial.scores).read_bytes(), trial)
     model = folder / record.result.model if record.result and record.result.model else None
     if model and not model.exists():
         no_model.append(model)
     elif model:
-        with _noting(faults, model):
+        with _faults_noted(faults, model):
             check_model(model.name, model.read_bytes())
 
 
 def export(ledger: Ledger, path: Path) -> None:
-    """Write every record and all scores to one parquet file; models stay behind.
+    """Write every record and all scores to one parquet file, without models.
 
     Columns: ``fit_id``, ``name`` (of the record's file), ``status``, ``method``, ``dataset``, ``seed``, ``auc`` (by
     trial id), ``record`` (JSON), ``scores`` (npy files by name).
 
     Raises
     ------
-    ValueError : another suffix than .parquet, a record is damaged, or scores are missing; nothing is written then.
+    ValueError : the suffix is not .parquet, a record is damaged, or scores are missing. Nothing is written then.
     """
     if path.suffix.lower() != ".parquet":
-        raise ValueError(f"{path}: got {path.suffix or 'no suffix'}; expected .parquet, which is what is written")
+        raise ValueError(f"{path}: got {path.suffix or 'no suffix'}; expected .parquet, the format of the file")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -128,7 +130,7 @@ def export(ledger: Ledger, path: Path) -> None:
     rows, schema = _rows(ledger), _schema()
     try:
         with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-            while batch := list(islice(rows, _ROWS)):
+            while batch := list(islice(rows, _BATCH_SIZE)):
                 writer.write_table(pa.Table.from_pylist([row._asdict() for row in batch], schema=schema))
         temporary.replace(path)
     finally:
@@ -136,18 +138,19 @@ def export(ledger: Ledger, path: Path) -> None:
 
 
 def import_(ledger: Ledger, path: Path) -> tuple[int, int]:
-    """Add the records of an exported file; what the ledger has stays as it is.
+    """Add the records of an exported file; records of the ledger are not changed.
 
     Returns
     -------
-    Numbers of records that were added, and of those that the ledger had or whose fit it had finished.
+    The number of added records, and the number of records that were not added: the ledger has the record, or a final
+    record of its fit.
 
     Raises
     ------
     ValueError : the file is no export, or a record or scores in it do not match their name. Nothing is added then.
     """
     for _ in _checked(ledger, path):
-        pass  # the whole file is looked at before any of it is believed
+        pass  # the whole file is checked before anything is added
     new = known = 0
     for row, record in _checked(ledger, path):
         folder = ledger.root / record.fit_id[:2]
@@ -158,17 +161,18 @@ def import_(ledger: Ledger, path: Path) -> tuple[int, int]:
 
 
 def compact(ledger: Ledger) -> int:
-    """Remove dead claims, and what is older than a day and no record refers to: temporary files, models and scores.
+    """Remove dead claims, and unused temporary files, models and scores that are older than a day.
 
-    A fit that somebody is computing is left alone, and nobody can begin with one while its files are looked through.
+    The files of a fit are checked under its claim: fits that are being computed are left out, and no process can begin
+    with a fit meanwhile.
 
     Returns
     -------
-    Number of files removed; no record is ever among them.
+    The number of removed files. Records are never removed.
 
     Raises
     ------
-    ValueError : a record is damaged, so what it refers to is not known; nothing of that fit is removed.
+    ValueError : a record is damaged, so its models and scores are not known. No file of that fit is removed.
     """
     removed = 0
     for folder, fit_id, names in fits_of(ledger):
@@ -177,16 +181,16 @@ def compact(ledger: Ledger) -> int:
             removed += claims.clear(claim)
         if folder.name != fit_id[:2] or not any(_is_loose(folder / name) for name in names):
             continue
-        held = ledger.claim(fit_id)
-        if held is not None:
+        fit_claim = ledger.claim(fit_id)
+        if fit_claim is not None:
             try:
-                removed += _sweep(folder, fit_id)
+                removed += _remove_loose(folder, fit_id)
             finally:
-                held.release()
+                fit_claim.release()
     return removed
 
 
-def _sweep(folder: Path, fit_id: str) -> int:
+def _remove_loose(folder: Path, fit_id: str) -> int:
     names = [path.name for path in folder.iterdir() if fit_id in path.name]
     referred: set[str] = set()
     for name in records_among(names):
@@ -198,19 +202,19 @@ def _sweep(folder: Path, fit_id: str) -> int:
 
 
 def _is_loose(path: Path) -> bool:
-    """True for an old file that is a model, scores or temporary: no record and no claim."""
-    found = NAME.fullmatch(path.name)
-    if not (found["content"] if found else TEMPORARY.fullmatch(path.name)):
+    """Return True for an old model, scores or temporary file, so for neither a record nor a claim."""
+    match = NAME.fullmatch(path.name)
+    if not (match["content"] if match else TEMPORARY.fullmatch(path.name)):
         return False
     try:
-        return time.time() - path.stat().st_mtime > _OLD
-    except FileNotFoundError:  # a temporary file whose writer has just finished
+        return time.time() - path.stat().st_mtime > _MIN_AGE
+    except FileNotFoundError:  # a temporary file that its writer has just removed
         return False
 
 
 @contextmanager
-def _noting(faults: list[str], path: Path) -> Iterator[None]:
-    """Add a fault where a file cannot be read or a check of its content raises."""
+def _faults_noted(faults: list[str], path: Path) -> Iterator[None]:
+    """Add a fault to the list if a file cannot be read or a check of its content raises."""
     try:
         yield
     except OSError as error:
@@ -256,7 +260,7 @@ def _scores(path: Path) -> bytes:
 
 
 def _checked(ledger: Ledger, path: Path) -> Iterator[tuple[ArchiveRow, RecordFile]]:
-    """Rows of an exported file with what they hold."""
+    """Yield the rows of an exported file with their parsed records."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -270,7 +274,7 @@ def _checked(ledger: Ledger, path: Path) -> Iterator[tuple[ArchiveRow, RecordFil
     with file:
         if not file.schema_arrow.equals(_schema()):
             raise ValueError(f"{path}: columns {file.schema_arrow.names}; expected those written by puoc ledger export")
-        for batch in file.iter_batches(_ROWS):
+        for batch in file.iter_batches(_BATCH_SIZE):
             for row in (ArchiveRow(**values) for values in batch.to_pylist()):
                 try:
                     record = _check_row(row, fits, ledger)
@@ -286,7 +290,7 @@ def _check_row(row: ArchiveRow, fits: dict[str, Fit], ledger: Ledger) -> RecordF
     if record.result and record.kind == "final":
         fits[record.fit_id] = record.result.fit
     if set(scores) != {trial.scores for trial in record.trials if trial.scores}:
-        raise ValueError(f"scores {sorted(scores)} beside it; expected those that the record names")
+        raise ValueError(f"got the scores {sorted(scores)}; expected those that the record names")
     for trial in record.trials:
         if trial.scores:
             check_scores(trial.scores, scores[trial.scores], trial)

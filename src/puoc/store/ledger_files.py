@@ -1,4 +1,4 @@
-"""The files of a ledger one by one: what their names say, and whether their content agrees."""
+"""Single files of a ledger: the meaning of their names, and checks of their content against the name."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NAME = re.compile(
 )
 TEMPORARY = re.compile(r"\.(?P<fit>[0-9a-f]{24})[.+].+")
 
-#: Kinds of records, in the order in which they come into being.
+#: Kinds of records, in the order in which they are written.
 KINDS = ("failed", "retry", "final", "trial")
 
 
 class RecordFile(NamedTuple):
-    """A record's file that is what its name says."""
+    """A file of a record, whose content matches its name."""
 
     fit_id: str
     kind: str  # one of KINDS
@@ -35,15 +35,15 @@ class RecordFile(NamedTuple):
 
     @property
     def files(self) -> set[str]:
-        """Names of the models and scores it refers to."""
-        named = [trial.scores for trial in self.trials] + ([self.result.model] if self.result else [])
-        return {name for name in named if name is not None}
+        """Return the names of the models and scores that the record refers to."""
+        names = [trial.scores for trial in self.trials] + ([self.result.model] if self.result else [])
+        return {name for name in names if name is not None}
 
 
 def kind_of(name: str) -> str | None:
-    """The kind of record that a file of this name holds; None where it holds none."""
-    found = NAME.fullmatch(name)
-    return next((kind for kind in KINDS if found[kind]), None) if found else None
+    """Return the kind of record in a file with this name; None if the file is no record."""
+    match = NAME.fullmatch(name)
+    return next((kind for kind in KINDS if match[kind]), None) if match else None
 
 
 def check_record(name: str, content: bytes, fit: Fit | None = None) -> RecordFile:
@@ -51,40 +51,41 @@ def check_record(name: str, content: bytes, fit: Fit | None = None) -> RecordFil
 
     Parameters
     ----------
-    fit : of a trial's own record, the fit it belongs to; other records hold theirs.
+    fit : the fit of a trial that has a record of its own; other records contain their fit.
 
     Raises
     ------
-    ValueError : not a record's name, damaged, or of another fit, status, attempt or trial than the name says.
+    ValueError : the name is not that of a record, the record is damaged, or its fit, status, attempt or trial is not
+        the one in the name.
     """
-    found, kind = NAME.fullmatch(name), kind_of(name)
-    if found is None or kind is None:
+    match, kind = NAME.fullmatch(name), kind_of(name)
+    if match is None or kind is None:
         raise ValueError("not the name of a record")
-    fit_id = found["fit"]
+    fit_id = match["fit"]
     if kind == "retry":
         return RecordFile(fit_id, kind, None, ())
     if kind == "trial":
         trial = parse_trial(content)
         if fit is None:
             raise ValueError(f"the record of fit {fit_id}, which this trial belongs to, is missing or damaged")
-        _check_trial(found["trial"], trial, fit)
-        if found["scoring"] not in (None, trial.scoring_digest):
-            raise ValueError(f"it was scored by code {trial.scoring_digest}; expected that in its name")
+        _check_trial(match["trial"], trial, fit)
+        if match["scoring"] not in (None, trial.scoring_digest):
+            raise ValueError(f"got a trial scored by code {trial.scoring_digest}; expected the digest in its name")
         return _own_files(RecordFile(fit_id, kind, None, (trial,)))
     result, trials, _ = parse_entry(content)
     if result.fit.id != fit_id:
-        raise ValueError(f"it holds the fit {result.fit.id}; expected the one in its name")
+        raise ValueError(f"got the fit {result.fit.id}; expected the fit in its name")
     if (result.status == "failed") != (kind == "failed"):
-        raise ValueError(f"its status is {result.status}, which this name does not stand for")
-    if kind == "failed" and result.attempts != int(found["failed"]):
-        raise ValueError(f"it holds attempt {result.attempts}; expected the one in its name")
+        raise ValueError(f"got the status {result.status}; expected the status in its name")
+    if kind == "failed" and result.attempts != int(match["failed"]):
+        raise ValueError(f"got attempt {result.attempts}; expected the attempt in its name")
     for trial_id, trial in trials.items():
         _check_trial(trial_id, trial, result.fit)
     return _own_files(RecordFile(fit_id, kind, result, tuple(trials.values())))
 
 
 def check_scores(name: str, content: bytes, trial: TrialResult) -> None:
-    """Raise ValueError where scores are not those in the name, or not one per test row."""
+    """Raise ValueError if scores do not match their name, or are not one per test row."""
     _check_content(name, content)
     try:
         scores = np.load(BytesIO(content), allow_pickle=False)
@@ -95,7 +96,7 @@ def check_scores(name: str, content: bytes, trial: TrialResult) -> None:
 
 
 def check_model(name: str, content: bytes) -> None:
-    """Raise ValueError where a model is not the one in the name, or no safetensors file."""
+    """Raise ValueError if a model does not match its name, or is no safetensors file."""
     from safetensors import SafetensorError, deserialize
 
     _check_content(name, content)
@@ -107,28 +108,29 @@ def check_model(name: str, content: bytes) -> None:
 
 def _own_files(record: RecordFile) -> RecordFile:
     for name in record.files:
-        found = NAME.fullmatch(name)
-        if found is None or not found["content"] or found["fit"] != record.fit_id:
+        match = NAME.fullmatch(name)
+        if match is None or not match["content"] or match["fit"] != record.fit_id:
             raise ValueError(f"it names the file {name!r}; expected a model or scores of its own fit")
     return record
 
 
 def _check_content(name: str, content: bytes) -> None:
-    found = content_name(content)
-    if found != name.split(".")[1]:
-        raise ValueError(f"its content has the name {found}, so it was changed or is another file")
+    content_hash = content_name(content)
+    if content_hash != name.split(".")[1]:
+        raise ValueError(f"its content has the name {content_hash}, so it was changed or is another file")
 
 
 def _check_trial(trial_id: str, trial: TrialResult, fit: Fit) -> None:
-    asked = Trial(fit=fit, test=trial.test).id
-    if not trial_id == trial.trial_id == asked or trial.fit_id != fit.id:
+    expected = Trial(fit=fit, test=trial.test).id
+    if not trial_id == trial.trial_id == expected or trial.fit_id != fit.id:
         raise ValueError(
-            f"trial {trial_id} says it is {trial.trial_id} of fit {trial.fit_id}, but its question is {asked}"
+            f"trial {trial_id}: got the ids {trial.trial_id} and {trial.fit_id} (its fit); expected {expected} and "
+            f"{fit.id}, from its content"
         )
 
 
 def fits_of(ledger: Ledger) -> Iterator[tuple[Path, str, list[str]]]:
-    """Folder, fit and the names of its files, temporary ones among them. Any other file comes as a fit of its own."""
+    """Yield folder, fit id and file names of each fit, with temporary files. Any other file is a fit of its own."""
     for folder in sorted(path for path in ledger.root.glob("[0-9a-f][0-9a-f]") if path.is_dir()):
         names: dict[str, list[str]] = defaultdict(list)
         for path in folder.iterdir():
@@ -138,12 +140,12 @@ def fits_of(ledger: Ledger) -> Iterator[tuple[Path, str, list[str]]]:
 
 
 def records_among(names: Iterable[str]) -> list[str]:
-    """The records among files of one fit, as they came into being."""
+    """Return the names of records among files of one fit, in the order in which they were written."""
     return sorted((n for n in names if kind_of(n)), key=lambda n: (KINDS.index(str(kind_of(n))), len(n), n))
 
 
 def read_record(path: Path) -> RecordFile:
-    """A checked record. Raises ValueError, which names the file, where ``check_record`` does."""
+    """Read and check a record. Raises ValueError as ``check_record``, with the path of the file in the message."""
     try:
         return check_record(path.name, path.read_bytes(), final_fit(path))
     except ValueError as error:
@@ -151,7 +153,7 @@ def read_record(path: Path) -> RecordFile:
 
 
 def final_fit(path: Path) -> Fit | None:
-    """For a trial's own record, the fit in the final record beside it."""
+    """Return the fit of a trial with a record of its own, from the final record beside it; None for other records."""
     final = path.with_name(f"{path.name[:24]}.json")
     if kind_of(path.name) != "trial" or not final.exists():
         return None

@@ -1,4 +1,4 @@
-"""Words for faults in what a user wrote: what stands there, what was expected, the nearest spelling."""
+"""Messages about invalid values in a user's file: the value, the expected value and the nearest spelling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from puoc.store.yaml_file import KeyPath
 
 
 def location(loc: tuple[int | str, ...]) -> KeyPath:
-    """Pydantic's location without the names of its own validators."""
+    """Return pydantic's location of an error without the names of its own validators."""
     return tuple(
         part
         for part in loc
@@ -23,7 +23,7 @@ def location(loc: tuple[int | str, ...]) -> KeyPath:
 
 
 def sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
-    """A pydantic error as got and expected; the model names the known keys."""
+    """Return a pydantic error as got and expected; the known keys are the fields of ``model``."""
     last = str(item["loc"][-1]) if item["loc"] else ""
     if item["type"] == "extra_forbidden":
         return f"unknown key{nearest(last, model.model_fields)}; expected {listed(model.model_fields)}"
@@ -37,49 +37,49 @@ def sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def expected_by(item: ErrorDetails) -> str:
-    """What a pydantic error expected, in words of YAML."""
+    """Return the value that a pydantic error expected, in words of YAML."""
     if item["type"] == "too_short":
         return "at least {} in the list".format(counted(item["ctx"]["min_length"], "entry", "entries"))
     return _EXPECTED.get(item["type"]) or item["msg"].removeprefix("Input should be ")
 
 
-MOST_LETTERS = 100  # of a name: a file's is made of up to two of them, and must not pass 255
+MAX_NAME_LENGTH = 100  # the name of a file consists of up to two such names and may have at most 255 characters
 
 
 def is_name(name: str) -> bool:
-    """True for what can name a stage, a file and a row: at most 100 small ASCII letters, digits and ``_``."""
-    if not name.replace("_", "a").isalnum() or len(name) > MOST_LETTERS:
+    """Return True if a text can name a stage, a file and a row: at most 100 characters of a-z, 0-9 and ``_``."""
+    if not name.replace("_", "a").isalnum() or len(name) > MAX_NAME_LENGTH:
         return False
     return name == name.lower() and name[0].isalpha() and name.isascii()
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` where something is spelt alike, else nothing."""
+    """Return `` (did you mean 'x'?)`` if a known word is spelt alike, else an empty text."""
     close = get_close_matches(word, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names with commas between them."""
+    """Return names with commas between them; ``none`` if there are none."""
     return ", ".join(names) or "none"
 
 
 def kind(value: object) -> str:
-    """A value and its type, for a place where a section was expected."""
+    """Return a value and its type, for a message where a section was expected."""
     return "nothing" if value is None or value == {} else f"{_shown(value)} ({type_of(value)})"
 
 
 def type_of(value: object) -> str:
-    """What YAML calls a value."""
+    """Return the name of a value's type in YAML."""
     return next((word for types, word in _TYPES if isinstance(value, types)), type(value).__name__)
 
 
 def _shown(value: object) -> str:
-    """As it stands in the file, but for quotes."""
+    """Return a value as it stands in the file, apart from quotes."""
     if value is None:
         return "nothing"
     if isinstance(value, list):
-        return f"[{', '.join('null' if one is None else _shown(one) for one in value)}]"
+        return f"[{', '.join('null' if item is None else _shown(item) for item in value)}]"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
@@ -92,7 +92,7 @@ _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (type(None), "nothing"),
     (date, "a date"),
 )
-#: By pydantic's names of errors, whose own words are Python's.
+#: Expected values in words of YAML, by pydantic's names of errors; pydantic's messages use Python's words.
 _EXPECTED = {
     **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "a mapping, name: value"),

@@ -1,6 +1,6 @@
-"""The one reader of the files that ``puoc plan`` wrote; ``puoc.plan.make_plan`` writes them.
+"""Reader of the files that ``puoc.plan.make_plan`` writes for ``puoc plan``. No other module reads them.
 
-Their form is checked, so that a file that was changed or damaged is reported by its name, wherever it is read.
+The form of a file is checked, so that a changed or damaged file is reported by its name.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ def read_table(path: Path) -> TablePlan:
 
     Raises
     ------
-    ValueError : it is not as ``puoc plan`` writes it.
+    ValueError : the file does not have the form that ``puoc plan`` writes.
     """
     plan = read_form(path, TablePlan, BY_PLAN)
     if plan.table != path.stem:
-        raise ValueError(f"{path}: the file plans table {plan.table!r}, {path.stem!r} expected from its name")
+        raise ValueError(
+            f"{path}: got a plan of table {plan.table!r}; expected {path.stem!r}, from the name of the file"
+        )
     for noun, names in (("cell", plan.cell_names), ("seed", plan.seeds)):
         if len(set(names)) < len(names):
-            raise ValueError(f"{path}: a {noun} is planned twice, expected once: {list(names)}")
+            raise ValueError(f"{path}: got a {noun} that is planned twice: {list(names)}; expected each once")
     return plan
 
 
@@ -53,7 +55,7 @@ def table_names(root: Path) -> list[str]:
 
 
 def sweep_names(root: Path) -> list[str]:
-    """Return the names of the planned sweeps, sorted: each is that of its entry."""
+    """Return the names of the planned sweeps, sorted; a sweep has the name of its entry."""
     return _names(root / PLAN / "tune")
 
 
@@ -91,11 +93,11 @@ def read_configs(path: Path) -> dict[str, Config]:
 
 
 def read_compute(root: Path) -> ComputeSpec:
-    """Return the section compute. Raises ValueError as ``read_table``."""
+    """Return the settings of the section ``compute``. Raises ValueError as ``read_table``."""
     path = root / PLAN / "compute.json"
     settings = read_form(path, ComputeSpec, BY_PLAN)
     lacking = [key for key in ComputeSpec.model_fields if key not in settings.model_fields_set]
-    if lacking:  # the section has defaults, its file has every key
+    if lacking:  # the section of params.yaml has defaults, but its file in the plan has every key
         raise ValueError(f"{path}: {', '.join(lacking)}: the key is missing; {BY_PLAN}")
     return settings
 

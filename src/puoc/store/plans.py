@@ -13,7 +13,7 @@ from puoc.store.cells import Cell
 
 
 class _Part(BaseModel):
-    """A part of a plan: frozen. A key of a file that it does not know is ignored."""
+    """A part of a plan, frozen. Unknown keys of a file are ignored."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
@@ -35,7 +35,7 @@ class EntryPlan(_Part):
 
     @property
     def oracle(self) -> bool:
-        """A reference that sees true labels: outside ranks, pairs and selection."""
+        """Return True for a reference that sees true labels; it has no rank, no twin and no part in selection."""
         return self.labels == "oracle"
 
     def to_json(self) -> JsonObject:
@@ -91,7 +91,7 @@ class SharedRows(_Part):
 
 
 class UserDataPlan(_Part):
-    """What the plan of a table of user data says about the data."""
+    """The part of the plan of a table that describes its user data."""
 
     tested: StrictBool  # False: there are no labelled test rows, so there is no AUC
     warnings: tuple[str, ...] = Field(alias="marks")  # overlap that was allowed, shown with every number
@@ -122,7 +122,7 @@ class BasePlan(_Part):
     @model_validator(mode="before")
     @classmethod
     def _name_entries(cls, value: object) -> object:
-        """Give each entry of a file the name that it has there."""
+        """Add to each entry of a file its name in that file."""
         entries = value.get("entries") if isinstance(value, dict) else None
         if not isinstance(value, dict) or not isinstance(entries, dict):
             return value
@@ -131,27 +131,27 @@ class BasePlan(_Part):
 
     @property
     def entries(self) -> tuple[EntryPlan, ...]:
-        """The entries, in their order."""
+        """Return the entries, in their order."""
         return tuple(self.entries_by_name.values())
 
     @property
     def cell_names(self) -> tuple[str, ...]:
-        """Names of the cells, in their order."""
+        """Return the names of the cells, in their order."""
         return tuple(cell.name for cell in self.cells)
 
     @property
     def tested(self) -> bool:
-        """Whether there are test rows with labels; user data may have none, and then there is no AUC."""
+        """Return True if there are labelled test rows. User data may have none, and then there is no AUC."""
         return self.user_data is None or self.user_data.tested
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Of user data: overlap that was allowed, shown with every number."""
+        """Return the warnings about user data: overlap that was allowed, shown with every number."""
         return self.user_data.warnings if self.user_data else ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Of user data: which rows were read and which were left out."""
+        """Return the remarks about user data: which rows were read and which were left out."""
         return self.user_data.notes if self.user_data else ()
 
     def to_json(self) -> JsonObject:
@@ -173,7 +173,7 @@ class TablePlan(BasePlan):
 
     @property
     def redraws(self) -> bool:
-        """Whether seeds draw rows of P or of U. If both always contain all rows, a seed repeats the same sample."""
+        """Return True if seeds draw rows of P or of U. If both contain all rows, every seed has the same sample."""
         shares = self.shared_rows
         return not shares or min(shares.P, shares.U) < 1
 
@@ -196,7 +196,7 @@ class TablePlan(BasePlan):
 class SweepPlan(BasePlan):
     """The plan of one sweep: one entry with all its configurations, the published one first."""
 
-    holdout: float  # share of P and U that is withheld to choose by
+    holdout: float  # share of P and U that is withheld, to choose a configuration
     space: str
     configs: tuple[SweepConfig, ...] = Field(min_length=1)
 
@@ -214,7 +214,7 @@ def _known_device(value: str) -> str:
 
 
 class ComputeSpec(BaseModel):
-    """The section ``compute`` of params.yaml: how to compute. It changes no result."""
+    """The section ``compute`` of params.yaml: how fits are computed. It changes no result."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -234,7 +234,7 @@ class FrozenWeights(_Part):
     network: str | None = None
 
     @model_validator(mode="after")
-    def _of_a_network(self) -> Self:
+    def _has_network(self) -> Self:
         if self.weights is not None and self.network is None:
-            raise ValueError("weights without the network that they are of")
+            raise ValueError("got weights without network; expected the name of the network that the weights belong to")
         return self

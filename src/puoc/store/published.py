@@ -159,7 +159,7 @@ def write_plan(folder: Path, project: Path) -> None:
 def _published(entry: Entry) -> PublishedFit:
     """Return a record without what is of no use elsewhere: its model, the scores of rows, and the name of a machine."""
     result = entry.result.model_copy(update={"model": None, "session": None})
-    trials = [*entry.trials.values(), *(entry.again[key] for key in sorted(entry.again))]
+    trials = [*entry.trials.values(), *(entry.rescored[key] for key in sorted(entry.rescored))]
     kept = [trial.model_copy(update={"scores": None}) for trial in trials]
     return PublishedFit(result, tuple(kept))
 

@@ -68,8 +68,8 @@ class ResultRow:
     scoring_digest: str
     adopted_from: str | None = None  # id of the fit with other digests that has the record of this one
     imported_from: str | None = None  # title and date of the published results that the record comes from
-    computed_by: str | None = None  # version of puoc and digest, if other code computed the record than the present one
-    marks: str | None = None  # warnings for a reader of the numbers: test rows that overlap with training rows
+    computed_by: str | None = None  # of published results: version of puoc and commit
+    marks: str | None = None  # warnings shown with the numbers: test rows that overlap with training rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ class TestRow(TrialKey):
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeRow(TrialKey):
-    """The columns that say whether a trial has a result."""
+    """The columns that show whether a trial has a result."""
 
     status: str
     reason: str | None
@@ -134,7 +134,7 @@ TEST_COLUMNS = ("auc", "auc_train_pool")
 
 
 def read_results(path: Path, again: str = FROM_LEDGER) -> list[ResultRow]:
-    """Read the rows of a table, or the validation rows of a sweep. Parameters and errors as ``read_rows``."""
+    """Read the rows of a table, or the validation rows of a sweep. See ``read_rows`` for parameters and errors."""
     return read_rows(path, ResultRow, again, first=[field.name for field in fields(OutcomeRow)])
 
 

@@ -77,7 +77,7 @@ class Part:
 
     @property
     def words(self) -> str:
-        """Methods, table and column of the part, for a note."""
+        """Return the methods, table and column of the part, for a note."""
         names = ["+".join(side) if len(side) <= 2 else "the others" for side in (self.first, self.second) if side]
         where = self.columns[0] if len(self.columns) == 1 else ""
         return " ".join(filter(None, (" / ".join(names), self.published, where)))

@@ -20,5 +20,5 @@ class SelectedConfig(BaseModel):
 
 
 def read_choice(path: Path) -> SelectedConfig:
-    """Read the choice of a sweep. Raises ValueError if the file is not as ``puoc select`` writes it."""
+    """Read the choice of a sweep. Raises ValueError if the file has another form than ``puoc select`` writes."""
     return read_form(path, SelectedConfig, BY_SELECT)

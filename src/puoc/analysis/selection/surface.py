@@ -65,7 +65,7 @@ class SweepRow:
 
     @property
     def roles(self) -> dict[str, RoleResult]:
-        """The configuration of each role, in the order of ``ROLES``."""
+        """Return the configuration of each role, in the order of ``ROLES``."""
         results = (self.chosen, self.published, self.by_value, self.by_rank, self.best_on_test)
         return dict(zip(ROLES, results, strict=True))
 

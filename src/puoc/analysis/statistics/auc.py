@@ -1,4 +1,4 @@
-"""From scores to an AUC. The only place that does it."""
+"""The AUC of scores. All AUCs of puoc are computed here."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from puoc.records import Array
 
 
 def auc(positive: Array, negative: Array, what: str) -> float:
-    """Area under the ROC curve: the chance that a positive's score is higher than a negative's, ties counting half.
+    """Compute the area under the ROC curve: the chance that a positive scores higher than a negative; ties count half.
 
     Parameters
     ----------
     positive, negative : (n,) and (m,) scores; higher = more likely positive.
-    what : names the scores in errors.
+    what : name of the scores in error messages.
 
     Raises
     ------

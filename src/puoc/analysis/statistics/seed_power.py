@@ -1,4 +1,4 @@
-"""What the seeds of a table can show, computed before a run: smallest attainable p, power, seeds for a power."""
+"""The power of the seeds of a table, computed before a run: smallest attainable p, power, seeds for a power."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WANTED_POWER = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceRow:
-    """What the planned seeds can show in one family of twin tests."""
+    """The power of the planned seeds in one family of twin tests."""
 
     table: str
     family: str  # cells, average
@@ -34,12 +34,12 @@ class EvidenceRow:
 
     @property
     def powers(self) -> tuple[float, ...]:
-        """Power of the planned seeds, by effect."""
+        """Return the power of the planned seeds, by effect."""
         return self.power_half, self.power_one, self.power_two
 
     @property
     def seeds(self) -> tuple[int | None, ...]:
-        """Seeds for the wanted power, by effect."""
+        """Return the numbers of seeds for the wanted power, by effect."""
         return self.seeds_half, self.seeds_one, self.seeds_two
 
 

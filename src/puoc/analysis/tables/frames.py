@@ -101,12 +101,12 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 @cache
 def _fields(row_type: type[DataclassInstance]) -> tuple[_Field, ...]:
     hints = get_type_hints(row_type)
-    found = []
+    row_fields = []
     for field in fields(row_type):
         parts = get_args(hints[field.name]) or (hints[field.name],)
         column = str(field.metadata.get("column", field.name))
-        found.append(_Field(field.name, column, parts[0], optional=type(None) in parts))
-    return tuple(found)
+        row_fields.append(_Field(field.name, column, parts[0], optional=type(None) in parts))
+    return tuple(row_fields)
 
 
 def _schema(row_type: type[DataclassInstance]) -> pa.Schema:

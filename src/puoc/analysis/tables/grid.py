@@ -68,12 +68,12 @@ class Grid:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """Position of each entry, by name."""
+        """Return the position of each entry, by name."""
         return {entry.entry: position for position, entry in enumerate(self.plan.entries)}
 
     @property
     def main_score(self) -> Floats:
-        """The score that each row should have: the AUC, or the label-free criterion without labelled test rows."""
+        """Return the score of each row: the AUC, or the label-free criterion if there are no labelled test rows."""
         return self.auc if self.plan.tested else self.auc_val_pu
 
     def averages(self, entry: int, column: str = "auc") -> Floats:

@@ -70,12 +70,12 @@ class SummaryRow:
 
     @property
     def held_out(self) -> Statistics:
-        """Statistics of the AUC on held-out rows."""
+        """Return the statistics of the AUC on held-out rows."""
         return Statistics(self.n, self.mean, self.std, self.min, self.max)
 
     @property
     def train_pool(self) -> Statistics:
-        """Statistics of the AUC on the training pool."""
+        """Return the statistics of the AUC on the training pool."""
         return Statistics(
             self.n_train_pool, self.mean_train_pool, self.std_train_pool, self.min_train_pool, self.max_train_pool
         )

@@ -62,7 +62,7 @@ class PaperView:
     """The content of the section on the paper."""
 
     n_numbers: int
-    n_answered: int
+    n_compared: int
     states: Sequence[str]
     counts: list[TableCounts]
     tables: list[PaperTable]
@@ -71,8 +71,8 @@ class PaperView:
     n_underlined: int
     claims: list[ClaimRow]
     claims_run: bool
-    paper_says: str
-    we_say: str
+    paper_verdicts: str  # numbers of claims by verdict, from the paper's numbers
+    our_verdicts: str  # from ours
 
 
 def paper_view(verdicts: Sequence[VerdictRow], claims: list[ClaimRow]) -> PaperView:
@@ -81,7 +81,7 @@ def paper_view(verdicts: Sequence[VerdictRow], claims: list[ClaimRow]) -> PaperV
     tables = [_table(f"p{at}", name, ours, rows) for at, (name, ours, rows) in enumerate(groups)]
     return PaperView(
         n_numbers=_n_distinct(verdicts),
-        n_answered=_n_distinct([row for row in verdicts if row.n]),
+        n_compared=_n_distinct([row for row in verdicts if row.n]),
         states=STATES,
         counts=[_counts(table, rows) for table, (_, _, rows) in zip(tables, groups, strict=True)],
         tables=tables,
@@ -90,8 +90,8 @@ def paper_view(verdicts: Sequence[VerdictRow], claims: list[ClaimRow]) -> PaperV
         n_underlined=_n_distinct([row for row in verdicts if row.underlined]),
         claims=claims,
         claims_run=any(claim.verdict != "not run" for claim in claims),
-        paper_says=_claim_sentence([claim.paper_verdict for claim in claims]),
-        we_say=_claim_sentence([claim.verdict for claim in claims]),
+        paper_verdicts=_claim_sentence([claim.paper_verdict for claim in claims]),
+        our_verdicts=_claim_sentence([claim.verdict for claim in claims]),
     )
 
 
@@ -129,7 +129,7 @@ def _table(anchor: str, name: str, ours: str, rows: list[VerdictRow]) -> PaperTa
 def _caption(rows: list[VerdictRow], ours: str) -> str:
     label = rows[0].label
     if not any(row.n for row in rows):
-        why = f"{ours} was not run" if ours else "no table of this plan stands beside it"
+        why = f"{ours} was not run" if ours else "no table of this plan is compared with it"
         return f"Table {label} of the paper; {why}."
     held_out = sorted({row.row for row in rows if row.scored_on == "held out"})
     scored = {

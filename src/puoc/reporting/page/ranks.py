@@ -54,7 +54,7 @@ def rank_view(ranks: Sequence[RankRow]) -> RankView | None:
         f"Average ranks further apart than {number(first.critical_difference)} differ "
         "(by the same permutations, level .05 over all pairs if entries were alike in everything)."
         if first.p is not None and first.p < _LEVEL
-        else "So no ranks are told apart."
+        else "So no ranks differ significantly."
     )
     if first.note:
         sentence += f" {first.note[:1].upper()}{first.note[1:]}."
@@ -91,7 +91,7 @@ def _diagram(rows: Sequence[RankRow]) -> JsonObject:
             "type": "scatter",
             "line": {"color": _BAR, "width": 5},
             "x": [members[0].average_rank, members[-1].average_rank],
-            "y": [f"not told apart: {letter}"] * 2,
+            "y": [f"not different: {letter}"] * 2,
             "mode": "lines",
             "hoverinfo": "skip",
         }
@@ -105,7 +105,7 @@ def _diagram(rows: Sequence[RankRow]) -> JsonObject:
         "marker": {"size": 9, "color": _INK},
     }
     data.append(points)
-    order = [*names, *[f"not told apart: {letter}" for letter in letters]]
+    order = [*names, *[f"not different: {letter}" for letter in letters]]
     layout: JsonObject = {
         "xaxis": {
             "title": {"text": "average rank, 1 = best"},

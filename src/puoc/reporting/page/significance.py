@@ -76,9 +76,10 @@ def _family_sentence(family: Sequence[SignificanceRow], plural: str) -> str:
             f"With {seeds} no difference {where} can be significant after Holm "
             f"({counted(size, 'twin test')} of {plural}, smallest attainable adjusted p {p_value(floor)})."
         )
-    found = sum(test.p_adjusted is not None and test.p_adjusted < ALPHA for test in tested)
+    n_significant = sum(test.p_adjusted is not None and test.p_adjusted < ALPHA for test in tested)
+    are = "is" if n_significant == 1 else "are"
     return (
-        f"Of {counted(size, 'twin test')} of {plural}, {found} {'is' if found == 1 else 'are'} significant after Holm "
+        f"Of {counted(size, 'twin test')} of {plural}, {n_significant} {are} significant after Holm "
         f"at {ALPHA} ({seeds}; smallest attainable adjusted p {p_value(floor)})."
     )
 

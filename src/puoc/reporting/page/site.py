@@ -127,7 +127,9 @@ def _context(
     recorded = [table.rows for table in tables if table.rows is not None]
     rows = pd.concat(recorded, ignore_index=True) if recorded else pd.DataFrame()
     return {
-        "tables": [table_section(f"t{at}", table, planes.get(table.plan.table)) for at, table in enumerate(tables)],
+        "tables": [
+            table_section(f"t{index}", table, planes.get(table.plan.table)) for index, table in enumerate(tables)
+        ],
         "sweeps": sweep_views(compared.sweeps, compared.surface),
         "tuned_apart": [row for row in compared.choice if row.table is None],
         "failures": _failure_views(compared.failures),

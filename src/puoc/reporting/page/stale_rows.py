@@ -19,7 +19,7 @@ def stale_notes(root: Path, table: str, rows: pd.DataFrame | None) -> list[tuple
     stale = int(((rows["status"] == "ok") & (rows["scoring_digest"] != planned_digest)).sum())
     if not stale:
         return []
-    return [("scoring", f"{stale} trials were scored by other code than the present; dvc repro scores them again")]
+    return [("scoring", f"{stale} trials were scored by other code than the current; dvc repro scores them again")]
 
 
 def adopted_notes(rows: pd.DataFrame | None) -> list[tuple[str, str]]:
@@ -30,7 +30,7 @@ def adopted_notes(rows: pd.DataFrame | None) -> list[tuple[str, str]]:
     if not adopted:
         return []
     trials = counted(adopted, "trial was", "trials were")
-    text = f"{trials} computed by earlier code; a sample computed by the present code was equal to the last bit"
+    text = f"{trials} computed by earlier code; a sample computed by the current code was equal to the last bit"
     return [("adopted", f"{text} (puoc ledger adopt; ledger/adopted has the comparison)")]
 
 

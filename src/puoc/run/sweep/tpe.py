@@ -157,7 +157,7 @@ def _value(fit_id: str, record: _RawRecord, ledger: Ledger, scoring: str) -> flo
     entry = ledger.get(fit_id)
     if entry is None:
         return None
-    later = (*entry.trials.values(), *entry.again.values())
+    later = (*entry.trials.values(), *entry.rescored.values())
     return next((entry.auc_val_pu(trial) for trial in later if trial.scoring_digest == scoring), None)
 
 

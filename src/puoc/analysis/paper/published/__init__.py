@@ -16,8 +16,6 @@ import pandas as pd
 
 from puoc.analysis.tables.frames import rows_of
 
-#: The paper's result tables, by the names of our files.
-
 __all__ = [
     "AVERAGE_COLUMN",
     "CAPTIONS",
@@ -37,6 +35,8 @@ __all__ = [
     "scored_on",
     "settings",
 ]
+
+#: The paper's result tables, by the names of our files.
 RESULT_TABLES = (
     *("ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter"),
     *("pu_sotas", "oc_ova"),
@@ -87,7 +87,7 @@ class PrintedSetup:
 
     @property
     def sizes(self) -> dict[str, str]:
-        """The numbers of rows of each kind, by the name of the column in our rows."""
+        """Return the numbers of rows of each kind, by the name of the column in our rows."""
         return {"n_pos_lab": self.n_pos_lab, "n_pos_unl": self.n_pos_unl, "n_neg_unl": self.n_neg_unl}
 
 
