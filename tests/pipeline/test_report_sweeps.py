@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from puoc.analysis.selection.surface import NOT_PLANNED, ROLES, SurfaceRow, Swee
 from puoc.cli.app import app
 from puoc.reporting.page.sweeps import sweep_views
 from puoc.run.select import choose
+from puoc.store.result_rows import ValidationRow
 
 SEEDS = 4
 
@@ -39,7 +41,9 @@ def tuned(
 
 
 def made(val: pd.DataFrame, test: pd.DataFrame) -> tuple[SweepRow, list[SurfaceRow]]:
-    rows = val.astype(object).where(val.notna(), None).to_dict("records")
+    listed = val.astype(object).where(val.notna(), None).to_dict("records")
+    names = [field.name for field in fields(ValidationRow)]
+    rows = [ValidationRow(**{name: row.get(name, "") for name in names}) for row in listed]
     row = SweepRow(tune="pu_svm", method="pu_svm", scenario="one_vs_all", dataset="digits", space="grid", note="")
     return summarise_sweep(row, val, test, SelectedConfig.model_validate(choose(rows)._asdict()))
 

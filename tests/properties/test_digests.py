@@ -273,7 +273,7 @@ def test_a_copy_elsewhere_has_the_same_digests(tree, tmp_path):
 
 
 def test_a_module_without_source_is_an_error(tree):
-    (tree / "puoc" / "run" / "auc.py").unlink()
+    (tree / "puoc" / "analysis" / "statistics" / "auc.py").unlink()
     with pytest.raises(subprocess.CalledProcessError) as raised:
         taken(tree)
     assert "no source of module puoc.analysis.statistics.auc was found" in raised.value.stderr
