@@ -21,8 +21,7 @@ from puoc.records import FitResult
 from puoc.reporting.tracking import wanted_runs as asked
 from puoc.reporting.tracking.wanted_runs import Wanted
 from puoc.run.stages import questions
-from puoc.run.sweep.request import HOLDOUT, Asking
-from puoc.run.sweep.request import ask as asked_sweep
+from puoc.run.sweep.request import HOLDOUT, SweepRequest, resolve_sweep
 from puoc.scenarios.drawing.draws import draw, split_rows
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import planned_table, planned_tables, read_configs
@@ -449,5 +448,5 @@ def test_a_sweep_on_a_tables_question_withholds_what_the_table_does(here: Path) 
     (here / "tuning" / "spaces" / "pu_svm.yaml").write_text("tiny: {lam: [0.01, 0.1]}\n")
     for more, holdout in (("holdout: 0.4", 0.4), ("", HOLDOUT)):
         assert ask(here, TESTED, more)[0] == 0
-        sweep = asked_sweep(here, Asking(entry="pu_svm", scenario="table", space="tiny"))
+        sweep = resolve_sweep(here, SweepRequest(entry="pu_svm", scenario="table", space="tiny"))
         assert sweep.plan.holdout == holdout
