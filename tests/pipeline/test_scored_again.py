@@ -15,7 +15,7 @@ from puoc.analysis.statistics.auc import auc
 from puoc.cli.app import app
 from puoc.plan.bind import bind
 from puoc.records import FitResult
-from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials
+from puoc.reporting.tracking.run_specs import read_results_of_project, rows_with_outcome, trials
 from puoc.run.stages import answer, questions, result_path, standing
 from puoc.run.sweep.evaluate import mean_val
 from puoc.run.sweep.request import SweepRequest, resolve_sweep
@@ -205,11 +205,11 @@ def test_what_another_table_had_scored_again_is_old_in_this_one_and_new_in_mlflo
     for name in ("first", "second"):
         answer(root, "tables", name)
     change(root, monkeypatch, both)
-    monkeypatch.setattr("puoc.reporting.tracking.wanted_runs.scoring_digest", lambda: OTHER)
+    monkeypatch.setattr("puoc.reporting.tracking.run_specs.scoring_digest", lambda: OTHER)
     answer(root, "tables", "second")
     assert standing(root).stale == len(rows(root, name="second")) == len(rows(root))
     aucs = {row.trial_id: row.auc for row in rows(root, name="second")}
-    asked = trials(answered(read_asked(root)[0]))
+    asked = trials(rows_with_outcome(read_results_of_project(root)[0]))
     assert {key[1]: trial.row.auc for key, trial in asked.items()} == aucs
     answer(root, "tables", "first")
     assert standing(root).stale == 0

@@ -119,7 +119,7 @@ def _ledger(root: Path) -> list[Finding]:
 def _store(root: Path) -> Finding:
     """Check that the MLflow store, if there is one, opens with the installed version."""
     from puoc.reporting.tracking.address import TrackingError
-    from puoc.reporting.tracking.store import Busy, Store
+    from puoc.reporting.tracking.store import Store, StoreBusy
 
     store = Store(root)
     if store.database is not None and not store.database.exists():
@@ -127,7 +127,7 @@ def _store(root: Path) -> Finding:
     try:
         with store.lock(5):
             store.open()
-    except Busy as busy:
+    except StoreBusy as busy:
         return Finding("MLflow", str(busy))
     except TrackingError as error:
         return Finding("MLflow", str(error), is_fault=True)
