@@ -525,7 +525,7 @@ def test_a_database_that_sqlite_refuses_is_told_in_one_sentence(project: Project
         said = python(TOLD, str(tmp_path)).communicate(timeout=60)[0]
     assert len(said.splitlines()) == 1
     assert "mlflow.db, mlflow.db-wal, mlflow.db-shm in" in said
-    assert "delete mlruns/mlflow.db* and run `puoc track` again (end `make ui` first)" in said
+    assert "delete mlruns/mlflow.db* and run `puoc track` again (stop `make ui` first)" in said
 
 
 @contextmanager

@@ -155,7 +155,7 @@ def test_a_column_without_a_name_is_named_by_its_positives():
         ("alpha_sweep", {"alphas": [0.0]}, "greater than 0"),
         ("alpha_sweep", {"alphas": [0.001]}, "alpha 0.001 of 50 rows gives 0 positives; expected 1 to 49"),
         ("alpha_sweep", {"alphas": [0.05, 0.06]}, "2 alphas give the same 3 positives of 50 rows"),
-        ("size_sweep", {"n_unl": [1]}, "alpha 0.5 of 1 rows is 1 positives"),
+        ("size_sweep", {"n_unl": [1]}, "alpha 0.5 of 1 rows gives 1 positives"),
         ("size_sweep", {"pos": [2]}, r"classes \[2\] are positive and negative"),
     ],
 )

@@ -117,7 +117,7 @@ def _outcome(group: Group, dry_run: bool) -> str:
         return f"{compared}; refused: {group.refused}"
     rest = len(group.pairs) - group.adopted
     return f"{compared}; {group.adopted} adopted" + (
-        f", {rest} not: recorded by now or what they need is refused" if rest else ""
+        f", {rest} not adopted: they have a record already, or a fit that they need was rejected" if rest else ""
     )
 
 

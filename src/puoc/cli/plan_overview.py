@@ -106,7 +106,7 @@ def describe(plan: Plan, root: Path) -> list[str]:
     known = sum(ledger.is_final(fit_id) for fit_id in all_fits)
     failed = sum(ledger.attempts(fit_id) > 0 and not ledger.is_final(fit_id) for fit_id in all_fits)
     sharing = sum(plan_count.shared for plan_count in total.plans)
-    before = [fit for fit_id, fit in total.needs.items() if fit_id not in total.fits]  # a table may hold one itself
+    before = [fit for fit_id, fit in total.needs.items() if fit_id not in total.fits]  # a table may contain one itself
     priors = sum(fit.method in PRIORS or fit.method not in ENCODERS for fit in before)
     trials = sum(plan_count.trials for plan_count in total.plans)
     lines = [

@@ -44,7 +44,7 @@ def _as_seeds(value: object) -> object:
 
 def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
-        raise ValueError("expected each seed once: a repeated one is no further repetition")
+        raise ValueError("expected each seed once: a repeated seed gives the same results")
     return seeds
 
 

@@ -1,7 +1,7 @@
 """Fitted models as LoggedModels of MLflow: the ledger's safetensors file in a folder that ``puoc.serving`` can load.
 
 ``mlflow.pyfunc.log_model`` writes the same folder in each call, which is most of its cost. Here ``save_model`` writes
-it once for models of one kind; each model then replaces the files that are its own.
+it once for models of one kind; each model then replaces only the files that differ.
 """
 
 from __future__ import annotations
