@@ -9,9 +9,10 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from puoc.methods import make
-from puoc.plan.schema import ComputeSpec, DatasetSpec, EncoderSpec, MethodSpec, PriorSpec, TableSpec, TuneSpec
+from puoc.plan.schema import DatasetSpec, EncoderSpec, MethodSpec, PriorSpec, TableSpec, TuneSpec
 from puoc.scenarios import SCENARIOS
 from puoc.store.messages import kind, sentence
+from puoc.store.plans import ComputeSpec
 
 MODELS = [ComputeSpec, DatasetSpec, EncoderSpec, PriorSpec, MethodSpec, TableSpec, TuneSpec, *SCENARIOS.values()]
 VALUES: list[Any] = [
