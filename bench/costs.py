@@ -28,7 +28,7 @@ from puoc.methods import encoders, priors
 from puoc.methods.training.estimator import PUSample
 from puoc.plan.bind import bind
 from puoc.plan.forecast.costs import frozen_key
-from puoc.plan.forecast.work import row_scale, seen, work_of
+from puoc.plan.forecast.work import method_inputs, row_scale, work_of
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import Params, read_params
 from puoc.records import Encoding, Fit
@@ -92,7 +92,7 @@ def _measure(fit: Fit) -> dict[str, Any]:
         times.append(seconds - (_train(short, sample, X)[0] if short else 0))
         scoring.append(scored)
     units = work_of(long).units - (work_of(short).units if short else 0)
-    _, values = seen(fit.encoder, fit.sample.dataset)
+    _, values = method_inputs(fit.encoder, fit.sample.dataset)
     costs = {
         "per_unit": median(times) / units,
         "per_scored": median(scoring) / SCORED / row_scale(work_of(fit).inputs, values),
@@ -104,7 +104,7 @@ def _measure(fit: Fit) -> dict[str, Any]:
 
 def _measure_frozen(encoding: Encoding, dataset: str) -> dict[str, Any]:
     """A row of the table: nothing is trained, rows are encoded."""
-    inputs, values = seen(None, dataset)
+    inputs, values = method_inputs(None, dataset)
     encoder, times = encoders.make(encoding.name, encoding.params), []
     X = np.random.default_rng(0).random((SCORED, *DATASETS[dataset].shape), dtype=np.float32)
     if inputs == "text":
@@ -153,7 +153,7 @@ def _sizes(fit: Fit) -> tuple[int, int]:
 
 def _rows(fit: Fit, n: int, seed: int) -> np.ndarray[Any, Any]:
     """Random rows of the shape that the fit sees; their content does not change the time."""
-    inputs, values = seen(fit.encoder, fit.sample.dataset)
+    inputs, values = method_inputs(fit.encoder, fit.sample.dataset)
     shape: tuple[int, ...] = DATASETS[fit.sample.dataset].shape
     if isinstance(fit.encoder, Encoding) or inputs == "vector":
         shape = (values,) if inputs == "vector" else (values, 2)

@@ -24,9 +24,9 @@ from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
 from puoc.records import content_id
 from puoc.run.runner import Runner
-from puoc.run.sweep.evaluate import answer
-from puoc.run.sweep.request import Asking, Sweep, ask
-from puoc.run.sweep.status import standing
+from puoc.run.sweep.evaluate import compute_config
+from puoc.run.sweep.request import Sweep, SweepRequest, resolve_sweep
+from puoc.run.sweep.status import sweep_status
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import PLAN, planned_sweep, read_compute
 from puoc.store.plans import SweepConfig, SweepPlan
@@ -43,8 +43,8 @@ def project(root: Path) -> Sweep:
     shutil.copytree(REPOSITORY / "tuning", root / "tuning")
     make_plan(read_params(root / "params.yaml")).write(root)
     prepare("digits", root / "data", root / "work" / "prepared")
-    sweep = ask(root, Asking("pu_svm"))
-    answer(root, read_compute(root), "bench", sweep.of(sweep.configs[0].params))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm"))
+    compute_config(root, read_compute(root), "bench", sweep.plan_of(sweep.configs[0].params))
     return sweep
 
 
@@ -84,7 +84,7 @@ def measure(root: Path) -> None:
     """Compare the plan with the ledger; called in a process of its own."""
     sweep = Sweep("pu_svm", "pu_svm", planned_sweep(root, "pu_svm"), None, is_planned=True)
     wall, cpu = time.perf_counter(), time.process_time()
-    now = standing(Runner(root, read_compute(root)), sweep)
+    now = sweep_status(Runner(root, read_compute(root)), sweep)
     found = {
         "seconds": round(time.perf_counter() - wall, 2),
         "CPU seconds": round(time.process_time() - cpu, 2),

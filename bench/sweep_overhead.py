@@ -27,9 +27,9 @@ from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
 from puoc.run.sweep.budget import Budget
-from puoc.run.sweep.cluster import Wanted, connected
+from puoc.run.sweep.cluster import MachineRequest, connected
 from puoc.run.sweep.gpu_packing import Packing
-from puoc.run.sweep.request import Asking, Sweep, ask
+from puoc.run.sweep.request import Sweep, SweepRequest, resolve_sweep
 from puoc.run.sweep.tuner import Tuner
 from puoc.store.ledger import Ledger
 
@@ -76,7 +76,7 @@ def project(root: Path, configurations: int) -> Sweep:
     spaces.write_text(spaces.read_text() + f"\nmany:\n  lam: {{low: 0.01, high: {configurations / 100}, step: 0.01}}\n")
     make_plan(read_params(root / "params.yaml")).write(root)
     prepare("digits", root / "data", root / "work" / "prepared")
-    return ask(root, Asking("pu_svm"))
+    return resolve_sweep(root, SweepRequest("pu_svm"))
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     n = given.configurations
-    with tempfile.TemporaryDirectory() as folder, connected(Wanted(given.workers), given.workers):
+    with tempfile.TemporaryDirectory() as folder, connected(MachineRequest(given.workers), given.workers):
         root = Path(folder)
         sweep = project(root, n)
         tuner = Tuner(root, sweep, Packing(0, given.workers), Budget(), time.monotonic())

@@ -176,7 +176,7 @@ def test_what_seeds_can_show_is_counted_over_pairs_and_columns() -> None:
     )
     said = can_show(plan(10, 40, **twins))
     assert said.endswith(
-        "smallest possible p 0.002, 0.078 after Holm; no significant result is possible (11 seeds would do)"
+        "smallest possible p 0.002, 0.078 after Holm; no significant result is possible (11 seeds would be enough)"
     )
     assert can_show(plan(10, 40, c=twins["c"])) == ""
 

@@ -20,7 +20,7 @@ from puoc.digests import code_digest, draw_digest
 from puoc.methods.encoders.components import Components
 from puoc.methods.nnpu import NNPU
 from puoc.reporting.page.stale_rows import adopted_notes
-from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials, wanted_trial
+from puoc.reporting.tracking.run_specs import read_results_of_project, rows_with_outcome, trial_spec, trials
 from puoc.run.adopt import adopt
 from puoc.run.stages import pipeline_status, run_part
 from puoc.store import ledger_archive as archive
@@ -141,7 +141,7 @@ def test_after_adoption_a_run_computes_nothing_and_gives_equal_rows(root: Path, 
     assert "9 rows of the plan adopted" in CliRunner().invoke(app, ["status"]).output
     [(_, note)] = adopted_notes(pd.DataFrame(after))
     assert note.startswith("9 trials were computed by earlier code")
-    runs = [wanted_trial(trial, None) for trial in trials(answered(read_asked(root)[0])).values()]
+    runs = [trial_spec(trial, None) for trial in trials(rows_with_outcome(read_results_of_project(root)[0])).values()]
     assert {run.tags["adopted_from"] for run in runs} == {row.fit_id for row in before}
     code, output = puoc()
     assert (code, "0 fits adopted" in output) == (0, True)

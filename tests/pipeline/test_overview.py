@@ -80,7 +80,7 @@ def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_o
     [second] = [line for line in before if line.startswith("second: 10 trials, 10 fits (5 counted above), ")]
     assert second.endswith(
         "5 seeds and 1 comparison: smallest possible p 0.062, "
-        "0.062 after Holm; no significant result is possible (6 seeds would do)"
+        "0.062 after Holm; no significant result is possible (6 seeds would be enough)"
     )
     run_part(root, "tables", "first")
     after = lines(root)

@@ -18,11 +18,10 @@ from puoc.datasets import DATASETS
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.plan.bind import bind
 from puoc.records import FitResult
-from puoc.reporting.tracking import wanted_runs as asked
-from puoc.reporting.tracking.wanted_runs import Wanted
+from puoc.reporting.tracking import run_specs
+from puoc.reporting.tracking.run_specs import RunSpec
 from puoc.run.stages import planned_trials
-from puoc.run.sweep.request import HOLDOUT, Asking
-from puoc.run.sweep.request import ask as asked_sweep
+from puoc.run.sweep.request import HOLDOUT, SweepRequest, resolve_sweep
 from puoc.scenarios.drawing.draws import draw, split_rows
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import planned_table, planned_tables, read_configs
@@ -99,10 +98,10 @@ def test_without_test_rows_there_is_no_auc_anywhere_and_the_report_says_so(here:
         assert not {"alpha", "n_pos_unl", "n_neg_unl", "neg", "marks"} & set(run.params)
 
 
-def tracked(root: Path) -> list[Wanted]:
+def tracked(root: Path) -> list[RunSpec]:
     """The runs of trials that MLflow ought to have."""
-    found = asked.trials(asked.answered(asked.read_asked(root)[0]))
-    return [asked.wanted_trial(trial, None) for trial in found.values()]
+    found = run_specs.trials(run_specs.rows_with_outcome(run_specs.read_results_of_project(root)[0]))
+    return [run_specs.trial_spec(trial, None) for trial in found.values()]
 
 
 @pytest.mark.slow
@@ -449,5 +448,5 @@ def test_a_sweep_on_a_tables_question_withholds_what_the_table_does(here: Path) 
     (here / "tuning" / "spaces" / "pu_svm.yaml").write_text("tiny: {lam: [0.01, 0.1]}\n")
     for more, holdout in (("holdout: 0.4", 0.4), ("", HOLDOUT)):
         assert ask(here, TESTED, more)[0] == 0
-        sweep = asked_sweep(here, Asking(entry="pu_svm", scenario="table", space="tiny"))
+        sweep = resolve_sweep(here, SweepRequest(entry="pu_svm", scenario="table", space="tiny"))
         assert sweep.plan.holdout == holdout

@@ -66,7 +66,7 @@ REFUSED = {
     ),
     "the scenario with other data": (
         TESTED, "", [("dataset: mine", "dataset: digits")],
-        ["own: digits is not of the section datasets; expected own data"],
+        ["own: digits is not in the section datasets; expected user data"],
     ),
     "more rows than there are": (
         TESTED, "n_pos_lab: 41", [], ["41 labelled positives wanted, 40 available in mine/train"],

@@ -93,8 +93,8 @@ def test_four_that_share_no_folder_make_the_tables_of_one_fresh_database(databas
 @pytest.mark.parametrize(
     ("replaced", "by", "expected"),
     [
-        (r"/mlflow_\w+$", "/no_such_database", "no_such_database.*See that the server runs"),
-        (r":\d+/", ":1/", "refused.*See that the server runs"),
+        (r"/mlflow_\w+$", "/no_such_database", "no_such_database.*Check that the server runs"),
+        (r":\d+/", ":1/", "refused.*Check that the server runs"),
         (r"\+psycopg", "+pg8000", "pg8000.*Install the driver"),
     ],
 )

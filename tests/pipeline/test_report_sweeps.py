@@ -7,7 +7,7 @@ import re
 from dataclasses import fields
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from puoc.analysis.selection.surface import NOT_PLANNED, ROLES, SurfaceRow, Swee
 from puoc.cli.app import app
 from puoc.reporting.page.sweeps import sweep_views
 from puoc.run.select import choose
-from puoc.store.result_rows import ValidationRow
+from puoc.store.result_rows import ResultRow, ValidationRow
 
 SEEDS = 4
 
@@ -122,17 +122,24 @@ def test_a_sweep_that_was_not_run_says_so_and_one_that_was_not_chosen_of_too(tmp
     assert len(surface) == 2
 
 
+def _empty(column: str) -> object:
+    """A value for a column that the test does not look at: none where it may be empty."""
+    kinds = get_args(get_type_hints(ResultRow)[column]) or (get_type_hints(ResultRow)[column],)
+    return None if type(None) in kinds else kinds[0]()
+
+
 def test_a_sweep_that_is_not_planned_is_told_by_status_and_stands_in_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for part in ("tables", "tune"):
         (tmp_path / "work" / "plan" / part).mkdir(parents=True)
     named = {"method": "pu_svm", "scenario": "one_vs_all", "dataset": "digits"}
-    named |= {"entry": "pu_svm", "fit_id": "f", "trial_id": "t", "reason": "", "attempts": "1", "scoring_digest": "s"}
+    named |= {"entry": "pu_svm", "fit_id": "f", "trial_id": "t", "reason": "", "attempts": 1, "scoring_digest": "s"}
     for folder, name in (("tune", "former"), ("sweeps", "pu_svm-one_vs_all-grid-grid")):
         for part, rows in zip(("val", "test"), tuned([{"a": 1}, {"a": 2}], drawn(2), drawn(2)), strict=True):
             (tmp_path / "results" / folder / part).mkdir(parents=True)
-            rows.assign(**named).to_parquet(tmp_path / "results" / folder / part / f"{name}.parquet")
+            empty = {field.name: _empty(field.name) for field in fields(ResultRow) if field.name not in {*rows, *named}}
+            rows.assign(**named, **empty).to_parquet(tmp_path / "results" / folder / part / f"{name}.parquet")
     summary, surface = sweeps(tmp_path)
     assert [row.tune for row in summary] == ["former", "pu_svm-one_vs_all-grid-grid"]
     assert {row.note for row in summary} == {NOT_PLANNED}

@@ -15,13 +15,13 @@ from puoc.analysis.statistics.auc import auc
 from puoc.cli.app import app
 from puoc.plan.bind import bind
 from puoc.records import FitResult
-from puoc.reporting.tracking.wanted_runs import answered, read_asked, trials
+from puoc.reporting.tracking.run_specs import read_results_of_project, rows_with_outcome, trials
 from puoc.run.stages import pipeline_status, planned_trials, result_path, run_part
-from puoc.run.sweep.evaluate import value
-from puoc.run.sweep.request import Asking, ask
+from puoc.run.sweep.evaluate import mean_val
+from puoc.run.sweep.request import SweepRequest, resolve_sweep
 from puoc.run.sweep.results import failed_rows
 from puoc.run.sweep.results import write as write_results
-from puoc.run.sweep.tpe import known
+from puoc.run.sweep.tpe import known_configs
 from puoc.store import ledger_archive as archive
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import MAX_ATTEMPTS, Ledger
@@ -119,22 +119,22 @@ def test_a_sweep_is_scored_again_and_chooses_by_what_it_sees_now(root: Path, mon
     assert run_part(root, "tune", "pu_svm")["ok"] == 6  # lam published and two more, two seeds
     before = rows(root, "tune", "pu_svm")
     change(root, monkeypatch)
-    sweep, ledger = ask(root, Asking("pu_svm", search="tpe")), Ledger(root / "ledger")
-    assert known(sweep, ledger) == []
+    sweep, ledger = resolve_sweep(root, SweepRequest("pu_svm", search="tpe")), Ledger(root / "ledger")
+    assert known_configs(sweep, ledger) == []
     assert run_part(root, "tune", "pu_svm")["ok"] == 6
     for old, new in zip(before, rows(root, "tune", "pu_svm"), strict=True):
         assert old.auc_val_pu is not None
         assert new == reversed_(old, "auc_val_pu")
-    found = known(sweep, ledger)
+    found = known_configs(sweep, ledger)
     assert len(found) == 3
     for one in found:
         of_config = [row for row in rows(root, "tune", "pu_svm") if row.fit_id in fits_of(sweep, one.params)]
         assert one.val == pytest.approx(sum(row.auc_val_pu for row in of_config) / 2)
-        assert one.val == value(list(bind(sweep.of(one.params))), ledger, OTHER)
+        assert one.val == mean_val(list(bind(sweep.plan_of(one.params))), ledger, OTHER)
 
 
 def fits_of(sweep, params) -> set[str]:
-    return {one.trial.fit.id for one in bind(sweep.of(params))}
+    return {one.trial.fit.id for one in bind(sweep.plan_of(params))}
 
 
 def test_a_test_set_asked_for_after_the_change_has_its_own_validation(root: Path, monkeypatch) -> None:
@@ -205,11 +205,11 @@ def test_what_another_table_had_scored_again_is_old_in_this_one_and_new_in_mlflo
     for name in ("first", "second"):
         run_part(root, "tables", name)
     change(root, monkeypatch, both)
-    monkeypatch.setattr("puoc.reporting.tracking.wanted_runs.scoring_digest", lambda: OTHER)
+    monkeypatch.setattr("puoc.reporting.tracking.run_specs.scoring_digest", lambda: OTHER)
     run_part(root, "tables", "second")
     assert pipeline_status(root).stale == len(rows(root, name="second")) == len(rows(root))
     aucs = {row.trial_id: row.auc for row in rows(root, name="second")}
-    asked = trials(answered(read_asked(root)[0]))
+    asked = trials(rows_with_outcome(read_results_of_project(root)[0]))
     assert {key[1]: trial.row.auc for key, trial in asked.items()} == aucs
     run_part(root, "tables", "first")
     assert pipeline_status(root).stale == 0
@@ -253,7 +253,7 @@ def test_scoring_that_failed_is_due_once_and_once_more_for_each_leave(root: Path
 
 
 def test_failed_fits_of_a_sweep_that_no_section_plans_are_named_and_can_be_tried_again(root: Path) -> None:
-    asked = ask(root, Asking(entry="oc_svm", scenario="first", space="grid"))
+    asked = resolve_sweep(root, SweepRequest(entry="oc_svm", scenario="first", space="grid"))
     ledger = Ledger(root / "ledger")
     fit = next(iter(bind(asked.plan))).trial.fit
     for attempt in range(MAX_ATTEMPTS):

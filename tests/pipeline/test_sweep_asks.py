@@ -21,14 +21,14 @@ from puoc.plan.bind import bind
 from puoc.plan.forecast.costs import Forecast
 from puoc.run.runner import Runner
 from puoc.run.sweep.budget import Budget
-from puoc.run.sweep.cluster import Present, Wanted, present_here
-from puoc.run.sweep.evaluate import answer, value
+from puoc.run.sweep.cluster import MachineRequest, MachineResources, present_here
+from puoc.run.sweep.evaluate import compute_config, mean_val
 from puoc.run.sweep.gpu_packing import Packing, ran_out_of_memory
-from puoc.run.sweep.request import Asking, Sweep, ask
-from puoc.run.sweep.status import standing
+from puoc.run.sweep.request import Sweep, SweepRequest, resolve_sweep
+from puoc.run.sweep.status import sweep_status
 from puoc.run.sweep.study import write_study
 from puoc.run.sweep.submit import entrypoint
-from puoc.run.sweep.tpe import known, params_of, suggest, suggestion_of
+from puoc.run.sweep.tpe import known_configs, params_of, suggest, suggestion_of
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import planned_sweep, read_compute
 from puoc.store.yaml_file import InvalidInput
@@ -42,7 +42,7 @@ def root(tmp_path: Path, prepared_data: Data) -> Path:
 
 def answer_first(root: Path, sweep: Sweep, n: int, session: str = "a test") -> None:
     for config in sweep.configs[:n]:
-        answer(root, read_compute(root), session, sweep.of(config.params))
+        compute_config(root, read_compute(root), session, sweep.plan_of(config.params))
 
 
 def fits(plan: dict[str, Any]) -> list[str]:
@@ -53,20 +53,20 @@ def fits(plan: dict[str, Any]) -> list[str]:
 
 
 def test_without_a_space_it_asks_what_the_plan_asks(root: Path) -> None:
-    sweep = ask(root, Asking("pu_svm"))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm"))
     assert sweep.is_planned
     assert sweep.plan == planned_sweep(root, "pu_svm")
-    assert sweep == ask(root, Asking("pu_svm", scenario="one_vs_all"))
+    assert sweep == resolve_sweep(root, SweepRequest("pu_svm", scenario="one_vs_all"))
 
 
 def test_the_plans_own_space_named_asks_the_same_fits(root: Path) -> None:
-    named = ask(root, Asking("pu_svm", space="tiny"))
+    named = resolve_sweep(root, SweepRequest("pu_svm", space="tiny"))
     assert not named.is_planned
-    assert fits(named.plan) == fits(ask(root, Asking("pu_svm")).plan)
+    assert fits(named.plan) == fits(resolve_sweep(root, SweepRequest("pu_svm")).plan)
 
 
 def test_a_table_lends_its_question_and_a_grid_holds_every_configuration(root: Path) -> None:
-    sweep = ask(root, Asking("oc_svm", scenario="one_vs_all", space="grid"))
+    sweep = resolve_sweep(root, SweepRequest("oc_svm", scenario="one_vs_all", space="grid"))
     assert len(sweep.configs) == 12  # the published one among them: linear, nu 0.5
     assert [config.is_published for config in sweep.configs] == [True] + 11 * [False]
     assert sweep.plan.holdout == 0.2
@@ -74,13 +74,25 @@ def test_a_table_lends_its_question_and_a_grid_holds_every_configuration(root: P
 
 
 WRONG = {
-    "no such entry": (Asking("nnpv", space="wide", scenario="one_vs_all"), "--method: got 'nnpv'; expected an entry"),
-    "not planned": (Asking("nnpu"), "--method: got nnpu, which no plan sweeps; planned: pu_svm"),
-    "no space": (Asking("nnpu", "one_vs_all"), "--space: params.yaml sweeps no nnpu; expected a space of nnpu: quick"),
-    "no grid printed": (Asking("nnpu", "one_vs_all", "grid"), r"nnpu.yaml: no space 'grid'; it has: .*published.*wide"),
-    "no such scenario": (Asking("nnpu", "shift", "tiny"), r"--scenario: got shift; .*; tables: one_vs_all"),
-    "a range as a grid": (Asking("nnpu", "one_vs_all", "wide", "grid"), "is a range without a step"),
-    "no epochs to halve": (Asking("oc_svm", "one_vs_all", "grid", asha=True), "--asha: got a method without epochs"),
+    "no such entry": (
+        SweepRequest("nnpv", space="wide", scenario="one_vs_all"),
+        "--method: got 'nnpv'; expected an entry",
+    ),
+    "not planned": (SweepRequest("nnpu"), "--method: got nnpu, which no plan sweeps; planned: pu_svm"),
+    "no space": (
+        SweepRequest("nnpu", "one_vs_all"),
+        "--space: params.yaml sweeps no nnpu; expected a space of nnpu: quick",
+    ),
+    "no grid printed": (
+        SweepRequest("nnpu", "one_vs_all", "grid"),
+        r"nnpu.yaml: no space 'grid'; it has: .*published.*wide",
+    ),
+    "no such scenario": (SweepRequest("nnpu", "shift", "tiny"), r"--scenario: got shift; .*; tables: one_vs_all"),
+    "a range as a grid": (SweepRequest("nnpu", "one_vs_all", "wide", "grid"), "is a range without a step"),
+    "no epochs to halve": (
+        SweepRequest("oc_svm", "one_vs_all", "grid", asha=True),
+        "--asha: got a method without epochs",
+    ),
 }
 
 
@@ -88,7 +100,7 @@ WRONG = {
 def test_what_cannot_be_asked_is_refused_with_what_there_is(root: Path, name: str) -> None:
     asking, message = WRONG[name]
     with pytest.raises(InvalidInput, match=message):
-        ask(root, asking)
+        resolve_sweep(root, asking)
 
 
 def test_a_search_without_the_space_that_it_begins_with_is_refused_by_its_name(root: Path) -> None:
@@ -96,12 +108,12 @@ def test_a_search_without_the_space_that_it_begins_with_is_refused_by_its_name(r
     with pytest.raises(
         InvalidInput, match=r"--search tpe begins with the space published, .*; expected a space of nnpu: wide"
     ):
-        ask(root, Asking("nnpu", "one_vs_all", search="tpe"))
+        resolve_sweep(root, SweepRequest("nnpu", "one_vs_all", search="tpe"))
 
 
 def test_rungs_of_successive_halving_are_a_ninth_and_a_third_of_the_most_epochs(root: Path) -> None:
-    assert ask(root, Asking("nnpu", "one_vs_all", "quick", asha=True)).rungs == (11, 33)
-    assert ask(root, Asking("nnpu", "one_vs_all", search="tpe", asha=True)).rungs == (11, 33)
+    assert resolve_sweep(root, SweepRequest("nnpu", "one_vs_all", "quick", asha=True)).rungs == (11, 33)
+    assert resolve_sweep(root, SweepRequest("nnpu", "one_vs_all", search="tpe", asha=True)).rungs == (11, 33)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +134,10 @@ def test_another_budget_is_refused(text: str) -> None:
 
 
 def test_what_is_missing_is_what_the_ledger_lacks(root: Path) -> None:
-    sweep = ask(root, Asking("pu_svm"))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm"))
     names = [config.config_id for config in sweep.configs]
     answer_first(root, sweep, 2)
-    now = standing(Runner(root, read_compute(root)), sweep)
+    now = sweep_status(Runner(root, read_compute(root)), sweep)
     assert (now.done, now.failed, now.missing) == (names[:2], [], names[2:])
 
 
@@ -133,51 +145,51 @@ def test_a_configuration_that_fails_is_not_missing_in_its_session_and_is_tried_o
     spaces = root / "tuning" / "spaces" / "nnpu.yaml"
     spaces.write_text(spaces.read_text() + "\nbad:\n  lr: [1.0e+30]\n")
     TINY.plan(root, ("tune:\n  pu_svm:", "tune:\n  nnpu:"), ("space: tiny", "space: bad"))
-    sweep = ask(root, Asking("nnpu"))
+    sweep = resolve_sweep(root, SweepRequest("nnpu"))
     bad = sweep.configs[1]
-    found = answer(root, read_compute(root), "first", sweep.of(bad.params))
+    found = compute_config(root, read_compute(root), "first", sweep.plan_of(bad.params))
     runner = Runner(root, read_compute(root))
     assert found.failed == 2  # seeds
     assert isnan(found.val)
     runner.session = "first"
-    assert standing(runner, sweep).failed == [bad.config_id]
+    assert sweep_status(runner, sweep).failed == [bad.config_id]
     runner.session = "second"
-    assert bad.config_id in standing(runner, sweep).missing
-    answer(root, read_compute(root), "second", sweep.of(bad.params))
+    assert bad.config_id in sweep_status(runner, sweep).missing
+    compute_config(root, read_compute(root), "second", sweep.plan_of(bad.params))
     runner.session = "third"
-    assert standing(runner, sweep).failed == [bad.config_id]  # quarantined
+    assert sweep_status(runner, sweep).failed == [bad.config_id]  # quarantined
 
 
 def test_a_study_knows_every_configuration_of_the_same_question_and_no_other(root: Path) -> None:
-    sweep = ask(root, Asking("pu_svm", search="tpe"))
-    assert known(sweep, Ledger(root / "ledger")) == []
-    answer_first(root, ask(root, Asking("pu_svm")), 3)
-    other = ask(root, Asking("pu_svm", scenario="one_vs_all", space="tiny"))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm", search="tpe"))
+    assert known_configs(sweep, Ledger(root / "ledger")) == []
+    answer_first(root, resolve_sweep(root, SweepRequest("pu_svm")), 3)
+    other = resolve_sweep(root, SweepRequest("pu_svm", scenario="one_vs_all", space="tiny"))
     table = other._replace(plan=other.plan.model_copy(update={"seeds": (7, 8)}))
     answer_first(root, table, 1)
-    found = known(sweep, Ledger(root / "ledger"))
+    found = known_configs(sweep, Ledger(root / "ledger"))
     assert len(found) == 3
     for one in found:
-        asked = list(bind(sweep.of(one.params)))
-        assert one.val == value(asked, Ledger(root / "ledger"), sweep.plan.scoring_digest)
+        asked = list(bind(sweep.plan_of(one.params)))
+        assert one.val == mean_val(asked, Ledger(root / "ledger"), sweep.plan.scoring_digest)
 
 
 def test_a_configuration_that_lacks_a_seed_is_not_known(root: Path) -> None:
-    sweep = ask(root, Asking("pu_svm"))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm"))
     one_seed = sweep._replace(plan=sweep.plan.model_copy(update={"seeds": (0,)}))
     answer_first(root, one_seed, 1)
-    assert known(sweep, Ledger(root / "ledger")) == []
+    assert known_configs(sweep, Ledger(root / "ledger")) == []
 
 
 def test_the_study_for_the_dashboard_holds_validation_values_and_may_be_made_again(root: Path) -> None:
-    sweep = ask(root, Asking("pu_svm"))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm"))
     answer_first(root, sweep, 3)
     path, n = write_study(root, sweep)
     again, m = write_study(root, sweep)
     assert (path, n) == (again, m) == (root / "work" / "study" / "pu_svm.log", 3)
     storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
     study = optuna.load_study(study_name="pu_svm", storage=storage)
-    expected = {one.params["lam"]: one.val for one in known(sweep, Ledger(root / "ledger"))}
+    expected = {one.params["lam"]: one.val for one in known_configs(sweep, Ledger(root / "ledger"))}
     assert {trial.params["lam"]: trial.value for trial in study.trials} == expected
     assert optuna.importance.get_param_importances(study) == {"lam": 1.0}
 
@@ -187,7 +199,7 @@ def test_the_study_for_the_dashboard_holds_validation_values_and_may_be_made_aga
 
 @pytest.mark.parametrize("entry", ["pu_svm", "nnpu"])
 def test_a_suggestion_becomes_a_configuration_and_is_found_again(root: Path, entry: str) -> None:
-    sweep = ask(root, Asking(entry, "one_vs_all", search="tpe"))
+    sweep = resolve_sweep(root, SweepRequest(entry, "one_vs_all", search="tpe"))
     assert sweep.parts is not None
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=3))
     for _ in range(20):
@@ -232,13 +244,13 @@ def test_reasons_of_memory_are_told_from_others() -> None:
 
 
 def test_more_than_there_is_is_refused_with_the_numbers() -> None:
-    from puoc.cli.doctor import machines, refuse
+    from puoc.cli.doctor import machines, raise_for_faults
 
-    refuse(machines(Wanted(4, 1), Present(4, 1, 1)))
+    raise_for_faults(machines(MachineRequest(4, 1), MachineResources(4, 1, 1)))
     with pytest.raises(ValueError, match=r"GPUs: 2 requested, 1 present on this machine; expected --gpus of"):
-        refuse(machines(Wanted(4, 2), Present(4, 1, 1)))
+        raise_for_faults(machines(MachineRequest(4, 2), MachineResources(4, 1, 1)))
     with pytest.raises(ValueError, match=r"CPUs: 9 requested, 8 present in 2 nodes; expected --workers"):
-        refuse(machines(Wanted(9, 0, "auto"), Present(8, 0, 2)))
+        raise_for_faults(machines(MachineRequest(9, 0, "auto"), MachineResources(8, 0, 2)))
 
 
 def test_a_gpu_that_is_not_there_is_refused_within_seconds(root: Path) -> None:
@@ -273,14 +285,14 @@ def test_doctor_says_what_it_looked_at(root: Path) -> None:
 def test_the_forecast_counts_fits_and_shares_them_among_the_workers_that_are_asked(root: Path) -> None:
     from puoc.cli.doctor import forecast
 
-    two_cells = ask(root, Asking("oc_svm", scenario="one_vs_all", space="grid"))
+    two_cells = resolve_sweep(root, SweepRequest("oc_svm", scenario="one_vs_all", space="grid"))
     runner, costs = Runner(root, read_compute(root)), Forecast(None)
     trials = list(bind(two_cells.plan))
     once = {one.trial.fit.id: one.trial.fit for one in trials}
     doubled = two_cells._replace(plan=two_cells.plan.model_copy(update={"cells": two_cells.plan.cells[:1] * 2}))
-    assert standing(runner, two_cells).n_missing == len(once)
-    assert standing(runner, doubled).n_missing == len(once) / 2
-    now = standing(runner, two_cells, costs)
+    assert sweep_status(runner, two_cells).n_missing == len(once)
+    assert sweep_status(runner, doubled).n_missing == len(once) / 2
+    now = sweep_status(runner, two_cells, costs)
     tests = {fit_id: {one.trial.test for one in trials if one.trial.fit.id == fit_id} for fit_id in once}
     assert now.seconds == pytest.approx(sum(Forecast().seconds(fit, tests[fit.id]) for fit in once.values()))
     said = [forecast(9, 3600.0, costs, workers).message for workers in (1, 4)]
@@ -326,7 +338,7 @@ def test_a_dry_run_forecasts_for_the_cpus_of_the_cluster_that_is_named(root: Pat
 
 
 def test_a_dry_run_on_a_damaged_record_names_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sweep = ask(root, Asking("pu_svm"))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm"))
     answer_first(root, sweep, 1)
     for record in (root / "ledger").rglob("*.json"):
         record.write_text("{")
@@ -342,7 +354,7 @@ def test_a_dry_run_on_a_damaged_record_names_it(root: Path, monkeypatch: pytest.
 def test_a_sweep_that_lacks_nothing_starts_no_ray(root: Path) -> None:
     dry = forked(root, "sweep", "--method", "pu_svm", "--dry-run")
     assert (dry.code, dry.output.count("3 configurations in total: 0 known, 0 failed, 3 missing")) == (0, 1), dry.output
-    answer_first(root, ask(root, Asking("pu_svm")), 3)
+    answer_first(root, resolve_sweep(root, SweepRequest("pu_svm")), 3)
     done = forked(root, "sweep", "--method", "pu_svm", "--address", "auto")  # of a cluster that is not there
     assert done.code == 0, done.output
     assert "pu_svm: 0 configurations computed, 0 failed, 3 known before" in done.output

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from puoc.cli.app import app
 from puoc.plan.search_spaces import read_space
-from puoc.run.sweep.request import Asking, ask
+from puoc.run.sweep.request import SweepRequest, resolve_sweep
 from puoc.store.yaml_file import InvalidInput
 
 
@@ -40,7 +40,7 @@ def test_a_search_whose_space_holds_what_the_method_does_not_take_is_refused_at_
 ) -> None:
     with_space(root, f"bad: {text}")
     with pytest.raises(InvalidInput, match=rf"^tuning/spaces/nnpu\.yaml:\d+: {message}"):
-        ask(root, Asking("nnpu", "one_vs_all", "bad", "tpe"))
+        resolve_sweep(root, SweepRequest("nnpu", "one_vs_all", "bad", "tpe"))
 
 
 @pytest.mark.parametrize("words", [(), ("--dry-run",)])
@@ -87,7 +87,7 @@ def test_a_grid_of_the_command_line_that_cannot_be_is_told_there_and_at_its_spac
     with_space(root, f"bad: {text}")
     TINY.plan(root, ("tune:\n  pu_svm:", "tune:\n  nnpu:"))  # params.yaml asks another space of nnpu
     with pytest.raises(InvalidInput, match=rf"^--space: got bad; tuning/spaces/nnpu\.yaml:\d+: bad: {message}"):
-        ask(root, Asking("nnpu", space="bad"))
+        resolve_sweep(root, SweepRequest("nnpu", space="bad"))
 
 
 @pytest.mark.parametrize(

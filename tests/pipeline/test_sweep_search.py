@@ -20,14 +20,14 @@ from puoc.plan.bind import bind
 from puoc.plan.search_spaces import read_space
 from puoc.records import FitResult
 from puoc.run.sweep.budget import Budget
-from puoc.run.sweep.cluster import Wanted, connected
-from puoc.run.sweep.evaluate import answer
+from puoc.run.sweep.cluster import MachineRequest, connected
+from puoc.run.sweep.evaluate import compute_config
 from puoc.run.sweep.gpu_packing import Packing
-from puoc.run.sweep.request import Asking, Sweep, ask
+from puoc.run.sweep.request import Sweep, SweepRequest, resolve_sweep
 from puoc.run.sweep.results import write
 from puoc.run.sweep.rounds import Suggesting
 from puoc.run.sweep.study import write_study
-from puoc.run.sweep.tpe import STUDY, Known, answered, count, known, params_of, replay
+from puoc.run.sweep.tpe import STUDY, KnownConfig, count_configs, evaluated_configs, known_configs, params_of, replay
 from puoc.run.sweep.tuner import Tuner
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
@@ -47,7 +47,7 @@ def tuner(root: Path, sweep: Sweep, budget: Budget | None = None, packing: Packi
 
 def told(tmp: Path, result: dict[str, Any] | None) -> tuple[Suggesting, Tuner, FrozenTrial, dict[str, Any]]:
     """A search whose first suggestion came to a result: with its tuner, what the study has of it, what was asked."""
-    sweep = ask(tmp, Asking("nnpu", "one_vs_all", "long", "tpe", asha=True))
+    sweep = resolve_sweep(tmp, SweepRequest("nnpu", "one_vs_all", "long", "tpe", asha=True))
     storage, owner = optuna.storages.InMemoryStorage(), tuner(tmp, sweep)
     search = Suggesting(owner, storage, {})
     params = params_of(search.suggest("first"), sweep)
@@ -79,7 +79,7 @@ def test_what_ends_is_complete_and_what_fails_at_a_rung_is_failed(root: Path) ->
 def test_what_was_stopped_is_neither_suggested_nor_completed_again(root: Path) -> None:
     with_space(root, "long:\n  lr: [1.0e-3]\n  epochs: {low: 99, high: 99, type: int}")
     search, owner, _, params = told(root, {"val": 0.7, "epochs": 33, "failed": 0})
-    owner.has_outcome(params, is_ok=True, was_stopped=True)
+    owner.record_outcome(params, is_ok=True, was_stopped=True)
     assert search.suggest("second") == Suggesting.FINISHED
     states = [trial.state for trial in search._ot_study.trials]
     assert states[0] == TrialState.PRUNED
@@ -91,11 +91,11 @@ def test_what_was_stopped_is_neither_suggested_nor_completed_again(root: Path) -
 
 def test_what_another_space_asked_is_neither_known_nor_in_the_results(root: Path) -> None:
     with_space(root, "few:\n  lam: [0.2, 0.3]", "pu_svm")
-    for config in (grid := ask(root, Asking("pu_svm"))).configs:
-        answer(root, read_compute(root), "a test", grid.of(config.params))
-    sweep = ask(root, Asking("pu_svm", space="few", search="tpe"))
-    assert len(answered(sweep, Ledger(root / "ledger"))) == len(grid.configs) == 3
-    found = known(sweep, Ledger(root / "ledger"))
+    for config in (grid := resolve_sweep(root, SweepRequest("pu_svm"))).configs:
+        compute_config(root, read_compute(root), "a test", grid.plan_of(config.params))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm", space="few", search="tpe"))
+    assert len(evaluated_configs(sweep, Ledger(root / "ledger"))) == len(grid.configs) == 3
+    found = known_configs(sweep, Ledger(root / "ledger"))
     own = [config.params for config in sweep.configs]
     assert found
     assert [one.params for one in found if one.params not in own] == []
@@ -105,10 +105,10 @@ def test_what_another_space_asked_is_neither_known_nor_in_the_results(root: Path
 
 def test_a_configuration_that_differs_in_what_the_space_leaves_to_the_entry_is_not_in_the_space(root: Path) -> None:
     with_space(root, "few:\n  lr: [0.2, 0.3]")
-    sweep = ask(root, Asking("nnpu", "one_vs_all", "few", "tpe"))
+    sweep = resolve_sweep(root, SweepRequest("nnpu", "one_vs_all", "few", "tpe"))
     own = sweep.configs[0].params
-    found = [Known(own | changes, 0.7) for changes in ({"lr": 0.2}, {"lr": 0.3, "lr_decay": 0.5}, {"lr": 0.4})]
-    assert count(sweep, found) == 1
+    found = [KnownConfig(own | changes, 0.7) for changes in ({"lr": 0.2}, {"lr": 0.3, "lr_decay": 0.5}, {"lr": 0.4})]
+    assert count_configs(sweep, found) == 1
 
 
 @pytest.mark.parametrize("epochs", ["{low: 5, high: 99, type: int}", "{low: 90, high: 99, type: int}"])
@@ -116,17 +116,17 @@ def test_rungs_are_no_configurations_of_their_own_and_count_once_where_halving_s
     root: Path, epochs: str
 ) -> None:
     with_space(root, f"long:\n  lr: {{low: 0.001, high: 1.0}}\n  epochs: {epochs}")
-    sweep = ask(root, Asking("nnpu", "one_vs_all", "long", "tpe", asha=True))
+    sweep = resolve_sweep(root, SweepRequest("nnpu", "one_vs_all", "long", "tpe", asha=True))
     assert sweep.rungs == (11, 33)
 
-    def found(lr: float, *epochs: int) -> list[Known]:
-        return [Known(sweep.configs[0].params | {"lr": lr, "epochs": n}, 0.7) for n in epochs]
+    def found(lr: float, *epochs: int) -> list[KnownConfig]:
+        return [KnownConfig(sweep.configs[0].params | {"lr": lr, "epochs": n}, 0.7) for n in epochs]
 
     ended, stopped, elsewhere = found(0.1, 11, 33, 95), found(0.2, 11, 33) + found(0.3, 11), found(2.0, 11, 33, 95)
-    assert count(sweep, ended) == 1
-    assert count(sweep, ended + stopped) == 3
-    assert count(sweep, ended + stopped + elsewhere) == 3
-    assert count(sweep._replace(rungs=()), found(0.1, 95) + elsewhere) == 1
+    assert count_configs(sweep, ended) == 1
+    assert count_configs(sweep, ended + stopped) == 3
+    assert count_configs(sweep, ended + stopped + elsewhere) == 3
+    assert count_configs(sweep._replace(rungs=()), found(0.1, 95) + elsewhere) == 1
 
 
 def said(root: Path, *words: str) -> tuple[int, ...]:
@@ -144,10 +144,10 @@ def said(root: Path, *words: str) -> tuple[int, ...]:
 @pytest.mark.timeout(1200)
 def test_a_budget_buys_configurations_of_the_space_that_is_searched_whatever_else_is_known(root: Path) -> None:
     with_space(root, "few:\n  lam: [0.2, 0.3, 0.4]", "pu_svm")
-    asked = ask(root, Asking("pu_svm", space="few", search="tpe"))
-    for sweep in (ask(root, Asking("pu_svm")), asked):
+    asked = resolve_sweep(root, SweepRequest("pu_svm", space="few", search="tpe"))
+    for sweep in (resolve_sweep(root, SweepRequest("pu_svm")), asked):
         for config in sweep.configs:
-            answer(root, read_compute(root), "a test", sweep.of(config.params))
+            compute_config(root, read_compute(root), "a test", sweep.plan_of(config.params))
     listed = len(asked.configs)
     words = ("--method", "pu_svm", "--search", "tpe", "--space", "few", "--budget", str(listed + 3))
     assert said(root, *words) == (3, 0, 0, listed)
@@ -189,17 +189,17 @@ def test_a_space_holds_what_its_study_takes_and_nothing_off_its_steps(
 ) -> None:
     with_space(root, f"stepped:\n  lam: {text}", "pu_svm")
     parts = read_space(root / "tuning" / "spaces", "pu_svm", "stepped")
-    found = [Known({"lam": value}, 0.7) for value in inside + outside]
+    found = [KnownConfig({"lam": value}, 0.7) for value in inside + outside]
     assert replay(optuna.storages.InMemoryStorage(), parts, found) == len(inside)
 
 
 def test_a_study_leaves_out_what_lies_off_a_range_steps(root: Path) -> None:
     with_space(root, "stepped:\n  lam: {low: 0.25, high: 1.0, step: 0.25}", "pu_svm")
     with_space(root, "two:\n  lam: [0.25, 0.3]", "pu_svm")
-    two = ask(root, Asking("pu_svm", space="two"))
+    two = resolve_sweep(root, SweepRequest("pu_svm", space="two"))
     for config in two.configs:
-        answer(root, read_compute(root), "a test", two.of(config.params))
-    assert write_study(root, ask(root, Asking("pu_svm", space="stepped", search="tpe")))[1] == 1
+        compute_config(root, read_compute(root), "a test", two.plan_of(config.params))
+    assert write_study(root, resolve_sweep(root, SweepRequest("pu_svm", space="stepped", search="tpe")))[1] == 1
 
 
 # a GPU's memory
@@ -209,19 +209,19 @@ def test_a_study_leaves_out_what_lies_off_a_range_steps(root: Path) -> None:
 @pytest.mark.timeout(600)
 def test_a_suggestion_that_ran_out_of_memory_among_too_many_is_asked_again_with_half_as_many(root: Path) -> None:
     with_space(root, "few:\n  lam: [0.2, 0.3, 0.4]", "pu_svm")
-    sweep = ask(root, Asking("pu_svm", space="few", search="tpe"))
+    sweep = resolve_sweep(root, SweepRequest("pu_svm", space="few", search="tpe"))
     for config in sweep.configs:
-        answer(root, read_compute(root), "a test", sweep.of(config.params))
+        compute_config(root, read_compute(root), "a test", sweep.plan_of(config.params))
     packing = Packing(gpus=1, cpus=2)
     packing.measure(0.4)
     assert packing.each == 2
     owner = tuner(root, sweep, packing=packing)
     owner.settings = read_compute(root)  # Ray counts the GPU that it is told of, and nothing computes on it
-    failed = {one.trial.fit.id: one.trial.fit for one in bind(sweep.of(sweep.configs[0].params | {"lam": 0.3}))}
+    failed = {one.trial.fit.id: one.trial.fit for one in bind(sweep.plan_of(sweep.configs[0].params | {"lam": 0.3}))}
     reason = "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
     for fit in failed.values():
         owner.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git={}, session=owner.session))
-    with connected(Wanted(workers=2, gpus=1), 2):
+    with connected(MachineRequest(workers=2, gpus=1), 2):
         found = owner.run()
     assert (found.ok, found.failed, found.known) == (3, 0, len(sweep.configs))
     assert (packing.each, packing.was_halved) == (1, True)

@@ -27,8 +27,8 @@ from tracked_project import Project, model, stored_rows
 from puoc.analysis.selection.surface import unplanned
 from puoc.methods.persistence import model_file as modelfile
 from puoc.reporting.tracking import Store, Tracker, TrackingError, register_best, server_command, track
-from puoc.reporting.tracking.wanted_runs import unpack_places
-from puoc.reporting.tracking.writer import NOT_ASKED, RETIRED, Writer
+from puoc.reporting.tracking.run_specs import unpack_places
+from puoc.reporting.tracking.writer import NOT_PLANNED, RETIRED, Writer
 from puoc.store.checked_parquet import to_parquet
 from puoc.store.result_rows import write_sweep
 
@@ -237,7 +237,7 @@ def test_what_a_table_asks_no_more_is_put_away_and_comes_back_when_asked(project
     project.save("ova", rows)
     assert track(tmp_path) == {"one_vs_all": 4}
     assert {key: run.info.run_id for key, run in runs(tmp_path).items()} == before
-    assert not [run for run in runs(tmp_path).values() if run.data.tags.get(RETIRED) == NOT_ASKED]
+    assert not [run for run in runs(tmp_path).values() if run.data.tags.get(RETIRED) == NOT_PLANNED]
 
 
 def test_a_table_that_is_planned_no_more_is_put_away_from_the_projects_own_store(
@@ -525,7 +525,7 @@ def test_a_database_that_sqlite_refuses_is_told_in_one_sentence(project: Project
         said = python(TOLD, str(tmp_path)).communicate(timeout=60)[0]
     assert len(said.splitlines()) == 1
     assert "mlflow.db, mlflow.db-wal, mlflow.db-shm in" in said
-    assert "delete mlruns/mlflow.db* and run `puoc track` again (end `make ui` first)" in said
+    assert "delete mlruns/mlflow.db* and run `puoc track` again (stop `make ui` first)" in said
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The commands: arguments in, messages and exit codes out. Nothing is computed here."""
+"""The commands of puoc: they read arguments, call other packages, and print messages and exit codes."""
 
 __all__ = [
     "app",

@@ -46,8 +46,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_ledger.app, name="ledger")
-_OF_DATA = (cli_own.fit, cli_own.score, cli_assess.assess)
-for _command in (*_OF_DATA, cli_sweep.sweep, cli_sweep.doctor, cli_sweep.study, cli_published.published, cli_ui.ui):
+_USER_DATA_COMMANDS = (cli_own.fit, cli_own.score, cli_assess.assess)
+for _command in (
+    *_USER_DATA_COMMANDS,
+    cli_sweep.sweep,
+    cli_sweep.doctor,
+    cli_sweep.study,
+    cli_published.published,
+    cli_ui.ui,
+):
     app.command()(_command)
 
 Table = Annotated[str, typer.Argument(help="Name of a table in params.yaml.")]

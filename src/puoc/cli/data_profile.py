@@ -1,4 +1,4 @@
-"""What ``puoc fit`` prints about the data: the profile of the columns, and rows that stand on both sides."""
+"""Output of ``puoc fit`` about the data: the profile of the columns, and rows that occur on both sides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_profile(pair: Pair) -> None:
-    """Print the profile of the columns and the notes on each file."""
+    """Print the profile of the columns and the warnings about each file."""
     if pair.profile:
         from rich.table import Table
 
@@ -49,7 +49,7 @@ def _plain(cell: str) -> Text:
 
 
 def audit_rows(pair: Pair, allowed: bool) -> Audit:
-    """Look for rows on both sides and print them. Raises ValueError for those that are not allowed."""
+    """Find rows that occur on both sides and print them. Raises ValueError for those that are not allowed."""
     from puoc.datasets.user.leakage import audit
 
     audited = audit(pair)

@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import NamedTuple
 
 from puoc.plan.forecast.costs import Forecast, duration
-from puoc.run.sweep.cluster import Present, Wanted, present_here, present_in
-from puoc.run.sweep.ray_nodes import NodeReport, ask_nodes, unequal, unshared, versions_here
+from puoc.run.sweep.cluster import MachineRequest, MachineResources, present_here, present_in
+from puoc.run.sweep.ray_nodes import NodeReport, collect_reports, ledger_faults, version_differences, versions_here
 from puoc.store.counting import counted
 
 _GIB = 2**30
@@ -28,38 +28,38 @@ class Finding(NamedTuple):
     is_fault: bool = False
 
 
-def machines(wanted: Wanted, present: Present) -> list[Finding]:
+def machines(request: MachineRequest, present: MachineResources) -> list[Finding]:
     """Compare the requested workers and GPUs with those present."""
-    where = f"in {present.nodes} nodes" if wanted.address else "on this machine"
-    requested = f"{wanted.workers} requested" if wanted.workers else "one worker each"
-    few_cpus = (wanted.workers or 1) > present.cpus
-    gpus = f"{wanted.gpus} requested, {present.gpus} present {where}"
-    change_gpus = "; expected --gpus of at most that, or an --address with more" if wanted.gpus > present.gpus else ""
+    where = f"in {present.nodes} nodes" if request.address else "on this machine"
+    requested = f"{request.workers} requested" if request.workers else "one worker each"
+    few_cpus = (request.workers or 1) > present.cpus
+    gpus = f"{request.gpus} requested, {present.gpus} present {where}"
+    change_gpus = "; expected --gpus of at most that, or an --address with more" if request.gpus > present.gpus else ""
     change = "; expected --workers, or compute.workers in params.yaml, of at most that" if few_cpus else ""
     return [
         Finding("CPUs", f"{requested}, {present.cpus} present {where}{change}", few_cpus),
-        Finding("GPUs", gpus + change_gpus, wanted.gpus > present.gpus),
+        Finding("GPUs", gpus + change_gpus, request.gpus > present.gpus),
     ]
 
 
-def here(wanted: Wanted) -> list[Finding]:
+def here(request: MachineRequest) -> list[Finding]:
     """Check the CPUs and GPUs of this machine."""
-    return machines(wanted, present_here())
+    return machines(request, present_here())
 
 
-def cluster(ray: ModuleType, wanted: Wanted, root: Path) -> list[Finding]:
+def cluster(ray: ModuleType, request: MachineRequest, root: Path) -> list[Finding]:
     """Check the CPUs and GPUs of a joined cluster, and that its nodes share the ledger and have equal versions."""
-    nodes = ask_nodes(ray, (root / "ledger").resolve())
-    return [*machines(wanted, present_in(ray)), *_shared(nodes), *_versions(nodes)]
+    nodes = collect_reports(ray, (root / "ledger").resolve())
+    return [*machines(request, present_in(ray)), *_shared(nodes), *_versions(nodes)]
 
 
 def _shared(nodes: list[NodeReport]) -> list[Finding]:
-    faults = [Finding("ledger", fault, is_fault=True) for fault in unshared(nodes)]
+    faults = [Finding("ledger", fault, is_fault=True) for fault in ledger_faults(nodes)]
     return faults or [Finding("ledger", f"{len(nodes)} nodes write to it and this machine can read it")]
 
 
 def _versions(nodes: list[NodeReport]) -> list[Finding]:
-    faults = [Finding("versions", fault, is_fault=True) for fault in unequal(nodes)]
+    faults = [Finding("versions", fault, is_fault=True) for fault in version_differences(nodes)]
     words = ", ".join(f"{name} {value}" for name, value in versions_here().items())
     return faults or [Finding("versions", words + (f", equal on {len(nodes)} nodes" if len(nodes) > 1 else ""))]
 
@@ -119,7 +119,7 @@ def _ledger(root: Path) -> list[Finding]:
 def _store(root: Path) -> Finding:
     """Check that the MLflow store, if there is one, opens with the installed version."""
     from puoc.reporting.tracking.address import TrackingError
-    from puoc.reporting.tracking.store import Busy, Store
+    from puoc.reporting.tracking.store import Store, StoreBusy
 
     store = Store(root)
     if store.database is not None and not store.database.exists():
@@ -127,7 +127,7 @@ def _store(root: Path) -> Finding:
     try:
         with store.lock(5):
             store.open()
-    except Busy as busy:
+    except StoreBusy as busy:
         return Finding("MLflow", str(busy))
     except TrackingError as error:
         return Finding("MLflow", str(error), is_fault=True)
@@ -158,7 +158,7 @@ def forecast(missing: int, seconds: float, costs: Forecast, workers: int | None)
     return Finding("forecast", words)
 
 
-def refuse(findings: list[Finding]) -> None:
+def raise_for_faults(findings: list[Finding]) -> None:
     """Raise a ValueError that lists the findings that are faults."""
     faults = [f"{finding.subject}: {finding.message}" for finding in findings if finding.is_fault]
     if faults:

@@ -22,7 +22,7 @@ app = typer.Typer(help="Count, verify, export, import, compact and adopt the led
 
 @app.command("count")
 def ledger_count() -> None:
-    """How many fits there are, by state."""
+    """Count the fits by state."""
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_archive as archive
 
@@ -32,7 +32,7 @@ def ledger_count() -> None:
 
 @app.command("verify")
 def ledger_verify() -> None:
-    """Check every record, model and score file; exit code 3 when one is not what it should be."""
+    """Check every record, model and score file; exit code 3 if one is damaged or missing."""
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_archive as archive
 
@@ -105,7 +105,7 @@ def ledger_import(
 
 @app.command("compact")
 def ledger_compact() -> None:
-    """Remove what no record refers to: temporary files, orphaned models and scores, dead claims."""
+    """Remove temporary files, models and scores without a record, and claims of dead processes."""
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_archive as archive
 
@@ -118,9 +118,9 @@ def ledger_adopt(
     every: Annotated[bool, typer.Option("--all", help="Compare every fit, not a sample.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the sample; compute and write nothing.")] = False,
 ) -> None:
-    """Let records of earlier code answer for the present code, where a sample is computed to the same bits.
+    """Adopt records of earlier code for the present code if a sample of them is recomputed to the same bits.
 
-    Exit code 3 when a group of fits is refused.
+    Exit code 3 if a group of fits is rejected.
     """
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(_ROOT, computes=True)
@@ -128,23 +128,23 @@ def ledger_adopt(
         from puoc.run.adopt import adopt
 
         with Reporter("adopt", console()) as reporter:
-            found = adopt(_ROOT, every, dry_run, reporter.update)
-    for group in found.groups:
+            adoption = adopt(_ROOT, every, dry_run, reporter.update)
+    for group in adoption.groups:
         say(f"{group.learner} on {group.dataset}: {group.changes}: {_outcome(group, dry_run)}")
         for comparison in group.comparisons.values():
             for difference in comparison.differences:
                 say(f"  {difference}")
-    if found.not_selected:
-        say(f"not selected yet: {', '.join(found.not_selected)}; run puoc select, then puoc ledger adopt again")
+    if adoption.not_selected:
+        say(f"not selected yet: {', '.join(adoption.not_selected)}; run puoc select, then puoc ledger adopt again")
     if dry_run:
-        expected = f"{counted(found.n_computed, 'fit')} to compute, {found.expected_seconds:.1f} s as recorded"
-        say(f"{counted(len(found.groups), 'group')}, {expected}; nothing was written")
+        expected = f"{counted(adoption.n_computed, 'fit')} to compute, {adoption.expected_seconds:.1f} s as recorded"
+        say(f"{counted(len(adoption.groups), 'group')}, {expected}; nothing was written")
         return
-    adopted = sum(group.adopted for group in found.groups)
-    compared = sum(len(group.comparisons) for group in found.groups)
-    said = f"{counted(adopted, 'fit')} adopted, {compared} compared, {found.n_computed} computed for it"
-    say(f"{said}, {found.seconds:.1f} s" + (f"; {found.log}" if found.log else ""))
-    if any(group.refused for group in found.groups):
+    adopted = sum(group.adopted for group in adoption.groups)
+    compared = sum(len(group.comparisons) for group in adoption.groups)
+    summary = f"{counted(adopted, 'fit')} adopted, {compared} compared, {adoption.n_computed} computed for it"
+    say(f"{summary}, {adoption.seconds:.1f} s" + (f"; {adoption.log}" if adoption.log else ""))
+    if any(group.refused for group in adoption.groups):
         raise typer.Exit(FAILED_ROWS)
 
 
@@ -157,7 +157,7 @@ def _outcome(group: Group, dry_run: bool) -> str:
         return f"{compared}; refused: {group.refused}"
     rest = len(group.pairs) - group.adopted
     return f"{compared}; {group.adopted} adopted" + (
-        f", {rest} not: recorded by now or what they need is refused" if rest else ""
+        f", {rest} not adopted: they have a record already, or a fit that they need was rejected" if rest else ""
     )
 
 

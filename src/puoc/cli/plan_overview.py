@@ -23,7 +23,7 @@ from puoc.store.plan_files import CONFIGS, read_configs
 from puoc.store.plans import ComputeSpec, Config, SweepPlan, TablePlan
 
 LEVEL = 0.05
-_METHODS_SHOWN = 4  # those that take most of the time
+_METHODS_SHOWN = 4  # the methods that take most of the time
 
 
 @dataclass
@@ -106,7 +106,7 @@ def describe(plan: Plan, root: Path) -> list[str]:
     known = sum(ledger.is_final(fit_id) for fit_id in all_fits)
     failed = sum(ledger.attempts(fit_id) > 0 and not ledger.is_final(fit_id) for fit_id in all_fits)
     sharing = sum(plan_count.shared for plan_count in total.plans)
-    before = [fit for fit_id, fit in total.needs.items() if fit_id not in total.fits]  # a table may hold one itself
+    before = [fit for fit_id, fit in total.needs.items() if fit_id not in total.fits]  # a table may contain one itself
     priors = sum(fit.method in PRIORS or fit.method not in ENCODERS for fit in before)
     trials = sum(plan_count.trials for plan_count in total.plans)
     lines = [
@@ -121,7 +121,7 @@ def describe(plan: Plan, root: Path) -> list[str]:
 
 
 def _user_data(declared: Declared) -> list[str]:
-    """Return the lines on a dataset that a user declared: its rows and the warnings about them."""
+    """Return the lines about a dataset of user data: its rows and the warnings about them."""
     (p, u, _), (positive, _, negative) = declared.counts["train"], declared.counts["test"]
     tested = f"{positive + negative} labelled test rows" if positive + negative else "no labelled test rows"
     head = f"{declared.name}: {p} labelled positives, {u} unlabelled rows, {tested}"
@@ -161,13 +161,13 @@ def _feature_seconds(total: Count, root: Path, forecast: Forecast) -> Counter[st
 def _hours(by_method: Counter[str], forecast: Forecast, settings: ComputeSpec) -> list[str]:
     total = sum(by_method.values())
     workers = len(os.sched_getaffinity(0)) if settings.workers == "auto" else settings.workers
-    most = ", ".join(
+    largest = ", ".join(
         f"{name} {duration(seconds)}" for name, seconds in by_method.most_common(_METHODS_SHOWN) if seconds
     )
     lines = []
     if total:
         wall = f"about {duration(total / workers)} with {counted(workers, 'worker')}"
-        lines.append(f"forecast: {duration(total)} of computing time, {wall} ({most})")
+        lines.append(f"forecast: {duration(total)} of computing time, {wall} ({largest})")
         measured_here = sorted(forecast.from_ledger)
         n_elsewhere = len(forecast.from_table - set(measured_here))
         sources = [f"fits of this ledger for {', '.join(measured_here)}"] if measured_here else []
@@ -206,4 +206,4 @@ def can_show(plan: TablePlan | SweepPlan) -> str:
     if adjusted < LEVEL:
         return text
     needed = seeds_to_reject(comparisons, LEVEL)
-    return f"{text}; no significant result is possible ({needed} seeds would do)"
+    return f"{text}; no significant result is possible ({needed} seeds would be enough)"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from puoc.cli.doctor import Finding
     from puoc.run.runner import Runner
     from puoc.run.sweep.budget import Budget
-    from puoc.run.sweep.cluster import Wanted
+    from puoc.run.sweep.cluster import MachineRequest
     from puoc.run.sweep.request import Sweep
     from puoc.run.sweep.tuner import Outcome
     from puoc.store.result_rows import ResultRow
@@ -65,46 +65,46 @@ def sweep(
     started = time.monotonic()
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
-        wanted = _wanted(workers, gpus, address)
+        request = _machine_request(workers, gpus, address)
         if address is None and submit is None:
-            from puoc.cli.doctor import here, refuse
+            from puoc.cli.doctor import here, raise_for_faults
 
-            refuse(here(wanted))
+            raise_for_faults(here(request))
         from puoc.run.sweep.budget import Budget
-        from puoc.run.sweep.request import Asking, ask
+        from puoc.run.sweep.request import SweepRequest, resolve_sweep
 
-        asked = ask(ROOT, Asking(method, scenario, space, search, asha))
-        allowed = Budget.read(budget) if budget else Budget()
-        if asked.parts is not None and not budget:
+        spec = resolve_sweep(ROOT, SweepRequest(method, scenario, space, search, asha))
+        limit = Budget.read(budget) if budget else Budget()
+        if spec.parts is not None and not budget:
             raise ValueError("--budget: missing; a search needs a limit. Expected a time or a number of configurations")
         if submit is not None:
             say(f"submitted as {_submitted(submit)}; `ray job logs --address {submit} <id> --follow` shows its output")
             return
     with exit_on_invalid_input(), exit_on_storage_error():
         if dry_run:
-            _say_plan(asked, wanted)
+            _say_plan(spec, request)
             return
-        _run(asked, wanted, allowed, started)
+        _run(spec, request, limit, started)
 
 
-def _run(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> None:
+def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -> None:
     from puoc.cli import doctor
     from puoc.run.sweep.results import failed_rows, write
-    from puoc.run.sweep.status import standing
+    from puoc.run.sweep.status import sweep_status
     from puoc.run.sweep.tuner import Outcome
 
-    runner, (_, missing) = _runner(), _forecast(asked, wanted.workers)
-    if missing or asked.parts is not None:
-        doctor.refuse(doctor.local(ROOT, missing))
-        outcome, failure = _run_tuner(asked, wanted, allowed, started)
+    runner, (_, missing) = _runner(), _forecast(spec, request.workers)
+    if missing or spec.parts is not None:
+        doctor.raise_for_faults(doctor.local(ROOT, missing))
+        outcome, failure = _run_tuner(spec, request, budget, started)
     else:
-        now = standing(runner, asked)
-        outcome, failure = Outcome(0, len(now.done), len(now.failed), 0, 0, None), None
-    rows = write(ROOT, asked)
+        status = sweep_status(runner, spec)
+        outcome, failure = Outcome(0, len(status.done), len(status.failed), 0, 0, None), None
+    rows = write(ROOT, spec)
     stopped = f", {outcome.stopped} stopped early" if outcome.stopped else ""
     remaining = f"; {outcome.stopped_by}, {outcome.remaining} remain" if outcome.stopped_by else ""
     ended = f"{outcome.failed} failed{stopped}, {outcome.known} known before{remaining}"
-    say(f"{asked.name}: {counted(outcome.ok, 'configuration')} computed, {ended}")
+    say(f"{spec.name}: {counted(outcome.ok, 'configuration')} computed, {ended}")
     if failure:
         say(f"some of them are not in MLflow yet ({failure}); run puoc track to add them")
     failed = failed_rows(rows)
@@ -115,7 +115,7 @@ def _run(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> None:
         raise typer.Exit(FAILED_ROWS)
 
 
-def _run_tuner(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) -> tuple[Outcome, str | None]:
+def _run_tuner(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -> tuple[Outcome, str | None]:
     """Run the sweep; return its outcome, and the reason if MLflow failed."""
     from puoc.cli import doctor
     from puoc.cli.progress import Reporter
@@ -124,17 +124,21 @@ def _run_tuner(asked: Sweep, wanted: Wanted, allowed: Budget, started: float) ->
     from puoc.run.sweep.gpu_packing import Packing
     from puoc.run.sweep.tuner import Tuner
 
-    here = wanted.workers or present_here().cpus
-    with connected(wanted, here) as ray, LiveTracking(ROOT) as tracking, Reporter(asked.name, console()) as reporter:
-        if wanted.address is not None:
-            doctor.refuse(doctor.cluster(ray, wanted, ROOT))
-        cpus = wanted.workers or (present_in(ray).cpus if wanted.address else here)
-        packing = Packing(wanted.gpus, cpus)
+    here = request.workers or present_here().cpus
+    with (
+        connected(request, here) as ray,
+        LiveTracking(ROOT) as tracking,
+        Reporter(spec.name, console()) as reporter,
+    ):
+        if request.address is not None:
+            doctor.raise_for_faults(doctor.cluster(ray, request, ROOT))
+        cpus = request.workers or (present_in(ray).cpus if request.address else here)
+        packing = Packing(request.gpus, cpus)
 
         def track(rows: Sequence[ResultRow]) -> None:
-            tracking.add([replace(row, table=asked.name) for row in rows])
+            tracking.add([replace(row, table=spec.name) for row in rows])
 
-        tuner = Tuner(ROOT, asked, packing, allowed, started, on_rows=track, on_progress=reporter.update)
+        tuner = Tuner(ROOT, spec, packing, budget, started, on_rows=track, on_progress=reporter.update)
         outcome = tuner.run()
     return outcome, tracking.failure
 
@@ -150,16 +154,16 @@ def doctor(
         planned(ROOT)
         from puoc.cli import doctor as checks
         from puoc.run.sweep.cluster import connected, present_here, present_in
-        from puoc.run.sweep.request import Asking, ask
+        from puoc.run.sweep.request import SweepRequest, resolve_sweep
 
-        wanted = _wanted(workers, gpus, address)
-        asked = ask(ROOT, Asking(method)) if method is not None else None
-        if wanted.address is None:
-            machine_findings, cpus = checks.here(wanted), present_here().cpus
+        request = _machine_request(workers, gpus, address)
+        spec = resolve_sweep(ROOT, SweepRequest(method)) if method is not None else None
+        if request.address is None:
+            machine_findings, cpus = checks.here(request), present_here().cpus
         else:
-            with connected(wanted, 1) as ray:
-                machine_findings, cpus = checks.cluster(ray, wanted, ROOT), present_in(ray).cpus
-        forecasts, missing = _forecast(asked, wanted.workers or cpus) if asked is not None else ([], 0)
+            with connected(request, 1) as ray:
+                machine_findings, cpus = checks.cluster(ray, request, ROOT), present_in(ray).cpus
+        forecasts, missing = _forecast(spec, request.workers or cpus) if spec is not None else ([], 0)
         findings = machine_findings + checks.local(ROOT, missing) + forecasts
         for finding in findings:
             say(f"{'FAULT' if finding.is_fault else 'ok   '} {finding.subject}: {finding.message}")
@@ -171,42 +175,42 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
     """Write an Optuna study of a sweep for optuna-dashboard; it is made from the ledger and may be deleted any time."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.run.sweep.request import Asking, ask
+        from puoc.run.sweep.request import SweepRequest, resolve_sweep
         from puoc.run.sweep.study import write_study
 
-        path, n = write_study(ROOT, ask(ROOT, Asking(method, scenario, space, search)))
+        path, n = write_study(ROOT, resolve_sweep(ROOT, SweepRequest(method, scenario, space, search)))
     say(f"{counted(n, 'configuration')} in {path}; to view the study: optuna-dashboard {path}")
 
 
-def _wanted(workers: int | None, gpus: int | None, address: str | None) -> Wanted:
-    from puoc.run.sweep.cluster import Wanted
+def _machine_request(workers: int | None, gpus: int | None, address: str | None) -> MachineRequest:
+    from puoc.run.sweep.cluster import MachineRequest
     from puoc.store.plan_files import read_compute
 
     settings = read_compute(ROOT)
     planned_workers = settings.workers if settings.workers != "auto" and address is None else None
     on_gpu = settings.device != "cpu"
-    return Wanted(workers or planned_workers, int(on_gpu) if gpus is None else gpus, address)
+    return MachineRequest(workers or planned_workers, int(on_gpu) if gpus is None else gpus, address)
 
 
-def _forecast(asked: Sweep, workers: int | None) -> tuple[list[Finding], int]:
+def _forecast(spec: Sweep, workers: int | None) -> tuple[list[Finding], int]:
     """Return the forecast for a number of workers, and the number of missing fits."""
     from puoc.cli.doctor import forecast
     from puoc.plan.forecast.costs import Forecast
-    from puoc.run.sweep.status import standing
+    from puoc.run.sweep.status import sweep_status
 
     runner = _runner()
     costs = Forecast(runner.ledger, runner.settings.device)
-    now = standing(runner, asked, costs)
-    return [forecast(now.n_missing, now.seconds, costs, workers)], now.n_missing
+    status = sweep_status(runner, spec, costs)
+    return [forecast(status.n_missing, status.seconds, costs, workers)], status.n_missing
 
 
-def _workers(wanted: Wanted) -> int | None:
+def _workers(request: MachineRequest) -> int | None:
     """Return the number of workers; None if the cluster does not respond."""
     from puoc.run.sweep.cluster import cpus_of, present_here
 
-    if wanted.workers or wanted.address is None:
-        return wanted.workers or present_here().cpus
-    return cpus_of(wanted.address)
+    if request.workers or request.address is None:
+        return request.workers or present_here().cpus
+    return cpus_of(request.address)
 
 
 def _runner() -> Runner:
@@ -216,18 +220,18 @@ def _runner() -> Runner:
     return Runner(ROOT, read_compute(ROOT))
 
 
-def _say_plan(asked: Sweep, wanted: Wanted) -> None:
-    from puoc.run.sweep.status import standing
+def _say_plan(spec: Sweep, request: MachineRequest) -> None:
+    from puoc.run.sweep.status import sweep_status
 
-    now = standing(_runner(), asked)
-    plan, (forecasts, _) = asked.plan, _forecast(asked, _workers(wanted))
+    status = sweep_status(_runner(), spec)
+    plan, (forecasts, _) = spec.plan, _forecast(spec, _workers(request))
     cells, seeds = counted(len(plan.cells), "cell"), counted(len(plan.seeds), "seed")
-    say(f"{asked.name}: {asked.method} on {plan.dataset}, {plan.scenario}: {cells}, {seeds}")
-    scope = "first, then those that the search suggests" if asked.parts is not None else "in total"
-    state = f"{len(now.done)} known, {len(now.failed)} failed, {len(now.missing)} missing"
-    say(f"{counted(now.n_configs, 'configuration')} {scope}: {state}")
-    if asked.rungs:
-        epochs = " or ".join(map(str, asked.rungs))
+    say(f"{spec.name}: {spec.method} on {plan.dataset}, {plan.scenario}: {cells}, {seeds}")
+    scope = "first, then those that the search suggests" if spec.parts is not None else "in total"
+    state = f"{len(status.done)} known, {len(status.failed)} failed, {len(status.missing)} missing"
+    say(f"{counted(status.n_configs, 'configuration')} {scope}: {state}")
+    if spec.rungs:
+        epochs = " or ".join(map(str, spec.rungs))
         say(f"a configuration is stopped after {epochs} epochs if two in three configurations are better")
     say(f"{forecasts[0].subject}: {forecasts[0].message}")
 

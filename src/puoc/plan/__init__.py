@@ -1,4 +1,4 @@
-"""What is to be computed: params.yaml read and checked, plans written, hours forecast."""
+"""Planning: read and check params.yaml, write plans, and forecast the computing time."""
 
 __all__ = [
     "bind",

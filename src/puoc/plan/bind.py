@@ -1,4 +1,4 @@
-"""From plans to trials: the same binding for tables, sweeps and dry runs. It needs no torch."""
+"""Make trials from plans, in the same way for tables, sweeps and dry runs. This module does not import torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PlannedTrial(NamedTuple):
     cell_index: int
     seed: int
     config: Config | SweepConfig
-    skip: str | None  # why the method does not apply here
+    skip: str | None  # reason why the method does not apply to the dataset
 
 
 def bind(plan: TablePlan | SweepPlan, configs: Mapping[str, Config] | None = None) -> Iterator[PlannedTrial]:
@@ -28,7 +28,7 @@ def bind(plan: TablePlan | SweepPlan, configs: Mapping[str, Config] | None = Non
 
     Parameters
     ----------
-    configs : of a table, its configurations by entry (a file of ``work/configs``); a sweep has its own.
+    configs : configurations of a table by entry (a file of ``work/configs``); the plan of a sweep contains its own.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def _configs(
 def _trial(plan: TablePlan | SweepPlan, entry: EntryPlan, config: Config | SweepConfig, cell: Cell, seed: int) -> Trial:
     holdout = plan.holdout if isinstance(plan, SweepPlan) else 0.0
     sample, test = sample_and_test(cell, seed, plan.dataset, plan.data_digest, holdout)
-    one_class = entry.kind == "oc" and not sample.holdout  # what is withheld of U belongs to the sample
+    one_class = entry.kind == "oc" and not sample.holdout  # withheld rows of U belong to the sample
     if isinstance(entry.encoder, Encoding) and entry.encoder.ae_data == "training_rows":
         one_class = False  # its encoder learns from U
     fit = Fit(

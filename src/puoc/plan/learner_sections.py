@@ -1,4 +1,4 @@
-"""Reading the sections of params.yaml that say how to learn: encoders, priors and methods."""
+"""Reader of the sections encoders, priors and methods of params.yaml."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Entries(Sections):
-    """Entries with everything in them checked; ``encoders`` and ``priors`` are to be read before ``methods``."""
+    """Reads and checks entries. ``encoders`` and ``priors`` must be read before ``methods``."""
 
     def __init__(self, file: YamlFile):
         super().__init__(file)
@@ -30,7 +30,7 @@ class Entries(Sections):
     def _encoders(self, raw: Mapping[str, object]) -> dict[str, EncoderSpec]:
         from puoc.methods.encoders import normalise
 
-        found = {}
+        specs = {}
         for name, value in raw.items():
             key: KeyPath = ("encoders", name)
             if name in PLAIN:
@@ -40,17 +40,17 @@ class Entries(Sections):
             if spec and named and "ae_data" in spec.model_fields_set and hasattr(ENCODERS[named], "learns_from"):
                 expected = "no such key: it is fitted to P and U"
                 self._fault((*key, "ae_data"), f"got {spec.ae_data} for {named}; expected {expected}")
-                spec = spec.model_copy(update={"ae_data": EncoderSpec.model_fields["ae_data"].default})  # told once
+                spec = spec.model_copy(update={"ae_data": EncoderSpec.model_fields["ae_data"].default})  # reported once
             if spec and named and (params := self._normal(key, normalise, named, spec.params)) is not None:
-                found[name] = spec.model_copy(update={"encoder": named, "params": params})
-        return found
+                specs[name] = spec.model_copy(update={"encoder": named, "params": params})
+        return specs
 
     def _priors(self, raw: Mapping[str, object]) -> dict[str, PriorSpec]:
         from puoc import methods
         from puoc.methods import priors
 
         estimators = PRIORS | {name: cls for name, cls in METHODS.items() if _estimates_alpha(cls)}
-        found = {}
+        specs = {}
         for name, value in raw.items():
             key: KeyPath = ("priors", name)
             spec = self._section(value, PriorSpec, key)
@@ -60,30 +60,30 @@ class Entries(Sections):
             self._check_encoder(key, spec.encoder)
             normalise = priors.normalise if named in PRIORS else methods.normalise
             if (params := self._normal(key, normalise, named, spec.params)) is not None:
-                found[name] = spec.model_copy(update={"prior": named, "params": params})
-        return found
+                specs[name] = spec.model_copy(update={"prior": named, "params": params})
+        return specs
 
     def _methods(self, raw: Mapping[str, object]) -> dict[str, MethodSpec]:
         from puoc.methods import normalise
 
-        found = {}
+        specs = {}
         for name, value in raw.items():
             key: KeyPath = ("methods", name)
             spec = self._section(value, MethodSpec, key)
             named = spec and self._named(key, "method", spec.method or name, METHODS)
             if not spec or not named:
                 continue
-            self._check_given(key, spec, METHODS[named])
+            self._check_settings(key, spec, METHODS[named])
             if (params := self._normal(key, normalise, named, spec.params)) is not None:
                 by_pos = self._by_pos((*key, "by_pos"), spec, named, params)
-                found[name] = spec.model_copy(update={"method": named, "params": params, "by_pos": by_pos})
-        return found
+                specs[name] = spec.model_copy(update={"method": named, "params": params, "by_pos": by_pos})
+        return specs
 
     def _by_pos(self, key: KeyPath, spec: MethodSpec, method: str, params: Params) -> dict[str, dict[int, Params]]:
-        """All hyperparameters of the classes that have some of their own."""
+        """Return all hyperparameters for the classes with different ones, by dataset and class."""
         from puoc.methods import normalise
 
-        found: dict[str, dict[int, Params]] = {}
+        params_by_class: dict[str, dict[int, Params]] = {}
         for dataset, by_class in spec.by_pos.items():
             if not self._named((*key, dataset), "dataset", dataset, DATASETS):
                 continue
@@ -92,16 +92,16 @@ class Entries(Sections):
                 where = (*key, dataset, str(number))
                 if number >= n_classes:
                     self._fault(where, f"{dataset} has no class {number}; expected 0 to {n_classes - 1}")
-                elif (own := self._normal(where, normalise, method, params | values, part=None)) is not None:
-                    found.setdefault(dataset, {})[number] = own
-        return found
+                elif (merged := self._normal(where, normalise, method, params | values, part=None)) is not None:
+                    params_by_class.setdefault(dataset, {})[number] = merged
+        return params_by_class
 
-    def _check_given(self, key: KeyPath, spec: MethodSpec, cls: type[Estimator]) -> None:
-        """What an entry gives its method beside the hyperparameters. What would not be looked at is refused."""
+    def _check_settings(self, key: KeyPath, spec: MethodSpec, cls: type[Estimator]) -> None:
+        """Check the keys of an entry beside the hyperparameters. A key that the method would not use is a fault."""
         needs_prior = cls.kind != "oc" and getattr(cls, "needs_alpha", True)
         if spec.prior is not None and not needs_prior:
-            what = "is a one-class method and takes" if cls.kind == "oc" else "takes"
-            self._fault((*key, "prior"), f"{cls.name} {what} no prior; expected no such key")
+            verb = "is a one-class method and takes" if cls.kind == "oc" else "takes"
+            self._fault((*key, "prior"), f"{cls.name} {verb} no prior; expected no such key")
         if spec.prior is None and needs_prior:
             expected = "true, {fixed: NUMBER} or a key of the section priors"
             self._fault((*key, "prior"), f"{cls.name} needs a class prior; expected {expected}")
@@ -128,7 +128,7 @@ class Entries(Sections):
 
 
 def _estimates_alpha(cls: type[Estimator]) -> bool:
-    """Whether a method gives an estimate of the class prior that others may be given."""
+    """Check whether a method estimates the class prior, so that other methods can use its estimate."""
     from puoc.methods.training.deep import Deep
 
     hook = getattr(cls, "estimate_prior", Deep.estimate_prior)

@@ -1,7 +1,7 @@
-"""From params.yaml to questions: what is asked, in files that the stages depend on.
+"""Make plans from params.yaml, as files that the stages of DVC depend on.
 
-A table's plan names its configurations by reference (``published`` or ``selected``), never by value, so choosing them
-is no loop. A sweep's plan carries every configuration by value.
+The plan of a table refers to its configurations (``published`` or ``selected``) without their values, so that DVC's
+stages have no circular dependency. The plan of a sweep contains the values of all its configurations.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
 
     @property
     def files(self) -> dict[Path, JsonValue]:
-        """Contents of the files by their path below the project's root."""
+        """Return the contents of the files by their path below the project's root."""
         files: dict[Path, JsonValue] = {PLAN / "compute.json": self.compute.model_dump()}
         for name, table in self.tables.items():
             files[PLAN / "tables" / f"{name}.json"] = table.to_json()
@@ -60,11 +60,11 @@ class Plan(NamedTuple):
         return files
 
     def write(self, root: Path, params: Path | None = None) -> list[Path]:
-        """Write what changed and remove what is asked no more; returns the paths touched.
+        """Write the files that changed, remove those that are no longer planned, and return the paths of both.
 
         Parameters
         ----------
-        params : the file it was made of, for commands to see whether that says something else by now.
+        params : the params file of the plan. Commands compare it with its digest to find an outdated plan.
         """
         files = self.files | ({SOURCE: source_of(params, root)} if params is not None else {})
         touched = [path for path, value in files.items() if write_json(root / path, value)]
@@ -73,7 +73,7 @@ class Plan(NamedTuple):
                 if path.relative_to(root) not in files:
                     path.unlink()
                     touched.append(path.relative_to(root))
-        # stages depend on this folder, even without a sweep, and DVC's cache brings back no empty one
+        # stages depend on this folder even without sweeps, and DVC's cache does not restore empty folders
         write_bytes(root / PLAN / "tune" / ".keep", b"")
         return touched
 
@@ -93,17 +93,18 @@ def make_plan(params: Params) -> Plan:
         sweeps={name: _plan_sweep(name, tune, params) for name, tune in params.tune.items()},
         weights={name: spec.params for name, spec in params.encoders.items() if _is_frozen(spec)},
         data={name: _plan_data(name) for name in datasets},
-        user_data=[own.declared for name in datasets if (own := own_data(name)) is not None],
+        user_data=[data.declared for name in datasets if (data := own_data(name)) is not None],
     )
 
 
 def _published(spec: MethodSpec, table: Table) -> Config:
-    """Return the configuration that params.yaml gives, with those of the classes that the table may have."""
+    """Return the configuration of params.yaml, with the hyperparameters of single classes that the table may need."""
     classes = {number for cell in table.cells for number in pool(cell.pos)}
-    own = {number: params for number, params in spec.by_pos.get(table.spec.dataset, {}).items() if number in classes}
-    if not own:
+    by_class = spec.by_pos.get(table.spec.dataset, {})
+    used = {number: params for number, params in by_class.items() if number in classes}
+    if not used:
         return Config(params=spec.params, source=spec.source)
-    params_by_class = {str(number): params for number, params in sorted(own.items())}
+    params_by_class = {str(number): params for number, params in sorted(used.items())}
     return Config(params=spec.params, source=spec.source, params_by_class=params_by_class)
 
 
@@ -165,11 +166,12 @@ def _plan_sweep(name: str, tune: Tune, params: Params) -> SweepPlan:
 
 
 def _plan_user_data(dataset: str) -> UserDataPlan | None:
-    """Return what a plan says about user data; None for another dataset."""
-    own = own_data(dataset)
-    if own is None:
+    """Return the plan's part about user data; None for another dataset."""
+    user_data = own_data(dataset)
+    if user_data is None:
         return None
-    return UserDataPlan(tested=own.tested(), warnings=own.declared.marks, notes=own.declared.notes)
+    declared = user_data.declared
+    return UserDataPlan(tested=user_data.tested(), warnings=declared.marks, notes=declared.notes)
 
 
 def _plan_entry(params: Params, entry: str, dataset: str) -> EntryPlan:
@@ -193,7 +195,7 @@ def _plan_entry(params: Params, entry: str, dataset: str) -> EntryPlan:
 
 
 def _encoder(params: Params, encoder: str | None, dataset: str) -> str | Encoding | None:
-    """An entry's encoder; None where it would leave the rows as they are, so that one question has one id."""
+    """Return an entry's encoder; None if it would not change the rows, so that equal fits have equal ids."""
     if encoder not in params.encoders:
         return None if encoder == "flatten" and DATASETS[dataset].inputs == "vector" else encoder
     spec = params.encoders[encoder]
@@ -218,22 +220,26 @@ def _prior(params: Params, prior: Prior | str | None, dataset: str) -> Prior | N
 
 
 def _not_applicable(params: Params, spec: MethodSpec, dataset: str) -> str | None:
-    """Why a method cannot be asked on a dataset: it, or what it needs, takes other rows."""
-    from puoc.methods import inputs_of as taken_by
+    """Return the reason why a method does not apply to a dataset: it or its prior estimator takes other rows."""
+    from puoc.methods import inputs_of as accepted_by
 
-    reason = _takes_not(params, str(spec.method), taken_by(str(spec.method), spec.params), spec.encoder, dataset)
+    reason = _input_mismatch(
+        params, str(spec.method), accepted_by(str(spec.method), spec.params), spec.encoder, dataset
+    )
     if reason is None and isinstance(spec.prior, str):
-        of = params.priors[spec.prior]
-        name = str(of.prior)
-        taken = taken_by(name, of.params) if name in METHODS else frozenset(PRIORS[name].inputs)
-        reason = _takes_not(params, name, taken, of.encoder, dataset)
+        prior = params.priors[spec.prior]
+        name = str(prior.prior)
+        accepted = accepted_by(name, prior.params) if name in METHODS else frozenset(PRIORS[name].inputs)
+        reason = _input_mismatch(params, name, accepted, prior.encoder, dataset)
     return reason
 
 
-def _takes_not(params: Params, name: str, taken: frozenset[str], encoder: str | None, dataset: str) -> str | None:
+def _input_mismatch(
+    params: Params, name: str, accepted: frozenset[str], encoder: str | None, dataset: str
+) -> str | None:
     fitted = params.encoders.get(encoder) if encoder else None
     try:
-        given = inputs_of(fitted.encoder if fitted else encoder, DATASETS[dataset].inputs)
+        inputs = inputs_of(fitted.encoder if fitted else encoder, DATASETS[dataset].inputs)
     except ValueError as error:
         return f"{dataset}: {error}"
     if fitted and _is_frozen(fitted):
@@ -241,23 +247,23 @@ def _takes_not(params: Params, name: str, taken: frozenset[str], encoder: str | 
             make_encoder(str(fitted.encoder), fitted.params).check_shape(DATASETS[dataset].shape)
         except ValueError as error:
             raise InvalidInput([f"encoders.{encoder}: on {dataset}: {error}"]) from error
-    if given in taken:
+    if inputs in accepted:
         return None
     through = f" through the encoder {encoder}" if encoder else ""
-    reason = f"{name} takes {' or '.join(sorted(taken))} rows; {dataset}{through} gives {given} rows"
-    return f"{reason}{_advice(taken, DATASETS[dataset].inputs)}"
+    reason = f"{name} takes {' or '.join(sorted(accepted))} rows; {dataset}{through} gives {inputs} rows"
+    return f"{reason}{_advice(accepted, DATASETS[dataset].inputs)}"
 
 
-def _advice(taken: frozenset[str], inputs: str) -> str:
-    """Which encoders would make of these rows what a method takes."""
-    able = []
+def _advice(accepted: frozenset[str], inputs: str) -> str:
+    """Return a hint with the encoders that convert these rows to a form that the method accepts."""
+    encoders = []
     for name in (*PLAIN, *sorted(ENCODERS)):
-        with suppress(ValueError):  # it takes other rows
-            able += [name] if inputs_of(name, inputs) in taken else []
-    return f"; an encoder that fits: {' or '.join(able)}" if able else ""
+        with suppress(ValueError):  # the encoder takes other rows
+            encoders += [name] if inputs_of(name, inputs) in accepted else []
+    return f"; an encoder that fits: {' or '.join(encoders)}" if encoders else ""
 
 
 def _plan_data(name: str) -> JsonObject:
-    dataset, own = DATASETS[name], own_data(name)
-    files = own.declared.files if own else {file.path: file.sha256 for file in dataset.files}
+    dataset, user_data = DATASETS[name], own_data(name)
+    files = user_data.declared.files if user_data else {file.path: file.sha256 for file in dataset.files}
     return {"digest": dataset.digest, "files": dict(files)}

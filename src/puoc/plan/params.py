@@ -1,7 +1,7 @@
-"""The one reader of params.yaml and its one schema. Every key is checked before anything starts.
+"""Reader of params.yaml. It checks every key before anything starts.
 
-A fault names the file, the line, the key, what stands there, what was expected and the nearest spelling. All faults of
-a file are reported at once.
+The message of a fault contains the file, the line, the key, the value, the expected value and the nearest spelling. All
+faults of a file are reported at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from puoc.datasets.user.dataset import own_data
 from puoc.plan.learner_sections import Entries
 from puoc.plan.schema import EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
 from puoc.plan.search_spaces import enumerate_grid, read_space
-from puoc.plan.user_data_section import OwnSection
+from puoc.plan.user_data_section import UserDataSection
 from puoc.records import Params as Hyperparameters
 from puoc.scenarios import SCENARIOS, Cell, Scenario, check_counts
 from puoc.store.messages import kind, listed, nearest
@@ -33,7 +33,7 @@ class Table(NamedTuple):
 
 
 class Tune(NamedTuple):
-    """A validated sweep: every configuration, the published one first."""
+    """A validated sweep: all its configurations, with the published one first."""
 
     spec: TuneSpec
     cells: list[Cell]
@@ -41,7 +41,7 @@ class Tune(NamedTuple):
 
 
 class Params(NamedTuple):
-    """Everything that is asked."""
+    """The validated content of a params file."""
 
     compute: ComputeSpec
     encoders: dict[str, EncoderSpec]
@@ -56,8 +56,8 @@ def read_params(path: Path, root: Path | None = None, tune: Mapping[str, object]
 
     Parameters
     ----------
-    root : the project's folder, where ``tuning/spaces`` lies; default: the folder of the file.
-    tune : stands in the place of the file's section of that name.
+    root : the project's folder, which contains ``tuning/spaces``; default: the folder of the file.
+    tune : replaces the file's section of that name.
     """
     file = YamlFile(path)
     if tune is not None and isinstance(file.data, dict):
@@ -65,11 +65,11 @@ def read_params(path: Path, root: Path | None = None, tune: Mapping[str, object]
     return _Reader(file, path.parent if root is None else root).read()
 
 
-class _Reader(Entries, OwnSection):
+class _Reader(Entries, UserDataSection):
     def __init__(self, file: YamlFile, root: Path):
         super().__init__(file)
         self.root = root
-        self.entries: dict[str, object] = {}  # of the section methods, right or wrong
+        self.entries: dict[str, object] = {}  # all entries of the section methods, valid or not
 
     def read(self) -> Params:
         data = self.file.data
@@ -78,8 +78,8 @@ class _Reader(Entries, OwnSection):
         for key in data:
             if key not in _SECTIONS:
                 self._fault((key,), f"unknown section{nearest(str(key), _SECTIONS)}; expected {listed(_SECTIONS)}")
-        if data.get("tune") is None:  # DVC's templates read this section themselves, and fail without it
-            self._fault(("tune",), "the section is missing or empty; expected tune: {} where nothing is swept")
+        if data.get("tune") is None:  # the templates of DVC read this section too, and fail without it
+            self._fault(("tune",), "the section is missing or empty; expected tune: {} if there are no sweeps")
         raw = data.get("compute")
         compute = self._section({} if raw is None else raw, ComputeSpec, ("compute",)) or ComputeSpec()
         self._datasets(self._mapping(data, "datasets"), self.root)
@@ -106,7 +106,7 @@ class _Reader(Entries, OwnSection):
 
     def _table(self, name: str, raw: object, methods: dict[str, MethodSpec]) -> Table | None:
         key: KeyPath = ("tables", name)
-        parts = self._question(key, raw, TableSpec)
+        parts = self._spec_and_cells(key, raw, TableSpec)
         if parts is None:
             return None
         spec, cells = parts
@@ -117,9 +117,9 @@ class _Reader(Entries, OwnSection):
         if len(set(spec.methods)) < len(spec.methods):
             self._fault((*key, "methods"), f"got a method twice in {listed(spec.methods)}; expected each once")
         self._check_alpha(key, spec.methods, cells, methods)
-        self._check_own_table(key, spec.dataset, cells, spec.published)
+        self._check_user_data_table(key, spec.dataset, cells, spec.published)
         places: dict[KeyPath, str] = {("methods", index): entry for index, entry in enumerate(spec.methods)}
-        self._check_own(key, spec.dataset, places, methods, self.encoders, self.priors)
+        self._check_user_data(key, spec.dataset, places, methods, self.encoders, self.priors)
         if spec.published and own_data(spec.dataset) is None:
             self._check_published((*key, "published"), spec.published, [cell.name for cell in cells], spec.dataset)
         if spec.configs == "selected" and not self.file.data.get("tune"):
@@ -129,17 +129,21 @@ class _Reader(Entries, OwnSection):
     def _check_alpha(
         self, key: KeyPath, entries: tuple[str, ...], cells: list[Cell], methods: dict[str, MethodSpec]
     ) -> None:
-        """No method can be told that U has no negatives: a risk would divide its weight among none."""
-        pure = [cell.name for cell in cells if cell.n_neg_unl == 0]
-        told = [name for name in entries if name in methods and getattr(methods[name].prior, "kind", "") == "true"]
-        if pure and told:
+        """Check that no method gets a true prior of 1: its risk would divide the weight of the negatives by zero."""
+        without_negatives = [cell.name for cell in cells if cell.n_neg_unl == 0]
+        with_true_prior = [
+            name for name in entries if name in methods and getattr(methods[name].prior, "kind", "") == "true"
+        ]
+        if without_negatives and with_true_prior:
             expected = "{fixed: NUMBER} or a key of the section priors"
             self._fault(
-                key, f"cell {pure[0]} has no negatives in U, and {told[0]} has prior: true; expected {expected}"
+                key,
+                f"cell {without_negatives[0]} has no negatives in U, and {with_true_prior[0]} has prior: true; "
+                f"expected {expected}",
             )
 
     def _check_published(self, key: KeyPath, published: str, cells: list[str], dataset: str) -> None:
-        """A table that no number of the paper's can stand beside is not meant."""
+        """Check that the paper has a number for at least one cell of the table."""
         from puoc.analysis.paper.matching import published_columns
         from puoc.analysis.paper.published import columns
 
@@ -154,17 +158,19 @@ class _Reader(Entries, OwnSection):
                 self._fault(key, f"got {name!r}{nearest(name, methods)}; expected a key of methods: {listed(methods)}")
             return None
         if methods[name].labels == "oracle":
-            self._fault(key, "got an entry with labels: oracle; expected none, since choosing may not see labels")
+            self._fault(key, "got an entry with labels: oracle; expected none, since selection may not use labels")
         if self._sees_withheld(methods[name]):
-            self._fault(key, "got an encoder with ae_data: all_positives; expected none that sees the withheld rows")
+            self._fault(
+                key, "got an encoder with ae_data: all_positives; expected none that learns from the withheld rows"
+            )
         if methods[name].by_pos:
             self._fault(key, "got an entry with by_pos; expected one with the same hyperparameters for every class")
-        parts = self._question(key, raw, TuneSpec)
+        parts = self._spec_and_cells(key, raw, TuneSpec)
         if parts is None:
             return None
         spec, cells = parts
         self._check_alpha(key, (name,), cells, methods)
-        self._check_own(key, spec.dataset, {(): name}, methods, self.encoders, self.priors)
+        self._check_user_data(key, spec.dataset, {(): name}, methods, self.encoders, self.priors)
         return Tune(spec, cells, self._configs(key, spec, methods[name]))
 
     def _sees_withheld(self, entry: MethodSpec) -> bool:
@@ -188,17 +194,19 @@ class _Reader(Entries, OwnSection):
             self.faults += [f"{self.file.at((*key, 'space'))}: {method}: {line}" for line in str(error).splitlines()]
         return configs
 
-    def _question(self, key: KeyPath, raw: object, model: type[M]) -> tuple[M, list[Cell]] | None:
-        """A section that names a scenario: its own keys, and those of the scenario, in one mapping."""
+    def _spec_and_cells(self, key: KeyPath, raw: object, model: type[M]) -> tuple[M, list[Cell]] | None:
+        """Read a section with a scenario; the mapping has the keys of the section and those of the scenario."""
         if not isinstance(raw, dict):
-            self._fault(key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)} and the scenario's own")
+            self._fault(
+                key, f"got {kind(raw)}; expected the keys {listed(model.model_fields)} and those of the scenario"
+            )
             return None
         scenario, dataset = raw.get("scenario"), raw.get("dataset")
         for part, value, table in (("scenario", scenario, SCENARIOS), ("dataset", dataset, DATASETS)):
             if value is None:
                 self._fault((*key, part), f"the key is missing; expected one of {listed(sorted(table))}")
             elif part == "dataset" and isinstance(value, str) and value in self.unread:
-                continue  # its own fault is told
+                continue  # its fault is reported already
             elif not isinstance(value, str) or value not in table:
                 self._fault(
                     (*key, part),
@@ -212,18 +220,18 @@ class _Reader(Entries, OwnSection):
         ):
             return None
         known = [*model.model_fields, *SCENARIOS[scenario].model_fields]
-        strange = [name for name in raw if name not in known]
-        for name in strange:
+        unknown = [name for name in raw if name not in known]
+        for name in unknown:
             self._fault((*key, name), f"unknown key{nearest(str(name), known)}; {scenario} takes {listed(known)}")
-        own = {name: value for name, value in raw.items() if name in model.model_fields}
-        asked = {name: value for name, value in raw.items() if name not in model.model_fields and name not in strange}
-        spec = self._section(own, model, key)
-        scene: Scenario | None = self._section(asked, SCENARIOS[scenario], key)
-        if spec is None or scene is None:
+        spec_keys = {name: value for name, value in raw.items() if name in model.model_fields}
+        scenario_keys = {name: value for name, value in raw.items() if name in known and name not in model.model_fields}
+        spec = self._section(spec_keys, model, key)
+        scenario_spec: Scenario | None = self._section(scenario_keys, SCENARIOS[scenario], key)
+        if spec is None or scenario_spec is None:
             return None
         cls = DATASETS[dataset]
         try:
-            cells = scene.cells_of(cls)
+            cells = scenario_spec.cells_of(cls)
             for cell in cells:
                 check_counts(
                     cell,

@@ -1,4 +1,4 @@
-"""What a plan was made of: whether params.yaml or a space has been changed since, so that the plan is an older one."""
+"""Source of a plan: digests of params.yaml and of the search spaces, to find out whether they changed since then."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class _Source(BaseModel):
 
 
 def source_of(params: Path, root: Path) -> JsonObject:
-    """Return the params file with its digests, of its bytes and of what they say, and the digests of all spaces."""
+    """Return the path of the params file, the digests of its bytes and content, and the digests of all spaces."""
     path = params.resolve()
     return {
         "params": str(path.relative_to(root.resolve()) if path.is_relative_to(root.resolve()) else path),
         "bytes": _digest(path),
         "content": content_id(YamlFile(path).data),
-        "spaces": {found.name: _digest(found) for found in sorted((root / _SPACES).glob("*.yaml"))},
+        "spaces": {space.name: _digest(space) for space in sorted((root / _SPACES).glob("*.yaml"))},
     }
 
 
 def changed_since(root: Path) -> list[str]:
-    """Files that say other things than when ``puoc plan`` read them; none where the plan does not tell."""
+    """Return the files whose content has changed since ``puoc plan`` read them; none if the plan has no source."""
     if not (root / SOURCE).exists():
         return []
     source = read_form(root / SOURCE, _Source, BY_PLAN)
     params, changed = root / source.params, []
-    if not params.exists() or (_digest(params) != source.bytes and _says(params) != source.content):
+    if not params.exists() or (_digest(params) != source.bytes and _content_digest(params) != source.content):
         changed.append(source.params)
     for name, digest in source.spaces.items():
         path = root / _SPACES / name
@@ -48,10 +48,10 @@ def changed_since(root: Path) -> list[str]:
     return changed
 
 
-def _says(params: Path) -> str | None:
+def _content_digest(params: Path) -> str | None:
     try:
         return content_id(YamlFile(params).data)
-    except InvalidInput:  # puoc plan will tell what is wrong with it
+    except InvalidInput:  # puoc plan reports its faults
         return None
 
 

@@ -1,4 +1,4 @@
-"""Sections of params.yaml: their keys, the types of these, and what they default to."""
+"""Sections of params.yaml: their keys, types and defaults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
 
 
-MOST_SEEDS = 100_000  # by their number: more were never meant, and each is a line of the plan
+MAX_SEEDS = 100_000  # if given as a number; more is a mistake, and each seed is a line of the plan
 
 
 def _as_seeds(value: object) -> object:
@@ -34,8 +34,8 @@ def _as_seeds(value: object) -> object:
     if isinstance(value, int):
         if value < 1:
             raise ValueError("expected at least 1 seed")
-        if value > MOST_SEEDS:
-            raise ValueError(f"expected at most {MOST_SEEDS:,} seeds")
+        if value > MAX_SEEDS:
+            raise ValueError(f"expected at most {MAX_SEEDS:,} seeds")
         return tuple(range(value))
     if not isinstance(value, list | tuple):
         raise ValueError("expected a number of seeds or a list of them")
@@ -44,7 +44,7 @@ def _as_seeds(value: object) -> object:
 
 def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
-        raise ValueError("expected each seed once: a repeated one is no further repetition")
+        raise ValueError("expected each seed once: a repeated seed gives the same results")
     return seeds
 
 
@@ -53,7 +53,7 @@ Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_as_seeds), AfterValidator(_
 
 
 def _as_prior(value: object) -> object:
-    """``true`` (YAML reads it as a truth value), ``{fixed: 0.4}``, or a key of the section priors."""
+    """Convert ``true`` (a boolean in YAML), ``{fixed: 0.4}``, or a key of the section priors."""
     if value is True or value == "true":
         return {"kind": "true"}
     if isinstance(value, dict) and set(value) == {"fixed"}:
@@ -64,13 +64,13 @@ def _as_prior(value: object) -> object:
 
 
 # fmt: off
-#: The paper's result tables, by the names of the files in analysis/published; its figures of which the text claims
-#: something (synth1, synth2; unl_alpha and unl_size: the curves over alpha and |U|); and U without negatives, collapse.
+#: Result tables of the paper, by the names of the files in analysis/published; figures that the paper's text describes
+#: (synth1, synth2; unl_alpha and unl_size: the curves over alpha and |U|); and collapse, U without negatives.
 PublishedTable = Literal[
     "ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter",
     "pu_sotas", "oc_ova", "synth1", "synth2", "unl_alpha", "unl_size", "collapse",
 ]
-#: Their rows, by our ids of the methods; none: beside no row of the paper.
+#: Rows of these tables, by puoc's ids of the methods; none: the entry has no row in the paper.
 PublishedRow = Literal[
     "oc_svm", "pu_svm", "oc_cnn", "pu_cnn", "oc_lstm", "pu_lstm", "csi", "pu_csi", "drocc", "pu_drocc", "hrn", "drpu",
     "pan", "vpu", "en", "dedpul", "nnpu", "nnpu_star", "none",
@@ -79,7 +79,7 @@ PublishedRow = Literal[
 
 
 def _as_value(value: object) -> object:
-    """A number or truth value where a text of a file is meant: ``positive: 2``. The readers take True as true, too."""
+    """Convert a number or boolean to the text of a file, as in ``positive: 2``. The readers accept True as true."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None:
@@ -88,7 +88,7 @@ def _as_value(value: object) -> object:
 
 
 def _as_name(value: object) -> object:
-    """The same for a column's name, which may be true, True or TRUE."""
+    """Convert a column's name like a value; a boolean is rejected, since the name may be true, True or TRUE."""
     if isinstance(value, bool):
         raise ValueError("expected a column's name: put it in quotes, as the file has it, such as 'true' or 'True'")
     return _as_value(value)
@@ -99,11 +99,11 @@ def _each(convert: Callable[[object], object]) -> Callable[[object], tuple[objec
 
 
 def _as_separator(value: object) -> object:
-    """One character. A tab may be written as for the option of a command, too: backslash and t."""
-    found = "\t" if value == "\\t" else value
-    if not isinstance(found, str) or len(found) != 1:
+    """Check that the separator is one character. A tab may be written as backslash and t, as in a command's option."""
+    separator = "\t" if value == "\\t" else value
+    if not isinstance(separator, str) or len(separator) != 1:
         raise ValueError("expected one character, such as ';', or '\\t' for a tab")
-    return found
+    return separator
 
 
 Value = Annotated[str, BeforeValidator(_as_value)]
@@ -116,7 +116,7 @@ Separator = Annotated[str, BeforeValidator(_as_separator)]
 
 
 class DatasetSpec(Spec):
-    """A user's own data: where P, U and test rows lie, and how they are read (see ``puoc.datasets.readers.How``)."""
+    """User data: the files of P, U and test rows, and the options for reading them (see ``puoc.datasets.readers``)."""
 
     kind: Literal["table", "images", "texts"]
     positives: str | None = None  # files or folders below own/
@@ -136,41 +136,41 @@ class DatasetSpec(Spec):
     scaling: Literal["minmax", "standard"] = "minmax"
     pixels: StrictInt | None = Field(None, ge=8, le=1024)
     words: StrictInt = Field(500, ge=2, le=20_000)
-    prepared_from: Literal["positives", "all"] = "all"  # what columns are scaled by, and words taken from
-    allow_overlap: bool = False  # of test and training rows; marks every table
+    prepared_from: Literal["positives", "all"] = "all"  # rows that give the scaling of columns and the words
+    allow_overlap: bool = False  # of test and training rows; adds a warning to every table
 
 
 class EncoderSpec(Spec):
     """An encoder that is fitted."""
 
-    encoder: str | None = None  # id of the encoder; absent: the entry's own name
+    encoder: str | None = None  # id of the encoder; default: the entry's name
     params: Hyperparameters
     ae_data: Literal["labelled_positives", "all_positives"] = "labelled_positives"
     source: str = "params.yaml"
 
 
 class PriorSpec(Spec):
-    """An estimator of the class prior, or a method that estimates it along the way."""
+    """An estimator of the class prior, or a method that estimates it during training."""
 
-    prior: str | None = None  # id of the estimator; absent: the entry's own name
+    prior: str | None = None  # id of the estimator; default: the entry's name
     params: Hyperparameters
     encoder: str | None = None
     source: str = "params.yaml"
 
 
 class MethodSpec(Spec):
-    """A row of a table: a method, its hyperparameters and what it is given."""
+    """An entry: a method, its hyperparameters, prior, encoder and labels. It is a row of a table."""
 
-    method: str | None = None  # id of the method; absent: the entry's own name
+    method: str | None = None  # id of the method; default: the entry's name
     params: Hyperparameters  # hyperparameters, all of them
-    #: dataset and class to hyperparameters that differ where this class alone is positive
+    #: hyperparameters that differ if only this class is positive, by dataset and class
     by_pos: dict[str, dict[Annotated[StrictInt, Field(ge=0)], Hyperparameters]] = {}
     prior: Annotated[Prior | str, BeforeValidator(_as_prior)] | None = None  # a text: a key of the section priors
     encoder: str | None = None  # flatten, or a key of the section encoders
     numerics: Literal["fp32", "bf16"] = "fp32"
     labels: Literal["pu", "oracle"] = "pu"
     source: str = "params.yaml"  # where the hyperparameters come from
-    published_as: PublishedRow | None = None  # absent: the row of its method
+    published_as: PublishedRow | None = None  # default: the row of its method
 
 
 class TableSpec(Spec):
@@ -182,7 +182,7 @@ class TableSpec(Spec):
     seeds: Seeds
     configs: Literal["published", "selected"]
     title: str | None = None
-    published: PublishedTable | None = None  # the table of the paper that it stands beside
+    published: PublishedTable | None = None  # the table of the paper with which it is compared
 
 
 class TuneSpec(Spec):
@@ -193,4 +193,4 @@ class TuneSpec(Spec):
     seeds: Seeds
     space: str  # a space of tuning/spaces/<method>.yaml
     search: Literal["grid"]
-    holdout: float = Field(gt=0, lt=1)  # share of P and U withheld to choose by
+    holdout: float = Field(gt=0, lt=1)  # share of P and U withheld for the selection

@@ -27,11 +27,12 @@ _RANGE_KEYS = {"low", "high", "step", "log", "type"}
 
 
 def read_space(folder: Path, method: str, space: str) -> list[Part]:
-    """The parts of the named space of a method; one, where it is no list of parts.
+    """Return the parts of the named space of a method; a space that is no list has one part.
 
     Raises
     ------
-    InvalidInput : no such file or space (what there is, is named), or a parameter that is no distribution.
+    InvalidInput : there is no such file or space (the message lists the existing ones), or a hyperparameter has no
+        valid distribution.
     """
     path = folder / f"{method}.yaml"
     if not path.exists():
@@ -47,33 +48,33 @@ def read_space(folder: Path, method: str, space: str) -> list[Part]:
     parts = {(space, i): part for i, part in enumerate(whole)} if isinstance(whole, list) else {(space,): whole}
     wrong = [file.at(key) for key, part in parts.items() if not isinstance(part, dict)]
     if wrong or not parts:
-        at = wrong[0] if wrong else file.at((space,))
-        raise InvalidInput([f"{at}: got {whole!r}; expected hyperparameters by name, or a list of such parts"])
+        place = wrong[0] if wrong else file.at((space,))
+        raise InvalidInput([f"{place}: got {whole!r}; expected hyperparameters by name, or a list of such parts"])
     faults: list[str] = []
-    found: list[Part] = []
+    distributions: list[Part] = []
     for key, part in parts.items():
-        found.append({})
+        distributions.append({})
         for name, spec in part.items():
             try:
-                found[-1][name] = _distribution(spec)
+                distributions[-1][name] = _distribution(spec)
             except (ArithmeticError, TypeError, ValueError) as error:
                 faults.append(f"{file.at((*key, name))}: {error}")
     if faults:
         raise InvalidInput(faults)
-    return found
+    return distributions
 
 
 def enumerate_grid(space: list[Part]) -> list[Params]:
-    """Every configuration of each part, in the order of its file (the last parameter runs fastest)."""
-    found = []
+    """Return every configuration of each part, in the order of the file; the last hyperparameter varies fastest."""
+    configs = []
     for part in space:
         values = [_values(name, distribution) for name, distribution in part.items()]
-        found += [dict(zip(part, combination, strict=True)) for combination in product(*values)]
-    return found
+        configs += [dict(zip(part, combination, strict=True)) for combination in product(*values)]
+    return configs
 
 
 def extremes(distribution: BaseDistribution) -> list[JsonValue]:
-    """Both ends of a range, or every choice."""
+    """Return both ends of a range, or every choice."""
     choices = getattr(distribution, "choices", None)
     return list(choices) if choices is not None else [distribution.low, distribution.high]  # type: ignore[attr-defined]
 
@@ -98,15 +99,15 @@ def _distribution(spec: object) -> BaseDistribution:
 
 
 def _check_numbers(spec: dict[str, object], is_whole: bool) -> None:
-    """Refuse what Optuna would take as it is (NaN, infinity, true) or cut to a whole number."""
+    """Raise ValueError for values that Optuna would accept (NaN, infinity, true) or round to a whole number."""
     for key in ("low", "high", "step"):
         value = spec.get(key)
         if key == "step" and value is None:
             continue
-        is_fine = isinstance(value, int) and not isinstance(value, bool)
+        is_valid = isinstance(value, int) and not isinstance(value, bool)
         if isinstance(value, float):
-            is_fine = value.is_integer() if is_whole else isfinite(value)
-        if not is_fine:
+            is_valid = value.is_integer() if is_whole else isfinite(value)
+        if not is_valid:
             raise ValueError(f"{key}: got {value!r}; expected a {'whole' if is_whole else 'finite'} number")
 
 
@@ -118,7 +119,7 @@ def _values(name: str, distribution: BaseDistribution) -> list[JsonValue]:
     if isinstance(distribution, IntDistribution) and not distribution.log:
         return list(range(distribution.low, distribution.high + 1, distribution.step))
     if isinstance(distribution, FloatDistribution) and distribution.step is not None:
-        # decimal, as written: 0.1 + 2 * 0.1 must be the 0.3 that somebody else writes, or one question has two ids
+        # decimal, as written: 0.1 + 2 * 0.1 must equal a 0.3 of another file, otherwise one fit has two ids
         low, high, step = (Decimal(str(n)) for n in (distribution.low, distribution.high, distribution.step))
         return [float(low + i * step) for i in range(int((high - low) / step) + 1)]
     raise InvalidInput([f"{name} is a range without a step, so it has no grid; give it a step or a list of choices"])

@@ -1,4 +1,4 @@
-"""Reading sections of a YAML file into specs: every fault is kept with its place, so that all are reported at once."""
+"""Reader of sections of a YAML file. It collects all faults with their places, so that they are reported at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Sections:
-    """What a reader of sections needs; a subclass knows the sections."""
+    """Base class of readers; a subclass reads particular sections."""
 
     def __init__(self, file: YamlFile):
         self.file = file
@@ -48,12 +48,12 @@ class Sections:
     def _fault(self, key: KeyPath, text: str) -> None:
         self.faults.append(f"{self.file.at(key)}: {text}")
 
-    def _named(self, key: KeyPath, what: str, name: str, table: Mapping[str, object]) -> str | None:
-        """The id that an entry names, in a key of its own or by its own name; None for an unknown one."""
+    def _named(self, key: KeyPath, kind_of_id: str, name: str, table: Mapping[str, object]) -> str | None:
+        """Return the id of an entry, from a key or from the entry's name; None for an unknown id."""
         if name in table:
             return name
-        where = (*key, what) if name != key[-1] else key
-        self._fault(where, f"unknown {what} {name!r}{nearest(name, table)}; known: {listed(sorted(table))}")
+        where = (*key, kind_of_id) if name != key[-1] else key
+        self._fault(where, f"unknown {kind_of_id} {name!r}{nearest(name, table)}; known: {listed(sorted(table))}")
         return None
 
     def _normal(

@@ -1,4 +1,4 @@
-"""The section datasets of params.yaml: a user's own data, and what cannot be asked of them."""
+"""Reader of the section datasets of params.yaml, which declares user data, and checks of tables that use them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from puoc.registry import DATASETS
 from puoc.store.cells import Cell
 from puoc.store.yaml_file import KeyPath
 
-#: Folders of work/ and work/prepared that are no dataset's: what puoc writes or takes away there would meet the arrays.
+#: Names of folders that puoc uses in work/ and work/prepared; a dataset with such a name would collide with them.
 _FOLDERS = ("tables", "tune", "features", "checkpoints")
-_OTHERS = ("kind", "prepared_from", "allow_overlap")  # keys of an entry that say neither where rows are nor how to read
+_OTHER_KEYS = ("kind", "prepared_from", "allow_overlap")  # keys that are neither paths nor options for reading
 
 
-class OwnSection(Sections):
-    """Reads own data before anything names them, and refuses what needs the classes of their unlabelled rows."""
+class UserDataSection(Sections):
+    """Reads user data before other sections use them, and rejects entries that need the classes of unlabelled rows."""
 
     def _datasets(self, raw: Mapping[str, object], root: Path) -> None:
-        """Make the entries the own datasets of this process; ``unread`` are those with a fault."""
+        """Register the entries as datasets of this process; ``unread`` has the names of entries with a fault."""
         register((), root)
-        found = [one for name, value in raw.items() if (one := self._dataset(name, value, root))]
-        register(found, root)
-        self.unread = set(raw) - {one.name for one in found}
+        datasets = [data for name, value in raw.items() if (data := self._dataset(name, value, root))]
+        register(datasets, root)
+        self.unread = set(raw) - {data.name for data in datasets}
 
     def _dataset(self, name: str, raw: object, root: Path) -> Declared | None:
         key: KeyPath = ("datasets", name)
@@ -39,17 +39,19 @@ class OwnSection(Sections):
         spec = self._section(raw, DatasetSpec, key)
         if spec is None:
             return None
-        how = spec.model_dump(mode="json", exclude_defaults=True, exclude={*ROLES, *_OTHERS}) | {"kind": spec.kind}
+        options = spec.model_dump(mode="json", exclude_defaults=True, exclude={*ROLES, *_OTHER_KEYS}) | {
+            "kind": spec.kind
+        }
         paths = {role: path for role in ROLES if (path := getattr(spec, role)) is not None}
         if set(paths) - {"test"} not in ({"positives", "unlabelled"}, {"data"}):
             got = ", ".join(paths) or "no path"
-            self._fault(key, f"got {got}; expected positives and unlabelled, or data with a label; and test or not")
+            self._fault(key, f"got {got}; expected positives and unlabelled, or data with a label; test is optional")
             return None
         try:
             return declare(
                 name,
                 paths,
-                how,
+                options,
                 from_positives=spec.prepared_from == "positives",
                 allow_overlap=spec.allow_overlap,
                 root=root,
@@ -58,7 +60,7 @@ class OwnSection(Sections):
             self._fault(key, str(error))
             return None
 
-    def _check_own(
+    def _check_user_data(
         self,
         key: KeyPath,
         dataset: str,
@@ -67,28 +69,28 @@ class OwnSection(Sections):
         encoders: Mapping[str, EncoderSpec],
         priors: Mapping[str, PriorSpec],
     ) -> None:
-        """Refuse entries that would be told what nobody knows of own data.
+        """Report entries that need the classes of U, which are unknown in user data.
 
         Parameters
         ----------
-        entries : names of methods by the place that names each.
+        entries : names of entries of methods, by the keys below ``key`` that contain them.
         """
         if own_data(dataset) is None:
             return
         for place, name in entries.items():
-            for got, expected, where in _told(name, methods.get(name), encoders, priors):
-                why = f"nobody knows the classes of the unlabelled rows of {dataset}"
-                self._fault((*key, *place), f"got {name}, which has {got}; expected {expected} ({where}): {why}")
+            for got, expected, where in _uses_of_classes(name, methods.get(name), encoders, priors):
+                reason = f"nobody knows the classes of the unlabelled rows of {dataset}"
+                self._fault((*key, *place), f"got {name}, which has {got}; expected {expected} ({where}): {reason}")
 
-    def _check_own_table(self, key: KeyPath, dataset: str, cells: Iterable[Cell], published: str | None) -> None:
-        """A table of own data needs something to show, and stands beside nothing of the paper's."""
-        own = own_data(dataset)
-        if own is None:
+    def _check_user_data_table(self, key: KeyPath, dataset: str, cells: Iterable[Cell], published: str | None) -> None:
+        """Check that a table of user data has test rows or a holdout, and no numbers of the paper."""
+        user_data = own_data(dataset)
+        if user_data is None:
             return
         if published is not None:
-            expected = "expected no such key: the paper has no table of own data"
+            expected = "expected no such key: the paper has no table of user data"
             self._fault((*key, "published"), f"got {published}; {expected}")
-        if not own.tested() and any(cell.holdout is None for cell in cells):
+        if not user_data.tested() and any(cell.holdout is None for cell in cells):
             self._fault(
                 (*key, "holdout"),
                 f"{dataset} has no labelled test rows, so there is no AUC; expected a share to withhold for the "
@@ -96,10 +98,10 @@ class OwnSection(Sections):
             )
 
 
-def _told(
+def _uses_of_classes(
     name: str, spec: MethodSpec | None, encoders: Mapping[str, EncoderSpec], priors: Mapping[str, PriorSpec]
 ) -> Iterable[tuple[str, str, str]]:
-    """What an entry would be told of the classes of U: in words, what is expected instead, and where it stands."""
+    """Yield each setting of an entry that needs the classes of U, the expected setting, and its key."""
     if spec is None:
         return
     if getattr(spec.prior, "kind", None) == "true":

@@ -1,7 +1,7 @@
-"""Scenarios: which classes and shares of positives each cell of a table asks for. One file a scenario.
+"""Scenarios: the classes and shares of positives in each cell of a table.
 
-A scenario of the paper (Bagirov, Ivanov and Shpilman, section "Experiments", one a table) is an instance of a class
-here, with the values that params.yaml gives. ``puoc.scenarios.drawing`` turns cells into rows.
+A scenario of the paper (Bagirov, Ivanov and Shpilman, section "Experiments", one for each table) is an instance of a
+class here, with values from params.yaml. ``puoc.scenarios.drawing`` draws the rows of cells.
 """
 
 from __future__ import annotations

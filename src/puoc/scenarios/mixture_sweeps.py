@@ -25,9 +25,11 @@ class Mixtures(Drawn):
         self._check_range(n_classes, self.pos, self.neg, self.neg_test or ())
         self._check_overlap(self.pos, self.neg, self.neg_test or ())
         n_pos = count_of(alpha, n_unl)
-        most = n_unl if alpha == 1 else n_unl - 1
-        if not 0 < n_pos <= most:
-            raise ValueError(f"{self.kind}: alpha {alpha:g} of {n_unl} rows is {n_pos} positives, 1 to {most} expected")
+        max_pos = n_unl if alpha == 1 else n_unl - 1
+        if not 0 < n_pos <= max_pos:
+            raise ValueError(
+                f"{self.kind}: alpha {alpha:g} of {n_unl} rows gives {n_pos} positives; expected 1 to {max_pos}"
+            )
         return Cell(
             scenario=self.kind,
             name=name,

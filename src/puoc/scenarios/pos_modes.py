@@ -21,5 +21,5 @@ class PosModes(FixedCounts):
         self._check_overlap(self.of, self.neg)
         for k in self.k:
             if k > len(self.of):
-                raise ValueError(f"{self.kind}: k={k} classes wanted of the {len(self.of)} in of")
+                raise ValueError(f"{self.kind}: k={k} needs {k} classes; got {len(self.of)} in of")
         return [self._cell(f"k={k}", pos=Choice(of=self.of, stop=k), neg=self.neg) for k in self.k]

@@ -24,7 +24,7 @@ class NegShift(FixedCounts):
         others = other_classes(self.pos, n_classes)
         for n in self.n:
             if 2 * n > len(others):
-                raise ValueError(f"{self.kind}: n={n} wants {2 * n} classes beside pos, {len(others)} are there")
+                raise ValueError(f"{self.kind}: n={n} needs {2 * n} classes beside pos; got {len(others)}")
         return [
             self._cell(
                 f"n={n}", pos=self.pos, neg=Choice(of=others, stop=n), neg_test=Choice(of=others, start=n, stop=2 * n)

@@ -12,22 +12,23 @@ from puoc.store.cells import Cell
 
 
 @scenario("own")
-class Own(Scenario):
-    """P against U of a user. The classes of U are unknown, so the cell has no alpha.
+class UserDataScenario(Scenario):
+    """P and U of user data. The classes of U are unknown, so the cell has no alpha.
 
-    With all of P and of U every seed uses the same rows, and seeds show the randomness of a method. With a number of
-    rows each seed draws its own. The rows that ``holdout`` withholds of both give the label-free criterion.
+    With all of P and U, every seed uses the same rows, and differences between seeds come from the method. With a
+    number of rows, each seed draws its rows. The rows that ``holdout`` withholds from P and U give the label-free
+    criterion.
     """
 
-    n_pos_lab: Count | None = None  # absent: all of P
-    n_unl: Count | None = None  # absent: all of U
+    n_pos_lab: Count | None = None  # None: all of P
+    n_unl: Count | None = None  # None: all of U
     holdout: float | None = Field(None, gt=0, lt=1)
     column: str = "own"
 
     def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
         """Return one cell. Raises ValueError for a dataset that is not user data."""
         if not issubclass(dataset, OwnData):
-            raise ValueError(f"{self.kind}: {dataset.name} is not of the section datasets; expected own data")
+            raise ValueError(f"{self.kind}: {dataset.name} is not in the section datasets; expected user data")
         n_p, n_u, _ = dataset.counts["train"]
         return [
             Cell(

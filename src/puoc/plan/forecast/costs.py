@@ -1,4 +1,4 @@
-"""Seconds of a fit before it is computed: from ``costs.csv``, by the ledger's own fits where it has some.
+"""Forecast of a fit's seconds from ``costs.csv``, corrected by fits of the ledger if there are any.
 
 ``costs.csv`` holds seconds per unit of ``puoc.plan.forecast.work`` and per row scored, of one thread of a
 two-core machine that others used as well; ``bench/costs.py`` writes it.
@@ -16,28 +16,28 @@ from statistics import median
 from typing import NamedTuple
 
 from puoc.datasets import DATASETS
-from puoc.plan.forecast.work import Work, row_scale, seen, work_of
+from puoc.plan.forecast.work import Work, method_inputs, row_scale, work_of
 from puoc.records import Encoding, Fit, FitResult, TestSet
 from puoc.scenarios.drawing.draws import train_count
 from puoc.store.ledger import Ledger
 
-_LOOKED_AT = 500  # records of a ledger, so that planning stays quick beside a long one
-_SHORT = 1.0  # seconds below which a fit tells what it costs to begin, not what its work does
-_MOST = 3.0  # the factor by which one ledger may correct a cost, up or down: its machine may have been busy
+_MAX_RECORDS = 500  # records read from a ledger, so that planning stays fast with a large one
+_MIN_SECONDS = 1.0  # shorter fits measure the cost of a start, not of the work
+_MAX_FACTOR = 3.0  # largest correction of a cost by a ledger, up or down: its machine may have been busy
 
 Key = tuple[str, str, str]
 
 
 class Cost(NamedTuple):
-    """What was measured of one method on one kind of rows."""
+    """Measured cost of one method on one kind of rows."""
 
     per_unit: float  # seconds of training
-    per_scored: float  # seconds of scoring a row, by its values
+    per_scored: float  # seconds of scoring, per value of a row
 
 
 @cache
 def measured() -> dict[Key, Cost]:
-    """The table, by method, variant and inputs."""
+    """Return the costs of ``costs.csv`` by method, variant and inputs."""
     text = files("puoc.plan.forecast").joinpath("costs.csv").read_text(encoding="utf-8")
     _, *lines = csv.reader(line for line in text.splitlines() if not line.startswith("#"))
     return {
@@ -47,12 +47,12 @@ def measured() -> dict[Key, Cost]:
 
 
 def cost_of(key: Key) -> Cost | None:
-    """The measured cost, else that of another variant or of the same method on other rows; None where there is none."""
+    """Return the measured cost, else that of another variant or of the method on other rows; None if there is none."""
     table = measured()
     if key in table:
         return table[key]
-    alike = [known for known in table if known[0] == key[0]]
-    nearest = sorted(alike, key=lambda known: (known[2] != key[2], known[1] != key[1], known))
+    same_method = [known for known in table if known[0] == key[0]]
+    nearest = sorted(same_method, key=lambda known: (known[2] != key[2], known[1] != key[1], known))
     return table[nearest[0]] if nearest else None
 
 
@@ -61,8 +61,8 @@ class Forecast:
 
     Parameters
     ----------
-    ledger : its own fits correct the table, method by method; None: the table alone.
-    device : the table is of CPUs; on another device the ledger is all there is.
+    ledger : its fits correct the table for each method; None: the table alone is used.
+    device : the table was measured on CPUs; on another device only the ledger is used.
     """
 
     def __init__(self, ledger: Ledger | None = None, device: str = "cpu"):
@@ -70,24 +70,27 @@ class Forecast:
         self.unknown: set[str] = set()  # methods without a cost
         self.from_table: set[str] = set()
         self.from_ledger: set[str] = set()
-        self._factors, self._own = self._learn(ledger)
+        self._factors, self._ledger_rates = self._learn(ledger)
 
     def seconds(self, fit: Fit, tests: Iterable[TestSet] = ()) -> float:
-        """Of training and of scoring the test sets; 0 where no cost is known, and then ``unknown`` says so."""
+        """Return the seconds of training and of scoring the test sets.
+
+        If no cost is known, it returns 0 and adds the method to ``unknown``.
+        """
         work = _known_work(fit)
         if work is None:
             self.unknown.add(fit.method)
             return 0.0
         cost = cost_of(work.key)
         if self.kind != "cpu":
-            own = self._own.get(work.key)
-            (self.from_ledger if own else self.unknown).add(fit.method)
-            return own * work.units if own else 0.0
+            rate = self._ledger_rates.get(work.key)
+            (self.from_ledger if rate else self.unknown).add(fit.method)
+            return rate * work.units if rate else 0.0
         if cost is None:
             self.unknown.add(fit.method)
             return 0.0
         (self.from_ledger if work.key in self._factors else self.from_table).add(fit.method)
-        _, values = seen(fit.encoder, fit.sample.dataset)
+        _, values = method_inputs(fit.encoder, fit.sample.dataset)
         scored = sum(scored_rows(fit, test) for test in tests)
         return (
             cost.per_unit * work.units * self._factors.get(work.key, 1.0)
@@ -95,9 +98,9 @@ class Forecast:
         )
 
     def _learn(self, ledger: Ledger | None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Factors to the table and seconds per unit, from fits of the ledger that trained on this kind of device."""
+        """Return factors to the table and seconds per unit, from fits of the ledger on this kind of device."""
         rates: dict[Key, list[float]] = defaultdict(list)
-        for fit_id in islice(ledger.ids() if ledger else (), _LOOKED_AT):
+        for fit_id in islice(ledger.ids() if ledger else (), _MAX_RECORDS):
             result = _trained(ledger, fit_id)
             if result is None or (result.device or "").partition(":")[0] != self.kind:
                 continue
@@ -105,30 +108,30 @@ class Forecast:
             if work is not None and work.units > 0:
                 rates[work.key].append(float(result.fit_seconds or 0) / work.units)
         factors = {}
-        for key, found in rates.items():
+        for key, key_rates in rates.items():
             cost = cost_of(key)
             if cost is not None:
-                factors[key] = min(max(median(found) / cost.per_unit, 1 / _MOST), _MOST)
-        return factors, {key: median(found) for key, found in rates.items()}
+                factors[key] = min(max(median(key_rates) / cost.per_unit, 1 / _MAX_FACTOR), _MAX_FACTOR)
+        return factors, {key: median(key_rates) for key, key_rates in rates.items()}
 
 
 def _trained(ledger: Ledger | None, fit_id: str) -> FitResult | None:
-    """The record of a fit that took its time on data as they are now; None for any other, also a damaged one."""
+    """Return the record of a fit of at least ``_MIN_SECONDS`` on the present data; None for others and damaged ones."""
     try:
         entry = ledger.get(fit_id) if ledger else None
-    except ValueError:  # told where its answer is needed
+    except ValueError:  # reported where the record is used
         return None
-    if entry is None or entry.result.status != "ok" or (entry.result.fit_seconds or 0) < _SHORT:
+    if entry is None or entry.result.status != "ok" or (entry.result.fit_seconds or 0) < _MIN_SECONDS:
         return None
     sample = entry.result.fit.sample
-    known = DATASETS.get(sample.dataset)  # none: of another project
+    known = DATASETS.get(sample.dataset)  # None: a dataset of another project
     return entry.result if known and known.digest == sample.data_digest else None
 
 
 def _known_work(fit: Fit) -> Work | None:
-    """The work of a fit; None where it cannot be told. No odd fit stops a plan, since hours are a courtesy.
+    """Return the work of a fit; None if it is unknown. A forecast is optional, so an unusual fit must not stop a plan.
 
-    Of an encoder that is gone or took other rows, of a method whose hyperparameters are not those of the paper's.
+    Examples are a fit with a removed encoder, or with hyperparameters that the work's formula does not cover.
     """
     try:
         return work_of(fit)
@@ -137,7 +140,7 @@ def _known_work(fit: Fit) -> Work | None:
 
 
 def scored_rows(fit: Fit, test: TestSet) -> int:
-    """Rows that a trial scores: the test's, and the training pool's where there is one (``draws.train_pool_rows``)."""
+    """Count the rows that a trial scores: test rows, and the training pool if any (see ``train_pool_rows``)."""
     counts = DATASETS[fit.sample.dataset].counts
     if "all" in counts:
         train = [train_count(n) for n in counts["all"]]
@@ -152,23 +155,23 @@ def scored_rows(fit: Fit, test: TestSet) -> int:
 
 
 def encoding_seconds(encoding: Encoding, dataset: str) -> float | None:
-    """Of a frozen encoder over all rows of a dataset; None where no cost is known."""
+    """Return the seconds of a frozen encoder for all rows of a dataset; None if no cost is known."""
     data = DATASETS[dataset]
     cost = cost_of(frozen_key(encoding, data.inputs))
     if cost is None:
         return None
     n = sum(sum(part) for part in data.counts.values())
-    _, values = seen(None, dataset)
+    _, values = method_inputs(None, dataset)
     return cost.per_scored * row_scale(data.inputs, values) * n
 
 
 def frozen_key(encoding: Encoding, inputs: str) -> Key:
-    """Under which the table has a frozen encoder."""
+    """Return the key of a frozen encoder in the table."""
     return encoding.name, str(encoding.params.get("network", "")), inputs
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a reader would say them."""
+    """Return a time as text, such as ``2.5 h``."""
     for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= (2 if unit == "days" else 1) * size:
             return f"{seconds / size:.1f} {unit}"

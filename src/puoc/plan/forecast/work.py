@@ -1,6 +1,7 @@
-"""Work of a fit in units that its seconds are proportional to, for costs measured at other sizes to be scaled by.
+"""Work of a fit, in units that are proportional to its seconds, so that costs measured at other sizes can be scaled.
 
-Of a network: rows that pass in training, as often as they do. Of an exact program: what its dearest step grows with.
+For a network, the work is the number of rows that pass through it in training. For an exact solver, it is the growth of
+its most expensive step.
 """
 
 from __future__ import annotations
@@ -12,31 +13,31 @@ from puoc.datasets import DATASETS
 from puoc.methods.encoders import inputs_of
 from puoc.records import Encoding, Fit, Params
 
-#: A step of DROCC's search passes the second part of the network alone: so many passes of the whole one.
+#: Cost of a step of DROCC's search, in passes of the whole network; it passes only the second part.
 _ASCENT = 0.2
-#: Networks that are one wide layer, whose units the time is proportional to.
+#: Networks with one wide layer; their time is proportional to its units.
 _WIDE = ("oc_cnn", "pu_cnn")
-_WIDTHS = {"resnet18": 512, "mobilenet_v2": 1280}  # values that a network's features have
-_SMALL = 100  # values of a row below which their number is not what takes the time
+_WIDTHS = {"resnet18": 512, "mobilenet_v2": 1280}  # number of features of a network
+_MIN_VALUES = 100  # with fewer values in a row, the time does not depend on their number
 
 
 class Work(NamedTuple):
-    """What a fit is made of."""
+    """Work of a fit, and the key of its cost."""
 
     method: str
-    variant: str  # of the program or network, where a method has several
-    inputs: str  # what it sees: image, vector, sequence, text
+    variant: str  # variant of the solver or network, if a method has several
+    inputs: str  # kind of rows of the method: image, vector, sequence, text
     units: float
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Fits with equal keys have costs per unit in common."""
+        """Return the key of the cost; fits with equal keys have the same cost per unit."""
         return self.method, self.variant, self.inputs
 
 
 def work_of(fit: Fit) -> Work:
-    """The work of training one fit."""
-    inputs, values = seen(fit.encoder, fit.sample.dataset)
+    """Return the work of training one fit."""
+    inputs, values = method_inputs(fit.encoder, fit.sample.dataset)
     params = fit.params
     variant = " ".join(str(params[key]) for key in ("solver", "kernel", "classifier", "net") if key in params)
     n_p, n_u = (n - round(fit.sample.holdout * n) for n in rows(fit))
@@ -45,18 +46,18 @@ def work_of(fit: Fit) -> Work:
 
 
 def rows(fit: Fit) -> tuple[int, int]:
-    """Rows of P and of U that a fit is given."""
+    """Return the numbers of rows of P and U of a fit."""
     return fit.sample.n_pos_lab, (fit.sample.n_pos_unl or 0) + (fit.sample.n_neg_unl or 0)
 
 
-def seen(encoder: str | Encoding | None, dataset: str) -> tuple[str, int]:
-    """What a method sees of a dataset's rows: its inputs, and values a row (steps of a sequence)."""
+def method_inputs(encoder: str | Encoding | None, dataset: str) -> tuple[str, int]:
+    """Return the kind of rows that a method gets, and the number of values in a row (steps of a sequence)."""
     data = DATASETS[dataset]
     values = prod(data.shape)
     if encoder is None or isinstance(encoder, str):
         return inputs_of(encoder, data.inputs), values
     inputs = inputs_of(encoder.name, data.inputs)
-    values //= whole(encoder.params, "values", 1)  # of a step
+    values //= whole(encoder.params, "values", 1)  # values of a step
     for key in ("dimension", "length"):
         values = whole(encoder.params, key, values)
     return inputs, _WIDTHS.get(str(encoder.params.get("network")), values)
@@ -69,8 +70,8 @@ def _count(params: Params, key: str, default: int) -> int:
 
 
 def row_scale(inputs: str, values: int) -> float:
-    """How the cost of a row grows with its values: few of a vector cost as much as ``_SMALL``."""
-    return float(max(values, _SMALL) if inputs == "vector" else values)
+    """Return the factor of a row's cost by its values; a vector costs at least as much as one of ``_MIN_VALUES``."""
+    return float(max(values, _MIN_VALUES) if inputs == "vector" else values)
 
 
 def _units(method: str, params: Params, n_p: int, n_u: int, values: int, inputs: str) -> float:
@@ -83,7 +84,7 @@ def _units(method: str, params: Params, n_p: int, n_u: int, values: int, inputs:
 
 
 def passes(method: str, params: Params, n_p: int, n_u: int) -> float:
-    """Rows that pass a network in training, the steps of a search among them."""
+    """Return the number of rows that pass through a network in training, including the steps of a search."""
     from puoc.methods.training.deep import batch_sizes
 
     batching = params.get("batching")
@@ -92,13 +93,13 @@ def passes(method: str, params: Params, n_p: int, n_u: int) -> float:
     p, u = sum(p for p, _ in steps), sum(u for _, u in steps)
     if "batch_size_u" in params and n_u:
         u = len(steps) * whole(params, "batch_size_u")
-    found = float(whole(params, "epochs") * (p + u))
+    total = float(whole(params, "epochs") * (p + u))
     if "ascent_steps" in params:
         searched = max(whole(params, "epochs") - whole(params, "warmup_epochs"), 0) * (u or p)
-        found += _ASCENT * whole(params, "ascent_steps") * searched
+        total += _ASCENT * whole(params, "ascent_steps") * searched
     if method in _WIDE:
-        found *= whole(params, "hidden")
-    return found * max(whole(params, "folds", 1) - 1, 1)
+        total *= whole(params, "hidden")
+    return total * max(whole(params, "folds", 1) - 1, 1)
 
 
 def whole(params: Params, name: str, default: int | None = None) -> int:

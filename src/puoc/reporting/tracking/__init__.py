@@ -1,7 +1,7 @@
-"""The MLflow view of the results: an experiment a scenario, a run a trial, made from rows and ledger, never read.
+"""The MLflow view of the results: one experiment for each scenario, one run for each trial.
 
-It can be deleted and made again at any time: ``track`` brings it into line with the results. Importing this package
-loads no mlflow; what talks to a store does.
+It is written from rows and the ledger, and puoc takes no results from it. It can be deleted at any time; ``track``
+writes it again. Importing this package does not load mlflow; using a store does.
 """
 
 from puoc.reporting.tracking.address import TrackingError, tracking_uri

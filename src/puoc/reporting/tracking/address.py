@@ -19,8 +19,8 @@ def tracking_uri(root: Path | str) -> str:
     TrackingError : the path of the root has a character with another meaning in a URI, so that MLflow would write its
         files to another place.
     """
-    if given := os.environ.get("MLFLOW_TRACKING_URI"):
-        return given
+    if uri := os.environ.get("MLFLOW_TRACKING_URI"):
+        return uri
     path = str(Path(root).resolve() / "mlruns" / "mlflow.db")
     if "?" in path or "%" in path:
         raise TrackingError(f"got {path}: MLflow takes no path with ? or %; expected a folder with another name")

@@ -1,4 +1,7 @@
-"""A store in a database server: connected once before MLflow retries for minutes, created by one process at a time."""
+"""A store in a database server.
+
+The connection is checked before MLflow, which would retry for minutes, and one process at a time creates the tables.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from urllib.parse import unquote_plus
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-_MAKING = 0x70756F63  # number of the lock that says: making or upgrading MLflow's tables
-_CONNECTS = 10  # seconds the server has to answer
-#: In a key of the URI's query: password, sslpassword, passwd, pwd, and what holds one among other things.
+_MAKING = 0x70756F63  # number of the advisory lock for creating or upgrading MLflow's tables
+_CONNECTS = 10  # seconds in which the server must answer
+#: In a key of the URI's query: password, sslpassword, passwd, pwd, and keys of which these are a part.
 _SECRET = re.compile(r"pass|pwd|secret|token|odbc_connect", re.IGNORECASE)
 
 
@@ -24,7 +27,9 @@ def is_database(uri: str) -> bool:
 
 def without_password(uri: str) -> str:
     """Return the URI for display, without passwords of the server or in keys of the query."""
-    hidden = re.sub(r"(://[^:]*):.*@", r"\1:***@", uri, flags=re.DOTALL)  # to the last @: one may be part of it
+    hidden = re.sub(
+        r"(://[^:]*):.*@", r"\1:***@", uri, flags=re.DOTALL
+    )  # up to the last @, because a password may contain one
     address, mark, query = hidden.partition("?")
     return address + mark + "&".join(map(_without_secret, query.split("&")))
 
@@ -42,7 +47,7 @@ def _parsed(uri: str) -> URL:
     try:
         url = make_url(uri)
         cut = url.password is not None and "@" in f"{url.host}{url.database}"
-    except ValueError:  # what stands for the port is no number
+    except ValueError:  # the port is not a number
         cut = True
     if cut:
         raise ArgumentError("name, password, host and port cannot be told apart; expected an @ in a password as %40")
@@ -53,12 +58,12 @@ def _parsed(uri: str) -> URL:
 def reached(uri: str) -> Iterator[None]:
     """Check that the database answers. During the block, no other process of puoc opens a PostgreSQL database.
 
-    MLflow makes its tables when it opens an empty database, and several that do so at once break one another.
+    MLflow creates its tables when it opens an empty database. Several processes that do so at once break it.
 
     Raises
     ------
     ImportError : the driver of this kind of database is not installed.
-    sqlalchemy.exc.SQLAlchemyError : the URI cannot be read, or the database does not answer or refuses.
+    sqlalchemy.exc.SQLAlchemyError : the URI cannot be read, or the database does not answer or rejects the connection.
     """
     from sqlalchemy import create_engine, text
     from sqlalchemy.pool import NullPool

@@ -1,8 +1,8 @@
-"""The registry: the configuration with the highest mean test AUC under the alias ``best``, per scenario and dataset.
+"""The model registry: the entry with the highest mean test AUC has the alias ``best``, per scenario and dataset.
 
-Where several tables share both, each has its own. That choice looks at test labels, as the literature does; the
-registered version says so (``chosen_by``). A model that contains training rows is not registered: to hand it on is to
-hand on data.
+If several tables share a scenario and a dataset, each has its own registered model. The choice uses test labels, as in
+the literature; the tag ``chosen_by`` of the registered version states this. A model that contains training rows is not
+registered, because passing it on would pass on data.
 """
 
 from __future__ import annotations
@@ -14,78 +14,79 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from puoc.reporting.tracking import wanted_runs as asked
+from puoc.reporting.tracking import run_specs
 from puoc.reporting.tracking.address import TrackingError
-from puoc.reporting.tracking.store import Busy, Store
+from puoc.reporting.tracking.store import Store, StoreBusy
 from puoc.reporting.tracking.sync import WAIT_TRACK
-from puoc.reporting.tracking.writer import Seen, Writer
+from puoc.reporting.tracking.writer import StoredRun, Writer
 from puoc.store.result_rows import ResultRow
 
 ALIAS = "best"
 
 
 class Registered(NamedTuple):
-    """What became of a scenario on a dataset, or of one of several tables of both."""
+    """Outcome of the registration for a scenario on a dataset, or for one of several tables of both."""
 
     scenario: str
     dataset: str
     entry: str | None
-    version: str | None  # absent: nothing was registered, for the reason in the note
+    version: str | None  # None: nothing was registered; ``note`` has the reason
     note: str
-    table: str | None = None  # absent: the only one
+    table: str | None = None  # None: there is only one
 
     @property
     def name(self) -> str:
-        """Of the registered model. Numbers of different data do not compare, so each dataset has its own.
+        """Return the name of the registered model.
 
-        Neither do those of two tables that ask other classes or sizes of one dataset: the easier would always win.
+        AUCs on different datasets, classes or sizes cannot be compared, since the easiest would always win. So each
+        dataset has its own name, and each table if there are several.
         """
         return ".".join(filter(None, (self.scenario, self.dataset, self.table)))
 
 
-def register_best(root: Path | str, now: Mapping[str, frozenset[str]] | None = None) -> list[Registered]:
-    """Register the best configuration of every planned scenario and dataset; what is registered already is left alone.
+def register_best(root: Path | str, planned_trials: Mapping[str, frozenset[str]] | None = None) -> list[Registered]:
+    """Register the best configuration of every planned scenario and dataset; registered versions stay.
 
-    The mean goes over the cells' means of a table, and only an entry whose every trial came out well takes part. Its
-    model is the one of the trial whose AUC is nearest to that mean: typical, not the luckiest.
+    The mean is taken over the cells' means of a table. Only entries whose trials all succeeded are compared. The model
+    is that of the trial whose AUC is nearest to the mean, so it is a typical one.
 
     Parameters
     ----------
-    now : of each table the ids of the trials that the plan asks. Rows of others answer an earlier question and have no
-        say. Of a table that it lacks, and without it, all rows have.
+    planned_trials : ids of the planned trials by table. Rows of other trials belong to an earlier plan and are ignored.
+        All rows of a table that is not in the mapping count; without the mapping, all rows count.
 
     Raises
     ------
     TrackingError : the store cannot be used.
     """
     store = Store(root)
-    rows, _ = asked.read_asked(store.root)
-    tables = [row for row in rows if not asked.is_sweep(row) and _is_asked(row, now or {})]
+    rows, _ = run_specs.read_results_of_project(store.root)
+    tables = [row for row in rows if not run_specs.is_sweep(row) and _is_planned(row, planned_trials or {})]
     try:
-        with store.lock(WAIT_TRACK), store.refusals():
+        with store.lock(WAIT_TRACK), store.database_errors():
             store.open()
             writer = Writer(store)
             writer.load()
             groups: dict[tuple[str, str], dict[str, list[ResultRow]]] = defaultdict(lambda: defaultdict(list))
             for row in tables:
                 groups[row.scenario, row.dataset][row.table].append(row)
-            done = [
+            outcomes = [
                 _register(
                     writer, Registered(*key, None, None, "", table if len(by_table) > 1 else None), by_table[table]
                 )
                 for key, by_table in sorted(groups.items())
                 for table in sorted(by_table)
             ]
-    except Busy as busy:
-        raise TrackingError(f"{busy}; wait for it, or end it, and try again") from busy
-    for one in done:
-        if one.version is None:
-            warnings.warn(f"{one.name}: {one.note}", stacklevel=2)
-    return done
+    except StoreBusy as busy:
+        raise TrackingError(f"{busy}; wait until it ends, or stop it, and try again") from busy
+    for outcome in outcomes:
+        if outcome.version is None:
+            warnings.warn(f"{outcome.name}: {outcome.note}", stacklevel=2)
+    return outcomes
 
 
-def _is_asked(row: ResultRow, now: Mapping[str, frozenset[str]]) -> bool:
-    return row.table not in now or row.trial_id in now[row.table]
+def _is_planned(row: ResultRow, planned_trials: Mapping[str, frozenset[str]]) -> bool:
+    return row.table not in planned_trials or row.trial_id in planned_trials[row.table]
 
 
 def _register(writer: Writer, place: Registered, rows: list[ResultRow]) -> Registered:
@@ -107,8 +108,8 @@ def _register(writer: Writer, place: Registered, rows: list[ResultRow]) -> Regis
     if run is None:
         return best._replace(note=f"{entry}: no run of trial {row.trial_id}; run `puoc track`")
     if "model_uri" not in run.tags:
-        why = "the ledger keeps no model of it (compute: {models: all} keeps them, for fits to come)"
-        return best._replace(note=f"{entry}, trial {row.trial_id}: {why}")
+        reason = "the ledger keeps no model of it (compute: {models: all} keeps them, for fits to come)"
+        return best._replace(note=f"{entry}, trial {row.trial_id}: {reason}")
     model_id = run.tags["model_uri"].removeprefix("models:/")
     try:
         model = client.get_logged_model(model_id)
@@ -127,43 +128,43 @@ def _register(writer: Writer, place: Registered, rows: list[ResultRow]) -> Regis
 
 
 def _means(rows: list[ResultRow]) -> dict[tuple[str, str], float]:
-    """Mean over cells of the mean test AUC, of the entries that answered everything.
+    """Return the mean over cells of the mean test AUC, for the entries that have all trials.
 
-    An entry of which some cells answer an earlier question has holes there: others would be judged on harder cells.
+    An entry without rows in some cells is left out, since the others may have harder cells.
     """
     aucs: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    asked_of: dict[str, set[tuple[str, int]]] = defaultdict(set)
-    has: dict[tuple[str, str], set[tuple[str, int]]] = defaultdict(set)
+    places_of_table: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    places_of_entry: dict[tuple[str, str], set[tuple[str, int]]] = defaultdict(set)
     for row in rows:
         place = (row.cell, row.seed)
-        asked_of[row.table].add(place)
-        has[row.table, row.entry].add(place)
-    holes = {key for key, places in has.items() if places != asked_of[key[0]]}
+        places_of_table[row.table].add(place)
+        places_of_entry[row.table, row.entry].add(place)
+    incomplete = {key for key, places in places_of_entry.items() if places != places_of_table[key[0]]}
     for row in rows:
         key = (row.table, row.entry)
         if row.status != "ok" or row.auc is None:
-            holes.add(key)
+            incomplete.add(key)
         elif row.labels != "oracle":
             aucs[key][row.cell].append(row.auc)
-    return {key: fmean(map(fmean, cells.values())) for key, cells in aucs.items() if key not in holes}
+    return {key: fmean(map(fmean, cells.values())) for key, cells in aucs.items() if key not in incomplete}
 
 
-def _version(store: Store, name: str, model_id: str, run: Seen, tags: dict[str, str]) -> str:
+def _version(store: Store, name: str, model_id: str, run: StoredRun, tags: dict[str, str]) -> str:
     from mlflow.exceptions import MlflowException
 
     client = store.client
     try:
         current = client.get_model_version_by_alias(name, ALIAS)
-    except MlflowException:  # no such model or alias yet: mlflow has no question that answers with None
+    except MlflowException:  # no such model or alias yet; mlflow raises an error for both
         current = None
     if current is not None and current.tags.get("model_id") == model_id:
         return str(current.version)
     if not client.search_registered_models(f"name = '{name}'", max_results=1):
         client.create_registered_model(name)
-    # without a server, mlflow looks a models:/ address up in the store of its global settings, which may be another one
+    # without a server, mlflow resolves models:/ in the store of its global settings, which may be another one
     source = f"models:/{model_id}" if store.is_server else client.get_logged_model(model_id).artifact_location
-    made = client.create_model_version(
+    version = client.create_model_version(
         name, source, run_id=run.run_id, tags={**tags, "model_id": model_id}, model_id=model_id
     )
-    client.set_registered_model_alias(name, ALIAS, made.version)
-    return str(made.version)
+    client.set_registered_model_alias(name, ALIAS, version.version)
+    return str(version.version)

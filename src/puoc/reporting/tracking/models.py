@@ -1,7 +1,7 @@
 """Fitted models as LoggedModels of MLflow: the ledger's safetensors file in a folder that ``puoc.serving`` can load.
 
 ``mlflow.pyfunc.log_model`` writes the same folder in each call, which is most of its cost. Here ``save_model`` writes
-it once for models of one kind; each model then replaces the files that are its own.
+it once for models of one kind; each model then replaces only the files that differ.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REQUIRED = ("numpy", "scipy", "scikit-learn", "torch", "pydantic", "safetensors
 
 
 class ModelLog:
-    """Logs models to one store. Its templates are temporary: use it as a context."""
+    """Logs models to one store. Use it as a context manager, since its templates are temporary files."""
 
     def __init__(self, client: MlflowClient):
         self.client = client
@@ -51,21 +51,21 @@ class ModelLog:
 
         Raises
         ------
-        ValueError : the file is no model file.
+        ValueError : the file is not a model file.
         """
         from mlflow.entities import LoggedModelOutput
 
         meta = modelfile.read_meta(path)
         about = {"method": meta.method, "contains_training_rows": str(meta.contains_training_rows).lower()}
         params = {key: str(value)[:250] for key, value in meta.params.items()}
-        made = self.client.create_logged_model(experiment, NAME, run, {**tags, **about}, params)
-        self.client.log_model_artifacts(made.model_id, str(self._fill(meta, path, made.model_id, run)))
-        self.client.finalize_logged_model(made.model_id, "READY")
-        self.client.log_outputs(run, [LoggedModelOutput(made.model_id, 0)])
-        return str(made.model_id)
+        model = self.client.create_logged_model(experiment, NAME, run, {**tags, **about}, params)
+        self.client.log_model_artifacts(model.model_id, str(self._fill(meta, path, model.model_id, run)))
+        self.client.finalize_logged_model(model.model_id, "READY")
+        self.client.log_outputs(run, [LoggedModelOutput(model.model_id, 0)])
+        return str(model.model_id)
 
     def _fill(self, meta: Meta, path: Path, model_id: str, run: str) -> Path:
-        """The template's folder with this model in it. One folder serves all: it is copied by the client."""
+        """Return the template's folder with this model in it. All models share it, because the client copies it."""
         folder, text = self._template(meta, path)
         shutil.copyfile(path, folder / "data" / _DATA / MODEL_FILE)
         (folder / "data" / _DATA / "model.json").write_text(json.dumps(meta.model_dump(mode="json"), indent=1))
@@ -79,7 +79,7 @@ class ModelLog:
         return self._templates[kind]
 
     def _save(self, path: Path, folder: Path) -> tuple[Path, str]:
-        """Write a model folder, and give the text of its MLmodel file with marks for what differs by model."""
+        """Write a model folder; return it and the text of its MLmodel file, with placeholders for a model's ids."""
         from mlflow.models import Model
 
         save_folder(path, folder)
@@ -99,8 +99,8 @@ def save_folder(path: Path, folder: Path) -> None:
     from mlflow.pyfunc import save_model
 
     meta = modelfile.read_meta(path)
-    with tempfile.TemporaryDirectory(prefix="puoc-model-") as made:
-        fitted = Path(made) / _DATA
+    with tempfile.TemporaryDirectory(prefix="puoc-model-") as temporary:
+        fitted = Path(temporary) / _DATA
         fitted.mkdir()
         shutil.copyfile(path, fitted / MODEL_FILE)
         signature, example = _signature(meta)
@@ -110,12 +110,12 @@ def save_folder(path: Path, folder: Path) -> None:
             data_path=str(fitted),
             pip_requirements=requirements(meta.versions),
             signature=signature,
-            input_example=example,  # made up: no row of anybody's data
+            input_example=example,  # invented values: no row of a user's data
         )
 
 
 def _signature(meta: Meta) -> tuple[ModelSignature, pd.DataFrame | Array]:
-    """What MLflow enforces, and rows that pass."""
+    """Return the signature that MLflow enforces, and an example of valid rows."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema, TensorSpec
     from mlflow.types.schema import AnyType
@@ -123,7 +123,7 @@ def _signature(meta: Meta) -> tuple[ModelSignature, pd.DataFrame | Array]:
     outputs = Schema([TensorSpec(np.dtype(np.float64), (-1,))])
     frame = modelfile.example(meta)
     if frame is not None:
-        # any type: MLflow converts no whole numbers to fractions, and a missing value makes one of the other
+        # any type: MLflow does not convert integers to floats, and a missing value makes a column of integers float
         columns: list[ColSpec | TensorSpec] = [
             ColSpec(AnyType(), name, required=False)  # type: ignore[no-untyped-call]
             for name in frame.columns
@@ -135,14 +135,14 @@ def _signature(meta: Meta) -> tuple[ModelSignature, pd.DataFrame | Array]:
 
 
 def requirements(versions: dict[str, str]) -> list[str]:
-    """What a machine needs to score, pinned where the model says what it was trained with."""
-    own = f"puoc=={versions.get('puoc', __version__)}"
-    return [own, *(f"{name}=={versions[name]}" if name in versions else name for name in _REQUIRED)]
+    """Return the packages needed to score, pinned to the versions of the training if the model contains them."""
+    puoc_version = f"puoc=={versions.get('puoc', __version__)}"
+    return [puoc_version, *(f"{name}=={versions[name]}" if name in versions else name for name in _REQUIRED)]
 
 
 def delete_models(client: MlflowClient, experiment: str, run: str, keep: Container[str] = ()) -> None:
-    """Delete the models of a run that was cut short, but for those whose addresses other runs lead to."""
-    found = client.search_logged_models([experiment], filter_string=f"source_run_id = '{run}'", max_results=50)
-    for model in found:
+    """Delete the models of an interrupted run, except those that other runs refer to."""
+    models = client.search_logged_models([experiment], filter_string=f"source_run_id = '{run}'", max_results=50)
+    for model in models:
         if f"models:/{model.model_id}" not in keep:
             client.delete_logged_model(model.model_id)

@@ -1,7 +1,7 @@
-"""Where runs are kept: a local SQLite file made by one process at a time, or whatever MLFLOW_TRACKING_URI names.
+"""The MLflow store: a local SQLite file, or the store that MLFLOW_TRACKING_URI names.
 
-Several processes that open a fresh SQLite store at once destroy it, so it is made under a file lock, and a marker tells
-a store whose making was cut short. The lock also keeps writers apart: one at a time.
+Several processes that open a new SQLite store at once destroy it. So it is created under a file lock, and a marker
+file shows that its creation was interrupted. Writers take the same lock, one at a time.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SETTINGS = {  # read by mlflow when it is imported; what the user has set stays
+_SETTINGS = {  # mlflow reads them when it is imported; values that the user has set are kept
     "DO_NOT_TRACK": "true",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",  # a server that is down must not hold up a run for minutes
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",  # a server that is down must not delay a run for minutes
     "MLFLOW_LOGGING_LEVEL": "WARNING",
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
@@ -41,33 +41,36 @@ _SETTINGS = {  # read by mlflow when it is imported; what the user has set stays
 for _name, _value in _SETTINGS.items():
     os.environ.setdefault(_name, _value)
 
-PAGE = 1000  # results a search returns at once; without paging more are left out in silence
-OURS = "puoc"  # tag of our experiments
-_SHARED = ".shared"  # file in the folder of artifacts: a store that is not the project's own keeps files there, too
+PAGE = 1000  # results of a search per page; without paging, mlflow omits the rest silently
+OURS = "puoc"  # tag of experiments that puoc created
+_SHARED = ".shared"  # file in the folder of artifacts; it shows that a store outside the project keeps files there too
 _PARTS = ("", "-wal", "-shm", "-journal")  # the files of a SQLite database
-_DEPRECATED = "ignore::UserWarning:mlflow.server.fastapi_app"  # mlflow's own business, told at each start of a server
+_DEPRECATED = (
+    "ignore::UserWarning:mlflow.server.fastapi_app"  # a warning about mlflow itself, at each start of a server
+)
 
-_opened: dict[Path, list[int]] = {}  # databases this process has opened, by path: their inodes
+_opened: dict[Path, list[int]] = {}  # inodes of the databases that this process has opened, by path
 
 
-class Busy(Exception):  # noqa: N818 - a state, not a fault
-    """Another process is writing just now."""
+class StoreBusy(Exception):  # noqa: N818 - a state, not a fault
+    """Raised if another process is writing."""
 
 
 def server_command(root: Path | str, port: int) -> tuple[list[str], dict[str, str]]:
-    """Words and environment of the command that serves the UI on this machine alone, after the store has been made.
+    """Create the store if needed; return the arguments and the environment of the command that serves the UI.
 
-    A database's URI may hold a password, and words of a command are for all users of a machine to see.
+    The server listens on this machine only. The URI is passed in the environment, because it may contain a password,
+    and all users of a machine can see the arguments of a command.
     """
     store = Store(root)
     if store.database is not None:
         with store.lock(60):
             store.open()
     store.share_artifacts()
-    warned = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), _DEPRECATED)))
+    warning_filters = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), _DEPRECATED)))
     command = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--artifacts-destination", str(store.artifacts)]
-    return command, os.environ | {"PYTHONWARNINGS": warned, "MLFLOW_BACKEND_STORE_URI": store.uri}
+    return command, os.environ | {"PYTHONWARNINGS": warning_filters, "MLFLOW_BACKEND_STORE_URI": store.uri}
 
 
 class Store:
@@ -87,31 +90,31 @@ class Store:
 
     @contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
-        """Be the one writer. Raises Busy when another process still writes after this many seconds."""
+        """Hold the writers' lock. Raises StoreBusy if another process is still writing after this many seconds."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        held = FileLock(self._folder / ".writing.lock")
+        lock = FileLock(self._folder / ".writing.lock")
         try:
-            held.acquire(timeout=seconds)
+            lock.acquire(timeout=seconds)
         except Timeout as error:
-            raise Busy(f"another process has been writing to {self.name} for {seconds:g} s") from error
+            raise StoreBusy(f"another process has been writing to {self.name} for {seconds:g} s") from error
         try:
             yield
         finally:
-            held.release()
+            lock.release()
 
     @property
     def client(self) -> MlflowClient:
-        """The client of the opened store."""
+        """Return the client of the opened store."""
         if self._client is None:
             raise RuntimeError("the store is not open")
         return self._client
 
     def open(self) -> None:
-        """Make the store if there is none and check it; to be called under the lock.
+        """Create the store if there is none, and check it. The caller must hold the lock.
 
         Raises
         ------
-        TrackingError : the store was made at another place, by another version of mlflow, or cannot be reached.
+        TrackingError : the store was created in another folder or by another version of mlflow, or cannot be reached.
         """
         if self._client is not None and self._inode == self._find_inode():
             return
@@ -119,28 +122,27 @@ class Store:
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
 
-        logging.getLogger("mlflow.store.db.utils").setLevel(
-            logging.CRITICAL
-        )  # tells by traceback what it raises anyway
-        made = self._begin_making()
+        # it logs the traceback of errors that it also raises
+        logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
+        marker = self._begin_creation()
         try:
             with reached(self.uri) if is_database(self.uri) else nullcontext():
                 client = MlflowClient(self._uri_of_file(), registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
-                found = list(pages(lambda token: client.search_experiments(max_results=PAGE, page_token=token)))
+                experiments = list(pages(lambda token: client.search_experiments(max_results=PAGE, page_token=token)))
             self._use_wal()
         except (MlflowException, SQLAlchemyError, sqlite3.Error, ImportError) as error:
-            raise self._refusal(error) from error
+            raise self._tracking_error(error) from error
         finally:
-            self._note_file()
-        if made is not None:
-            made.unlink()
-        self._check_place(found)
+            self._store_inode()
+        if marker is not None:
+            marker.unlink()
+        self._check_place(experiments)
         self.share_artifacts()
         self._client, self._inode = client, self._find_inode()
 
     @contextmanager
-    def refusals(self) -> Iterator[None]:
-        """Raise TrackingError where the database refuses something; other errors of mlflow pass."""
+    def database_errors(self) -> Iterator[None]:
+        """Convert errors of the database to TrackingError; other errors of mlflow are raised unchanged."""
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
 
@@ -149,16 +151,16 @@ class Store:
         except (MlflowException, SQLAlchemyError) as error:
             if not isinstance(error, SQLAlchemyError) and not isinstance(error.__cause__, SQLAlchemyError):
                 raise
-            raise self._refusal(error) from error
+            raise self._tracking_error(error) from error
 
     def share_artifacts(self) -> None:
-        """Leave a note that keeps the artifacts where the project's own database is made anew: not all are its."""
+        """Mark the artifacts as shared with another store, so that puoc never deletes them."""
         if not self.is_own and not self.is_server:
             self.artifacts.mkdir(parents=True, exist_ok=True)
             (self.artifacts / _SHARED).touch()
 
     def experiment(self, name: str) -> tuple[str, bool]:
-        """Id of an experiment, made where there is none; True where it had been deleted and was restored."""
+        """Return the id of an experiment, created if needed, and whether it had been deleted and was restored."""
         known = self.client.get_experiment_by_name(name)
         if known is None:
             place = None if self.is_server else str(self.artifacts)
@@ -170,12 +172,12 @@ class Store:
         return known.experiment_id, restored
 
     def experiments(self) -> dict[str, str]:
-        """Our experiments: id to name."""
-        found = pages(lambda token: self.client.search_experiments(max_results=PAGE, page_token=token))
-        return {one.experiment_id: one.name for one in found if OURS in one.tags}
+        """Return the names of the experiments that puoc created, by id."""
+        experiments = pages(lambda token: self.client.search_experiments(max_results=PAGE, page_token=token))
+        return {each.experiment_id: each.name for each in experiments if OURS in each.tags}
 
     def runs(self, experiments: list[str]) -> Iterator[Run]:
-        """Every run of these experiments (ids), those deleted in MLflow's sense included, page by page."""
+        """Yield every run of these experiments (ids), page by page, including deleted ones."""
         from mlflow.entities import ViewType
 
         if experiments:
@@ -186,56 +188,58 @@ class Store:
             )
 
     def last_writer(self) -> str | None:
-        """Token of the process that wrote last, so that one that finds its own knows that nothing has changed."""
+        """Return the token of the last writer. If a process finds its own token, nothing has changed since it wrote."""
         try:
             return (self._folder / ".last-writer").read_text()
         except FileNotFoundError:
             return None
 
     def sign(self, token: str) -> None:
-        """Leave the token of this writer."""
+        """Write the token of this writer."""
         temporary = self._folder / f".{uuid.uuid4().hex[:8]}"
         temporary.write_text(token)
         temporary.replace(self._folder / ".last-writer")
 
-    def _begin_making(self) -> Path | None:
-        """Mark that a database is being made, and remove what is left of one that was deleted or never finished."""
+    def _begin_creation(self) -> Path | None:
+        """Mark the start of a database's creation and remove files of an earlier one; return the marker."""
         if self.database is None:
             return None
         marker = self.database.with_name(f".{self.database.name}.making")
         if self.database.exists() and not marker.exists():
             return None
         marker.touch()
-        for suffix in _PARTS:  # with the -wal and -shm of another file, SQLite says: disk I/O error
+        for suffix in _PARTS:  # with the -wal and -shm of another file, SQLite reports a disk I/O error
             Path(f"{self.database}{suffix}").unlink(missing_ok=True)
         (self._folder / ".last-writer").unlink(missing_ok=True)
         self._remove_artifacts()
         return marker
 
     def _remove_artifacts(self) -> None:
-        """Files of a deleted database belong to nobody, and would stay beside those that replace them."""
-        ours = self.is_own and self.artifacts.is_dir() and not self.artifacts.is_symlink()
-        if ours and not (self.artifacts / _SHARED).exists():
+        """Remove the artifacts of a deleted database, unless another store shares their folder."""
+        removable = self.is_own and self.artifacts.is_dir() and not self.artifacts.is_symlink()
+        if removable and not (self.artifacts / _SHARED).exists():
             shutil.rmtree(self.artifacts)
 
     def _find_inode(self) -> int | None:
         return self.database.stat().st_ino if self.database is not None and self.database.exists() else None
 
-    def _note_file(self) -> None:
+    def _store_inode(self) -> None:
         inode = self._find_inode()
         if self.database is not None and inode is not None and inode not in _opened.setdefault(self.database, []):
             _opened[self.database].append(inode)
 
     def _uri_of_file(self) -> str:
-        """The URI, varied where another file has been open under it: mlflow keeps connections by URI, and would go on
-        writing to a database that was deleted."""
+        """Return the URI, changed if this process has opened another file under it.
+
+        mlflow keeps connections by URI, and would continue to write to a deleted database.
+        """
         known = _opened.get(self.database, []) if self.database is not None else []
         inode = self._find_inode()
         number = known.index(inode) if inode in known else len(known)
         return self.uri if number == 0 else f"{self.uri}{'&' if '?' in self.uri else '?'}timeout={20 + number}"
 
     def _use_wal(self) -> None:
-        """Readers (the UI) and the writer do not wait for each other, and a commit costs a fraction; not for NFS."""
+        """Use the write-ahead log: readers (the UI) and the writer do not block each other. It does not work on NFS."""
         if self.database is not None:
             with closing(sqlite3.connect(self.database, timeout=20)) as connection:
                 connection.execute("pragma journal_mode=wal")
@@ -248,16 +252,16 @@ class Store:
             if OURS in experiment.tags and Path(place).resolve() != self.artifacts:
                 gone = "" if Path(place).exists() else ", which does not exist"
                 raise TrackingError(
-                    f"{self.name} keeps its files in {place}{gone}, {self.artifacts} expected: the project was "
+                    f"{self.name} keeps its files in {place}{gone}; expected {self.artifacts}. The project was "
                     f"moved or copied. {self._remedy()}"
                 )
 
-    def _refusal(self, error: Exception) -> TrackingError:
-        found = [f"{self.database}{suffix}" for suffix in _PARTS if self.database is not None]
-        there = ", ".join(path.name for path in map(Path, found) if path.exists())
-        stands = f" ({there} in {self._folder})" if there else ""
-        said = first_line(error).replace(self.uri, self.name)
-        return TrackingError(f"{self.name} cannot be used: {said}{stands}. {self._remedy(error)}")
+    def _tracking_error(self, error: Exception) -> TrackingError:
+        parts = [f"{self.database}{suffix}" for suffix in _PARTS if self.database is not None]
+        names = ", ".join(path.name for path in map(Path, parts) if path.exists())
+        files = f" ({names} in {self._folder})" if names else ""
+        reason = first_line(error).replace(self.uri, self.name)
+        return TrackingError(f"{self.name} cannot be used: {reason}{files}. {self._remedy(error)}")
 
     def _remedy(self, error: Exception | None = None) -> str:
         from mlflow.exceptions import MlflowException
@@ -265,20 +269,20 @@ class Store:
         if isinstance(error, ImportError):
             return "Install the driver of its database: make install EXTRAS=dev,postgresql has that of PostgreSQL."
         if self.is_own:
-            advice = "delete mlruns/mlflow.db* and run `puoc track` again (end `make ui` first)"
-            return f"Nothing in mlruns/ is original: {advice}."
+            advice = "delete mlruns/mlflow.db* and run `puoc track` again (stop `make ui` first)"
+            return f"mlruns/ contains no original data: {advice}."
         if self.is_server or (is_database(self.uri) and not isinstance(error, MlflowException)):
-            return "See that the server runs, or name another store by MLFLOW_TRACKING_URI."
-        return f"Back it up and run `mlflow db upgrade {self.name}`, or name another store by MLFLOW_TRACKING_URI."
+            return "Check that the server runs, or name another store in MLFLOW_TRACKING_URI."
+        return f"Back it up and run `mlflow db upgrade {self.name}`, or name another store in MLFLOW_TRACKING_URI."
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, without the statement and the addresses that SQLAlchemy adds in further lines."""
+    """Return the first line of an error's message; SQLAlchemy adds the statement and addresses in further lines."""
     return str(error).partition("\n")[0].rstrip(".")
 
 
 def pages(search: Callable[[str | None], PagedList[T]]) -> Iterator[T]:
-    """Everything a paged search of the client finds."""
+    """Yield all results of a paged search of the client."""
     page = search(None)
     yield from page
     while page.token:

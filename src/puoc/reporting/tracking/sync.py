@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from puoc.reporting.tracking import wanted_runs as asked
+from puoc.reporting.tracking import run_specs
 from puoc.reporting.tracking.address import TrackingError
-from puoc.reporting.tracking.store import Busy, Store, first_line
+from puoc.reporting.tracking.store import Store, StoreBusy, first_line
 from puoc.reporting.tracking.writer import Writer
 from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow
 
-WAIT_ADD = 0.2  # seconds a run waits for another writer before it puts its rows aside
-WAIT_CLOSE = 20.0  # and at its end, before it leaves them to ``track``
+WAIT_ADD = 0.2  # seconds that a tracker waits for another writer before it keeps its rows for later
+WAIT_CLOSE = 20.0  # the same when it is closed, before it leaves the rows to ``track``
 WAIT_TRACK = 600.0
 
 
@@ -38,7 +38,7 @@ class Tracker:
 
     def __init__(self, root: Path | str, run_context: Mapping[str, object] | None = None):
         self.root = Path(root).resolve()
-        self.failure: str | None = None  # why tracking stopped
+        self.failure: str | None = None  # reason why tracking stopped
         self._store = Store(self.root)
         self._writer = Writer(self._store, run_context)
         self._token = uuid.uuid4().hex
@@ -47,7 +47,7 @@ class Tracker:
         try:
             with self._store.lock(WAIT_CLOSE):
                 self._store.open()
-        except Busy:
+        except StoreBusy:
             return  # the store is opened with the first rows
 
     def __enter__(self) -> Self:
@@ -58,17 +58,17 @@ class Tracker:
             self.close()
 
     def add(self, rows: Sequence[ResultRow], ledger: Ledger | None = None) -> bool:
-        """Track rows of a results table; False where they wait for another writer or the store has failed."""
+        """Track rows of results. Return False if they wait for another writer or the store has failed."""
         self._ledger = ledger or self._ledger
         self._waiting += rows
         return self._flush(WAIT_ADD)
 
     def close(self) -> bool:
-        """Write what still waits; False where another writer keeps the store, which leaves the rows to ``track``.
+        """Write the waiting rows. Return False if another writer holds the store; ``track`` then writes them.
 
         Raises
         ------
-        TrackingError : the store refused something.
+        TrackingError : the store raised an error.
         """
         done = self._flush(WAIT_CLOSE)
         if self.failure is not None:
@@ -87,7 +87,7 @@ class Tracker:
         try:
             with self._store.lock(seconds):
                 self._write()
-        except Busy:
+        except StoreBusy:
             return False
         except (MlflowException, SQLAlchemyError, OSError) as error:
             self.failure = first_line(error)
@@ -100,7 +100,7 @@ class Tracker:
         if self._store.last_writer() != self._token:
             self._writer.load()
             self._store.sign(self._token)
-        self._writer.bring(self._waiting, self._ledger)
+        self._writer.sync_runs(self._waiting, self._ledger)
 
 
 def track(root: Path | str) -> dict[str, int]:
@@ -114,39 +114,39 @@ def track(root: Path | str) -> dict[str, int]:
     TrackingError : another process keeps writing, the store cannot be used, or it does not hold each trial once.
     """
     store = Store(root)
-    rows, whole = asked.read_asked(store.root)
+    rows, complete_sources = run_specs.read_results_of_project(store.root)
     try:
-        with store.lock(WAIT_TRACK), store.refusals():
+        with store.lock(WAIT_TRACK), store.database_errors():
             store.open()
             writer = Writer(store)
             writer.load()
-            gone = _unplanned(writer) if store.is_own else frozenset()
-            writer.bring(rows, Ledger(store.root / "ledger"), whole | gone)
+            unplanned = _unplanned(writer) if store.is_own else frozenset()
+            writer.sync_runs(rows, Ledger(store.root / "ledger"), complete_sources | unplanned)
             if writer.written:
                 store.sign(uuid.uuid4().hex)
                 writer.load()
-            return _counted(writer, rows)
-    except Busy as busy:
-        raise TrackingError(f"{busy}; wait for it, or end it, and run `puoc track` again") from busy
+            return _count_trials(writer, rows)
+    except StoreBusy as busy:
+        raise TrackingError(f"{busy}; wait until it ends, or stop it, and run `puoc track` again") from busy
 
 
 def _unplanned(writer: Writer) -> frozenset[str]:
-    """Sources of runs that are tables which the plan has no more. A sweep without rows may be about to write them."""
+    """Return the sources of runs that are tables without a plan. A sweep is left out: it may be about to write rows."""
     planned = {f"tables/{path.stem}" for path in (writer.store.root / "work" / "plan" / "tables").glob("*.json")}
-    known = (seen for runs in writer.runs.values() for seen in runs.values())
-    sources = {place.source for seen in known for place in asked.unpack_places(seen.tags).values()}
+    stored_runs = (stored for runs in writer.runs.values() for stored in runs.values())
+    sources = {place.source for stored in stored_runs for place in run_specs.unpack_places(stored.tags).values()}
     return frozenset(source for source in sources - planned if source.startswith("tables/"))
 
 
-def _counted(writer: Writer, rows: list[ResultRow]) -> dict[str, int]:
-    """Number of trials by experiment, after each asked trial was found once, with its outcome."""
-    wanted = asked.trials(asked.answered(rows))
-    for key, trial in wanted.items():
-        seen = writer.runs["trial"].get(key)
-        if seen is None or seen.tags.get("status") != trial.row.status:
-            got = "no run" if seen is None else f"a run with status {seen.tags.get('status')}"
+def _count_trials(writer: Writer, rows: list[ResultRow]) -> dict[str, int]:
+    """Count the trials by experiment. Raises TrackingError if the store lacks a trial or has another status of it."""
+    trials = run_specs.trials(run_specs.rows_with_outcome(rows))
+    for key, trial in trials.items():
+        stored = writer.runs["trial"].get(key)
+        if stored is None or stored.tags.get("status") != trial.row.status:
+            got = "no run" if stored is None else f"a run with status {stored.tags.get('status')}"
             raise TrackingError(
-                f"experiment {key[0]}, trial {key[1]}: {got} in {writer.store.name}, one with status "
-                f"{trial.row.status} expected; run `puoc track` again"
+                f"experiment {key[0]}, trial {key[1]}: {got} in {writer.store.name}; expected one with status "
+                f"{trial.row.status}; run `puoc track` again"
             )
-    return dict(sorted(Counter(experiment for experiment, _ in wanted).items()))
+    return dict(sorted(Counter(experiment for experiment, _ in trials).items()))

@@ -1,7 +1,7 @@
-"""Sweeps on Ray: a question's configurations, each once, whatever is killed on the way.
+"""Sweeps on Ray: compute each configuration of a sweep once, even if processes are killed on the way.
 
-The ledger is the only memory: what it has is not asked again, and Ray's own state is thrown away. Importing this
-package loads neither torch nor ray nor optuna, so that what cannot be is refused at once.
+The ledger is the only state. Configurations that it has are not computed again, and the state of Ray is deleted.
+Importing this package loads neither torch nor ray nor optuna, so that invalid input is reported at once.
 """
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""How much a sweep may do: a time, or a number of configurations."""
+"""The budget of a sweep: a time, or a number of configurations."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ _TIME = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 class Budget(NamedTuple):
-    """At most so many seconds, or so many configurations with an outcome, the known ones among them."""
+    """Largest number of seconds, or of configurations with an outcome; these include the known ones."""
 
     seconds: float | None = None
     configurations: int | None = None
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """From ``90s``, ``30m``, ``1h30m`` or ``50``.
+        """Read a budget such as ``90s``, ``30m``, ``1h30m`` or ``50``.
 
         Raises
         ------
-        ValueError : anything else, or nothing at all.
+        ValueError : the text has another form, or the budget is zero.
         """
-        found = _TIME.fullmatch(text.strip())
+        match = _TIME.fullmatch(text.strip())
         if text.strip().isdecimal() and int(text) > 0:
             return cls(configurations=int(text))
-        hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
+        hours, minutes, seconds = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
         total = 3600 * hours + 60 * minutes + seconds
         if not total:
             raise ValueError(

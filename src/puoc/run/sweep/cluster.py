@@ -1,4 +1,4 @@
-"""The Ray cluster of a sweep: joined or started, and what its nodes are."""
+"""Start or join the Ray cluster of a sweep, and count its CPUs, GPUs and nodes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from puoc.run.sweep.ray_nodes import alive
+from puoc.run.sweep.ray_nodes import living_nodes
 
-_JOINED = 20.0  # seconds to join a cluster
-_GPU_DRIVERS = ("nvidia[0-9]*", "dxg", "kfd")  # device files: of CUDA, of CUDA in WSL, of ROCm
+_JOIN_SECONDS = 20.0  # time to join a cluster
+_GPU_DRIVERS = ("nvidia[0-9]*", "dxg", "kfd")  # device files of CUDA, of CUDA in WSL, and of ROCm
 
 
-class Wanted(NamedTuple):
-    """What a sweep wants of the machines."""
+class MachineRequest(NamedTuple):
+    """Machines that a sweep requests."""
 
-    workers: int | None = None  # None: one a CPU
+    workers: int | None = None  # None: one for each CPU
     gpus: int = 0
-    address: str | None = None  # of a cluster; None: this machine
+    address: str | None = None  # address of a cluster; None: this machine
 
 
-class Present(NamedTuple):
-    """What the machines have."""
+class MachineResources(NamedTuple):
+    """CPUs, GPUs and nodes that are present."""
 
     cpus: int
     gpus: int
@@ -34,8 +34,8 @@ class Present(NamedTuple):
 
 
 @contextmanager
-def connected(wanted: Wanted, workers: int) -> Iterator[ModuleType]:
-    """Ray, for a block. What was started for it ends with it; a cluster that was joined stays.
+def connected(request: MachineRequest, workers: int) -> Iterator[ModuleType]:
+    """Connect to Ray for the duration of the block. Processes started here end with it; a joined cluster keeps running.
 
     Raises
     ------
@@ -44,43 +44,44 @@ def connected(wanted: Wanted, workers: int) -> Iterator[ModuleType]:
     """
     from puoc.run.sweep.ray_start import start
 
-    ray = start(workers, wanted.gpus, wanted.address)
+    ray = start(workers, request.gpus, request.address)
     try:
         yield ray
     finally:
         ray.shutdown()
 
 
-def present_here() -> Present:
-    """CPUs and CUDA devices of this machine that this process may use."""
-    return Present(len(os.sched_getaffinity(0)), _gpus_here(), 1)
+def present_here() -> MachineResources:
+    """Count the CPUs and CUDA devices of this machine that this process may use."""
+    return MachineResources(len(os.sched_getaffinity(0)), _gpus_here(), 1)
 
 
 def _gpus_here() -> int:
     if not any(list(Path("/dev").glob(pattern)) for pattern in _GPU_DRIVERS) and sys.platform == "linux":
-        return 0  # seen at once, without torch
+        return 0  # decided without importing torch
     import torch
 
-    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # else asking makes CUDA unusable after a fork
+    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # otherwise the check makes CUDA unusable after a fork
     return int(torch.cuda.device_count()) if torch.cuda.is_available() else 0
 
 
-def present_in(ray: ModuleType) -> Present:
-    """CPUs, GPUs and living nodes of the cluster."""
+def present_in(ray: ModuleType) -> MachineResources:
+    """Count the CPUs, GPUs and living nodes of the cluster."""
     total = ray.cluster_resources()
-    return Present(int(total.get("CPU", 0)), int(total.get("GPU", 0)), len(alive(ray)))
+    return MachineResources(int(total.get("CPU", 0)), int(total.get("GPU", 0)), len(living_nodes(ray)))
 
 
 def cpus_of(address: str) -> int | None:
-    """CPUs of the cluster at an address; None where none says so within seconds.
+    """Return the number of CPUs of the cluster at an address; None if it does not answer within seconds.
 
-    Asked by another process: Ray tries for minutes to join a cluster that is ending, or that wants another token.
+    A separate process asks, because Ray tries for minutes to join a cluster that is ending or that
+    expects another token.
     """
     joins = "import sys; from puoc.run.sweep.ray_start import start; ray = start(1, 0, sys.argv[1])"
     script = f"{joins}; print(int(ray.cluster_resources()['CPU']))"
     try:
         done = subprocess.run(
-            [sys.executable, "-c", script, address], capture_output=True, text=True, timeout=_JOINED, check=False
+            [sys.executable, "-c", script, address], capture_output=True, text=True, timeout=_JOIN_SECONDS, check=False
         )
         return int(done.stdout.split()[-1])
     except (subprocess.TimeoutExpired, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""One configuration, answered in the process that calls: all its fits by the runner, its value from the ledger."""
+"""Compute the fits of one configuration in the calling process, and its validation AUC from the ledger."""
 
 from __future__ import annotations
 
@@ -13,46 +13,50 @@ from puoc.store.ledger import Entry, Ledger
 from puoc.store.plans import ComputeSpec, SweepPlan
 
 
-class Answer(NamedTuple):
-    """What became of a configuration."""
+class ConfigOutcome(NamedTuple):
+    """Outcome of a configuration."""
 
-    val: float  # mean AUC of withheld P against withheld U over cells and seeds; NaN where one is missing
+    val: float  # mean AUC of withheld P against withheld U over cells and seeds; NaN if one is missing
     ok: int  # fits that this process computed
     known: int  # fits that another process computed meanwhile
     failed: int  # fits that have a failed attempt and no record
 
 
-def answer(root: Path, settings: ComputeSpec, session: str, plan: SweepPlan) -> Answer:
-    """Compute what the ledger lacks of a plan with one configuration, waiting for what others compute.
+def compute_config(root: Path, settings: ComputeSpec, session: str, plan: SweepPlan) -> ConfigOutcome:
+    """Compute the fits of a configuration that are not in the ledger; wait for those that other processes compute.
+
+    Parameters
+    ----------
+    plan : a plan with one configuration.
 
     Raises
     ------
     OSError, ValueError : as ``Runner.run``.
     """
-    asked = list(bind(plan))
+    planned_trials = list(bind(plan))
     runner = Runner(root, settings, inline=True)
     runner.session = session
-    counts = runner.run(plan, asked)
-    val = value(asked, runner.ledger, plan.scoring_digest)
-    return Answer(val, counts["ok"], counts["known"], failures(asked, runner.ledger))
+    counts = runner.run(plan, planned_trials)
+    val = mean_val(planned_trials, runner.ledger, plan.scoring_digest)
+    return ConfigOutcome(val, counts["ok"], counts["known"], failures(planned_trials, runner.ledger))
 
 
-def value(asked: list[PlannedTrial], ledger: Ledger, scoring: str) -> float:
-    """Mean validation value of a configuration's fits, by this scoring code; NaN where one has none."""
-    trials = {one.trial.fit.id: one.trial.id for one in asked}
-    found = [_value(ledger.get(fit_id), trial_id, scoring) for fit_id, trial_id in trials.items()]
-    values = [value for value in found if value is not None]
+def mean_val(planned_trials: list[PlannedTrial], ledger: Ledger, scoring: str) -> float:
+    """Return the mean validation AUC of a configuration's fits by this scoring code; NaN if a fit has none."""
+    trials = {planned.trial.fit.id: planned.trial.id for planned in planned_trials}
+    aucs = [_val(ledger.get(fit_id), trial_id, scoring) for fit_id, trial_id in trials.items()]
+    values = [auc for auc in aucs if auc is not None]
     return fmean(values) if values and len(values) == len(trials) else nan
 
 
-def _value(entry: Entry | None, trial_id: str, scoring: str) -> float | None:
+def _val(entry: Entry | None, trial_id: str, scoring: str) -> float | None:
     if entry is None or entry.result.status != "ok":
         return None
     scored = entry.scored(trial_id, scoring)
     return None if scored is None else entry.auc_val_pu(scored)
 
 
-def failures(asked: list[PlannedTrial], ledger: Ledger) -> int:
-    """How many fits of a configuration failed and have no record."""
-    fits = {one.trial.fit.id for one in asked if one.skip is None}
+def failures(planned_trials: list[PlannedTrial], ledger: Ledger) -> int:
+    """Count the fits of a configuration that failed and have no record."""
+    fits = {planned.trial.fit.id for planned in planned_trials if planned.skip is None}
     return sum(not ledger.is_final(fit_id) and ledger.attempts(fit_id) > 0 for fit_id in fits)

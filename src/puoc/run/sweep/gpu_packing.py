@@ -1,10 +1,13 @@
-"""How many trials share a GPU: measured with the first one alone on it, halved once where memory ran out."""
+"""The number of trials that share a GPU.
+
+It is measured while the first trial uses the GPU alone, and halved once if memory runs out.
+"""
 
 from __future__ import annotations
 
 from math import floor
 
-_FREE = 0.9  # share of a GPU's memory that trials may fill together
+_USABLE_SHARE = 0.9  # share of a GPU's memory that all its trials may use together
 _OUT_OF_MEMORY = ("OutOfMemoryError", "out of memory")
 
 
@@ -13,8 +16,8 @@ class Packing:
 
     Parameters
     ----------
-    gpus : GPUs of the sweep; 0 where it computes on CPUs.
-    cpus : CPUs beside them, one a trial.
+    gpus : number of GPUs of the sweep; 0 if it computes on CPUs.
+    cpus : number of CPUs; each trial takes one.
     """
 
     def __init__(self, gpus: int, cpus: int):
@@ -25,22 +28,22 @@ class Packing:
 
     @property
     def at_once(self) -> int:
-        """Trials that run together."""
+        """Return the number of trials that run in parallel."""
         return max(min(self.cpus, self.gpus * self.each), 1) if self.gpus else self.cpus
 
     @property
     def resources(self) -> dict[str, float]:
-        """What Ray sets aside for a trial."""
+        """Return the resources that Ray reserves for a trial."""
         return {"cpu": 1, "gpu": 1 / self.each} if self.gpus else {"cpu": 1}
 
     def measure(self, used: float) -> None:
-        """Take the share of a GPU's memory that a trial left in use, alone on it, as what each needs."""
+        """Set the number of trials on a GPU from the share of its memory that one trial used alone."""
         if not self.is_measured and used > 0:
-            self.each = max(min(floor(_FREE / used), self.cpus // self.gpus), 1)
+            self.each = max(min(floor(_USABLE_SHARE / used), self.cpus // self.gpus), 1)
             self.is_measured = True
 
     def halve(self) -> bool:
-        """Let half as many share a GPU, once; False where that was done before or one has it alone."""
+        """Halve the number of trials on a GPU. Return False if it was halved before or if it is 1."""
         if self.was_halved or self.each < 2:
             return False
         self.each, self.was_halved = self.each // 2, True
@@ -48,5 +51,5 @@ class Packing:
 
 
 def ran_out_of_memory(reason: str | None) -> bool:
-    """Whether a fit's reason tells of a GPU's memory."""
+    """Check whether the reason of a failed fit is a lack of GPU memory."""
     return reason is not None and all(part in reason for part in _OUT_OF_MEMORY)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import puoc
 from puoc.store.provenance import versions
 
-_ANSWER_SECONDS = 60.0  # in which a node must answer
+_ANSWER_SECONDS = 60.0  # time in which a node must answer
 
 
 class NodeReport(NamedTuple):
@@ -24,12 +24,12 @@ class NodeReport(NamedTuple):
     host: str
     versions: dict[str, str]
     free: int  # bytes on the file system of the ledger
-    wrote: str | None  # name of the file it wrote beside the ledger's folders
-    fault: str | None  # why it wrote none
+    wrote: str | None  # name of the file that it wrote to the ledger's folder
+    fault: str | None  # reason why it wrote no file
 
 
-def ask_nodes(ray: ModuleType, ledger: Path) -> list[NodeReport]:
-    """Get a report from each living node. A node writes a file beside the ledger, which this process must then see.
+def collect_reports(ray: ModuleType, ledger: Path) -> list[NodeReport]:
+    """Collect a report from each living node. A node writes a file to the ledger, which this process must then see.
 
     Raises
     ------
@@ -37,22 +37,22 @@ def ask_nodes(ray: ModuleType, ledger: Path) -> list[NodeReport]:
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    nodes = alive(ray)
-    task = ray.remote(num_cpus=0)(report)
+    nodes = living_nodes(ray)
+    task = ray.remote(num_cpus=0)(report_node)
     references = [
         task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(ledger)
         for node in nodes
     ]
     reports: list[NodeReport] = []
-    for node, answer in zip(nodes, references, strict=True):
+    for node, reference in zip(nodes, references, strict=True):
         try:
-            reports.append(ray.get(answer, timeout=_ANSWER_SECONDS))
+            reports.append(ray.get(reference, timeout=_ANSWER_SECONDS))
         except ray.exceptions.GetTimeoutError as error:
             raise ValueError(
                 f"a node of the cluster did not answer within {_ANSWER_SECONDS:.0f} s; see `ray status`"
             ) from error
         except ray.exceptions.RayError as error:
-            if node["NodeID"] not in {other["NodeID"] for other in alive(ray)}:
+            if node["NodeID"] not in {other["NodeID"] for other in living_nodes(ray)}:
                 continue  # it died before Ray noticed: other nodes do its work
             reason = " ".join(str(error).split())[-300:]
             raise ValueError(f"a node of the cluster cannot run puoc: {reason}") from error
@@ -60,15 +60,15 @@ def ask_nodes(ray: ModuleType, ledger: Path) -> list[NodeReport]:
         if node_report.wrote is not None:
             path = ledger / node_report.wrote
             if not path.exists():
-                fault = f"what it writes to {ledger} is not seen here: expected one folder that all nodes share"
+                fault = f"its files in {ledger} are not visible here: expected one folder that all nodes share"
                 reports[i] = node_report._replace(fault=fault)
             with suppress(FileNotFoundError):
                 path.unlink()
     return reports
 
 
-def report(ledger: Path) -> NodeReport:
-    """Report on this machine as a node, after an attempt to write beside the ledger."""
+def report_node(ledger: Path) -> NodeReport:
+    """Report on this machine as a node, after an attempt to write a file to the ledger's folder."""
     name: str | None = f".doctor-{uuid.uuid4().hex[:12]}"
     fault = None
     try:
@@ -88,22 +88,22 @@ def versions_here() -> dict[str, str]:
     return {**versions(), "ray": version("ray"), "sources of puoc": sources.hexdigest()}
 
 
-def alive(ray: ModuleType) -> list[dict[str, object]]:
-    """Return the living nodes, as Ray describes them."""
+def living_nodes(ray: ModuleType) -> list[dict[str, object]]:
+    """Return Ray's descriptions of the living nodes."""
     return [node for node in ray.nodes() if node["Alive"]]
 
 
-def unshared(nodes: list[NodeReport]) -> list[str]:
+def ledger_faults(nodes: list[NodeReport]) -> list[str]:
     """Return the reasons why nodes cannot write to the ledger."""
     return [f"node {node.host}: {node.fault}" for node in nodes if node.fault]
 
 
-def unequal(nodes: list[NodeReport]) -> list[str]:
+def version_differences(nodes: list[NodeReport]) -> list[str]:
     """Return the versions of nodes that differ from those of this process."""
-    mine, differences = versions_here(), list[str]()
+    local_versions, differences = versions_here(), list[str]()
     for node in nodes:
-        for name in sorted(mine.keys() | node.versions.keys()):
-            got, expected = node.versions.get(name, "none"), mine.get(name, "none")
+        for name in sorted(local_versions.keys() | node.versions.keys()):
+            got, expected = node.versions.get(name, "none"), local_versions.get(name, "none")
             if got != expected:
                 differences.append(f"node {node.host} has {name} {got}; expected {expected}")
     return differences

@@ -42,7 +42,7 @@ def start(n_cpus: int, n_gpus: int = 0, address: str | None = None) -> ModuleTyp
         try:
             _init(ray, n_cpus, n_gpus, address)
             break
-        except Exception as error:  # what Ray raises has no type of its own; on a busy machine its start times out
+        except Exception as error:  # Ray raises no specific type; on a busy machine its start times out
             reason = " ".join(str(error).split())[:400]
             if address is not None:
                 raise ValueError(f"--address: got {address}; no Ray cluster answers there ({reason})") from error
@@ -67,9 +67,9 @@ def _reach(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
-        found = "" if place == address else f"here {place}, "
+        resolved = "" if place == address else f"here {place}, "
         expected = "expected auto, or HOST:PORT of a Ray cluster's head node"
-        raise ValueError(f"--address: got {address}, {found}which does not answer ({error}); {expected}") from error
+        raise ValueError(f"--address: got {address}, {resolved}which does not answer ({error}); {expected}") from error
 
 
 def jobs_client(url: str) -> JobSubmissionClient:
@@ -80,7 +80,12 @@ def jobs_client(url: str) -> JobSubmissionClient:
 
 
 def _init(ray: ModuleType, n_cpus: int, n_gpus: int, address: str | None) -> None:
-    own = {"num_cpus": n_cpus, "num_gpus": n_gpus, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+    local_options = {
+        "num_cpus": n_cpus,
+        "num_gpus": n_gpus,
+        "object_store_memory": _STORE_BYTES,
+        "include_dashboard": False,
+    }
     # actors import from the same folders, for a checkout and for an installed package
     paths = os.pathsep.join(path for path in sys.path if path)
     ray.init(
@@ -88,5 +93,5 @@ def _init(ray: ModuleType, n_cpus: int, n_gpus: int, address: str | None) -> Non
         log_to_driver=False,
         logging_level="ERROR",
         runtime_env={"env_vars": {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}},
-        **({} if address else own),
+        **({} if address else local_options),
     )

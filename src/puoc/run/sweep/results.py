@@ -1,4 +1,4 @@
-"""Rows of a sweep that the plan does not have, and what failed in any."""
+"""Rows of an unplanned sweep, and the failed rows of any sweep."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from pathlib import Path
 from puoc.plan.bind import bind
 from puoc.run.result_rows import collect
 from puoc.run.sweep.request import Sweep
-from puoc.run.sweep.tpe import known
+from puoc.run.sweep.tpe import known_configs
 from puoc.store.counting import counted
 from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow, write_sweep
 
 
 def write(root: Path, sweep: Sweep) -> list[ResultRow]:
-    """Write what the ledger has of a sweep to ``results/sweeps``, test columns apart as those of tune; its rows.
+    """Write the rows of a sweep to ``results/sweeps`` and return them; as for tune, test columns have their own file.
 
-    A planned sweep is written by its stage, which finds every fit in the ledger. So that is left alone here.
+    The rows of a planned sweep are only returned: its DVC stage writes them.
     """
     ledger = Ledger(root / "ledger")
     plans = [sweep.plan]
     if sweep.parts is not None:
         listed = {config.config_id for config in sweep.configs}
-        found = (sweep.config(one.params) for one in known(sweep, ledger))
-        plans += [sweep.plan.with_configs([config]) for config in found if config.config_id not in listed]
+        configs = (sweep.config(known.params) for known in known_configs(sweep, ledger))
+        plans += [sweep.plan.with_configs([config]) for config in configs if config.config_id not in listed]
     rows = [row for plan in plans for row in collect(plan, bind(plan), ledger)]
     if not sweep.is_planned:
         write_sweep(root / "results" / "sweeps", sweep.name, rows)
@@ -31,7 +31,7 @@ def write(root: Path, sweep: Sweep) -> list[ResultRow]:
 
 
 def failed_rows(rows: list[ResultRow]) -> list[str]:
-    """A line for each failed row."""
+    """Return a line for each failed row."""
     return [
         f"failed ({counted(row.attempts, 'attempt')}): {row.params}, {row.cell}, seed {row.seed}: "
         f"{row.reason}  [{row.fit_id}]"

@@ -1,4 +1,4 @@
-"""What a sweep lacks: which configurations the ledger answers, which failed, which are to be computed."""
+"""Status of a sweep: the configurations that are in the ledger, that failed, and that are missing."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from puoc.run.runner import Runner
 from puoc.run.sweep.request import Sweep
 
 
-class Standing(NamedTuple):
-    """Where a sweep's listed configurations stand; names as in the plan."""
+class SweepStatus(NamedTuple):
+    """Status of a sweep's listed configurations, by their ids."""
 
     done: list[str]
-    failed: list[str]  # a fit failed and is not tried again by this run
+    failed: list[str]  # a fit failed, and this run does not try it again
     missing: list[str]
-    fit_ids: list[str]  # of all configurations, each once
-    n_missing: int  # fits to be computed, or to be asked for more scores, each once
-    seconds: float  # that those will take one after the other, as far as costs are known
-    example: Fit | None  # a missing fit; its dataset and encoder are those of all
+    fit_ids: list[str]  # fits of all configurations, each once
+    n_missing: int  # fits to be trained, or scored on more test sets, each once
+    seconds: float  # forecast for the missing fits on one worker, as far as costs are known
+    example: Fit | None  # a missing fit; all fits share its dataset and encoder
 
     @property
     def n_configs(self) -> int:
-        """How many configurations are listed."""
+        """Count the listed configurations."""
         return len(self.done) + len(self.failed) + len(self.missing)
 
 
-def standing(runner: Runner, sweep: Sweep, forecast: Forecast | None = None) -> Standing:
-    """Compare the listed configurations with the ledger. Of a fit its name is kept: a sweep may have thousands.
+def sweep_status(runner: Runner, sweep: Sweep, forecast: Forecast | None = None) -> SweepStatus:
+    """Compare the listed configurations with the ledger. Only ids of fits are kept, since a sweep may have thousands.
 
     Parameters
     ----------
-    forecast : of ``seconds``, which is 0 without it.
+    forecast : gives ``seconds``, which is 0 without it.
     """
-    found, fit_ids = Standing([], [], [], [], 0, 0.0, None), dict[str, None]()
+    status, fit_ids = SweepStatus([], [], [], [], 0, 0.0, None), dict[str, None]()
     missing, counted, seconds, example = set[str](), set[str](), 0.0, None
     scoring = sweep.plan.scoring_digest
     for config_id, trials in groupby(bind(sweep.plan), lambda planned: str(planned.config.config_id)):
         fits, tests, states = dict[str, Fit](), dict[str, set[TestSet]](), set[str]()
-        for one in trials:  # a name is a hash of all that is asked, so each is made once
-            fit_id = one.trial.fit.id
-            fits.setdefault(fit_id, one.trial.fit)
-            state = "done" if one.skip is not None else _state(runner, fit_id, one.trial.id, scoring)
+        for planned in trials:
+            fit_id = planned.trial.fit.id  # an id is a hash of the whole fit, so it is computed only once
+            fits.setdefault(fit_id, planned.trial.fit)
+            state = "done" if planned.skip is not None else _state(runner, fit_id, planned.trial.id, scoring)
             states.add(state)
             if state == "missing":
-                tests.setdefault(fit_id, set()).add(one.trial.test)
+                tests.setdefault(fit_id, set()).add(planned.trial.test)
         fit_ids |= dict.fromkeys(fits)
         missing |= set(tests)
         if forecast is not None:
             seconds += _seconds((fits[fit_id] for fit_id in tests), tests, runner, forecast, counted)
-        (found.missing if tests else found.failed if "failed" in states else found.done).append(config_id)
+        (status.missing if tests else status.failed if "failed" in states else status.done).append(config_id)
         example = example or next((fits[fit_id] for fit_id in tests), None)
-    return found._replace(fit_ids=list(fit_ids), n_missing=len(missing), seconds=seconds, example=example)
+    return status._replace(fit_ids=list(fit_ids), n_missing=len(missing), seconds=seconds, example=example)
 
 
 def _state(runner: Runner, fit_id: str, trial_id: str, scoring: str) -> str:
-    """Whether a trial that applies is done, failed or missing."""
+    """Return whether a trial is done, failed or missing. The method must apply to its data."""
     if runner.ledger.has(fit_id, trial_id, scoring):
         return "done"
     return "missing" if runner.is_missing(fit_id, [trial_id], scoring) else "failed"
@@ -68,7 +68,7 @@ def _state(runner: Runner, fit_id: str, trial_id: str, scoring: str) -> str:
 def _seconds(
     fits: Iterable[Fit], tests: dict[str, set[TestSet]], runner: Runner, forecast: Forecast, counted: set[str]
 ) -> float:
-    """Of fits that are to be trained, with those whose answers they take; each is counted once."""
+    """Return the seconds of fits that are not in the ledger and of the fits that they need; each counts once."""
     total = 0.0
     for fit in fits:
         if fit.id not in counted and not runner.ledger.is_final(fit.id):

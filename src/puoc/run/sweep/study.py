@@ -1,4 +1,4 @@
-"""The Optuna study of a sweep in a file: a view for optuna-dashboard, made again from the ledger at any time."""
+"""The Optuna study of a sweep in a file for optuna-dashboard. It can be written again from the ledger at any time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from puoc.records import Params
 from puoc.run.sweep.request import Sweep
-from puoc.run.sweep.tpe import known, replay
+from puoc.run.sweep.tpe import known_configs, replay
 from puoc.store.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from puoc.plan.search_spaces import Part
 
-_MANY = 100  # a range over more than two decades is shown on a logarithmic axis
+_LOG_RATIO = 100  # a range over more than two decades is shown on a logarithmic axis
 
 
 def write_study(root: Path, sweep: Sweep) -> tuple[Path, int]:
-    """Write ``work/study/<sweep>.log`` anew; the file and how many configurations are in it.
+    """Write ``work/study/<sweep>.log`` again; return its path and the number of configurations in it.
 
-    Values are those that choosing sees: the AUC of withheld P against withheld U. No test AUC is in the file.
+    The values are the AUCs of withheld P against withheld U, by which configurations are selected. The file contains
+    no test AUC.
     """
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
@@ -32,18 +33,20 @@ def write_study(root: Path, sweep: Sweep) -> tuple[Path, int]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".part")
     temporary.unlink(missing_ok=True)
-    found = known(sweep, Ledger(root / "ledger"))
-    parts = sweep.parts if sweep.parts is not None else [_around([one.params for one in found])]
-    n = replay(JournalStorage(JournalFileBackend(str(temporary))), parts, found, sweep.name)
+    known = known_configs(sweep, Ledger(root / "ledger"))
+    parts = sweep.parts if sweep.parts is not None else [_space_around([config.params for config in known])]
+    n = replay(JournalStorage(JournalFileBackend(str(temporary))), parts, known, sweep.name)
     temporary.replace(path)
     return path, n
 
 
-def _around(configs: list[Params]) -> Part:
-    """A space that holds listed configurations: what varies among them, numbers as ranges."""
+def _space_around(configs: list[Params]) -> Part:
+    """Return a space that contains these configurations: the hyperparameters that vary, with numbers as ranges."""
     names = dict.fromkeys(name for config in configs for name in config)
     values = {name: [config.get(name) for config in configs] for name in names}
-    return {name: _distribution(found) for name, found in values.items() if any(one != found[0] for one in found)}
+    return {
+        name: _distribution(listed) for name, listed in values.items() if any(value != listed[0] for value in listed)
+    }
 
 
 def _distribution(values: list[JsonValue]) -> BaseDistribution:
@@ -51,10 +54,12 @@ def _distribution(values: list[JsonValue]) -> BaseDistribution:
 
     numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if len(numbers) < len(values):
-        choices = [value for value in values if not isinstance(value, (list, dict))]  # Optuna takes no others
+        choices = [
+            value for value in values if not isinstance(value, (list, dict))
+        ]  # Optuna accepts no lists or mappings
         return CategoricalDistribution(list(dict.fromkeys(choices)))
     low, high = min(numbers), max(numbers)
-    log = low > 0 and high / low >= _MANY
+    log = low > 0 and high / low >= _LOG_RATIO
     if isinstance(low, int) and isinstance(high, int) and all(isinstance(value, int) for value in numbers):
         return IntDistribution(low, high, log=log)
     return FloatDistribution(low, high, log=log)

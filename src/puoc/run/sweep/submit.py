@@ -1,4 +1,4 @@
-"""The same command on a cluster's head node, by Ray's Jobs API."""
+"""Submit the running command to a cluster's head node through Ray's Jobs API."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import shlex
 import sys
 from pathlib import Path
 
-_NOT_THERE = ("--submit", "--address")  # the head node runs the command itself, on its own cluster
+_LOCAL_OPTIONS = ("--submit", "--address")  # the head node runs the command itself, on its own cluster
 
 
 def submit(url: str, root: Path) -> str:
-    """Submit this process's command; the job's id.
+    """Submit the command of this process and return the job's id.
 
     Raises
     ------
@@ -27,11 +27,11 @@ def submit(url: str, root: Path) -> str:
 
 
 def entrypoint(words: list[str], root: Path) -> str:
-    """The command line for the head node: the same words, in the folder that all nodes share."""
+    """Return the command line for the head node: the same arguments, run in the folder that all nodes share."""
     kept: list[str] = []
     skip = False
     for word in words:
-        if skip or word.partition("=")[0] in _NOT_THERE:
+        if skip or word.partition("=")[0] in _LOCAL_OPTIONS:
             skip = not skip and "=" not in word
             continue
         kept.append(word)

@@ -1,4 +1,4 @@
-"""Search by Optuna's TPE: a space with parts as suggestions, and a study that is made again from the ledger."""
+"""Search by Optuna's TPE: suggestions from a space with parts, and a study that is replayed from the ledger."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from puoc.plan.search_spaces import Part
 
 STUDY = "puoc"
-_PART = "part"  # which part of a space with several
-_NEARLY = 1e-8  # of a step, as Optuna rounds
+_PART = "part"  # name of the suggestion that chooses a part of the space
+_STEP_TOLERANCE = 1e-8  # share of a step, as in Optuna
 _EPOCHS = frozenset({"epochs"})
 
 
@@ -47,36 +47,36 @@ class _RawRecord(TypedDict):
     trials: dict[str, _RawTrial]
 
 
-class Known(NamedTuple):
-    """A configuration that the ledger answers wholly."""
+class KnownConfig(NamedTuple):
+    """A configuration whose fits are all in the ledger."""
 
     params: Params
     val: float
 
 
 def suggest(trial: Trial, parts: list[Part]) -> None:
-    """Suggest a part, and every hyperparameter of it under a name that no other part has."""
+    """Suggest a part and each of its hyperparameters. With several parts, the names contain the part's number."""
     chosen = trial.suggest_categorical(_PART, list(range(len(parts)))) if len(parts) > 1 else 0
     for name, distribution in parts[chosen].items():
-        _suggest(trial, _name(name, chosen, parts), distribution)
+        _suggest(trial, _suggested_name(name, chosen, parts), distribution)
 
 
 def params_of(config: Params, sweep: Sweep) -> Params:
-    """Hyperparameters of a suggestion, over those of the entry."""
+    """Return the hyperparameters of a suggestion; the entry gives those that the space does not have."""
     parts = sweep.parts or []
     chosen = int(str(config.get(_PART, 0)))
-    values = {name: config[_name(name, chosen, parts)] for name in parts[chosen]}
+    values = {name: config[_suggested_name(name, chosen, parts)] for name in parts[chosen]}
     return normalise(sweep.method, sweep.configs[0].params | values)
 
 
 def suggestion_of(params: Params, parts: list[Part]) -> tuple[Params, dict[str, BaseDistribution]] | None:
-    """The suggestion that gives these hyperparameters, with its distributions; None where the space has them not."""
+    """Return the suggestion for these hyperparameters and its distributions; None if they are outside the space."""
     from optuna.distributions import CategoricalDistribution
 
     for chosen, part in enumerate(parts):
-        if all(_holds(distribution, params.get(name)) for name, distribution in part.items()):
-            values = {_name(name, chosen, parts): params.get(name) for name in part}
-            distributions = {_name(name, chosen, parts): distribution for name, distribution in part.items()}
+        if all(_contains(distribution, params.get(name)) for name, distribution in part.items()):
+            values = {_suggested_name(name, chosen, parts): params.get(name) for name in part}
+            distributions = {_suggested_name(name, chosen, parts): distribution for name, distribution in part.items()}
             if len(parts) > 1:
                 values[_PART] = chosen
                 distributions[_PART] = CategoricalDistribution(list(range(len(parts))))
@@ -84,74 +84,78 @@ def suggestion_of(params: Params, parts: list[Part]) -> tuple[Params, dict[str, 
     return None
 
 
-def answered(sweep: Sweep, ledger: Ledger) -> list[Known]:
-    """Every configuration that the ledger answers wholly, by its name, whoever asked for it and in whatever space.
+def evaluated_configs(sweep: Sweep, ledger: Ledger) -> list[KnownConfig]:
+    """Return every configuration whose fits are all in the ledger, sorted; any sweep or table may have computed it.
 
-    Its fits are those of the sweep but for the hyperparameters.
+    Its fits equal those of the sweep in everything but the hyperparameters.
     """
-    wanted = {_apart(one.trial.fit.canonical())[1] for one in bind(sweep.of(sweep.configs[0].params))}
+    planned_trials = bind(sweep.plan_of(sweep.configs[0].params))
+    expected = {_split_params(planned.trial.fit.canonical())[1] for planned in planned_trials}
     values: dict[str, dict[str, float]] = defaultdict(dict)
     for fit_id, record in _records_of(sweep.method, ledger):
-        params, rest = _apart(record["result"]["fit"])
-        if rest in wanted and record["result"].get("status") == "ok":
-            val = _value(fit_id, record, ledger, sweep.plan.scoring_digest)
+        params, rest = _split_params(record["result"]["fit"])
+        if rest in expected and record["result"].get("status") == "ok":
+            val = _auc_val_pu(fit_id, record, ledger, sweep.plan.scoring_digest)
             if val is not None:
                 values[params][rest] = val
-    whole = {params: fmean(found.values()) for params, found in values.items() if len(found) == len(wanted)}
-    return [Known(json.loads(params), val) for params, val in sorted(whole.items())]
+    means = {params: fmean(vals.values()) for params, vals in values.items() if len(vals) == len(expected)}
+    return [KnownConfig(json.loads(params), val) for params, val in sorted(means.items())]
 
 
-def known(sweep: Sweep, ledger: Ledger) -> list[Known]:
-    """What ``answered`` finds of the sweep's own: the configurations that it lists, and those in its space."""
-    return [one for one in answered(sweep, ledger) if is_asked(sweep, one.params)]
+def known_configs(sweep: Sweep, ledger: Ledger) -> list[KnownConfig]:
+    """Return the evaluated configurations that the sweep lists or that lie in its space."""
+    return [config for config in evaluated_configs(sweep, ledger) if is_in_sweep(sweep, config.params)]
 
 
-def is_asked(sweep: Sweep, params: Params) -> bool:
-    """Whether a sweep lists these hyperparameters, or may suggest them."""
-    own = sweep.configs[0].params
+def is_in_sweep(sweep: Sweep, params: Params) -> bool:
+    """Check whether a sweep lists these hyperparameters or may suggest them."""
+    entry_params = sweep.configs[0].params
     listed = any(params == config.params for config in sweep.configs)
-    return listed or any(_gives(part, params, own) for part in sweep.parts or [])
+    return listed or any(_can_suggest(part, params, entry_params) for part in sweep.parts or [])
 
 
-def count(sweep: Sweep, found: list[Known]) -> int:
-    """How many configurations of a sweep ``answered`` found.
+def count_configs(sweep: Sweep, known: list[KnownConfig]) -> int:
+    """Count the configurations of a sweep among known ones.
 
-    A rung is recorded as a configuration with fewer epochs, and is none of its own. Where rungs are all that there is,
-    halving has stopped the configuration, which counts once.
+    A rung of successive halving is recorded as a configuration with fewer epochs, and is not counted. If only rungs of
+    a configuration are known, halving has stopped it, and it counts once.
     """
-    own, parts = sweep.configs[0].params, sweep.parts or []
-    listed = [_but_epochs(config.params) for config in sweep.configs]
+    entry_params, parts = sweep.configs[0].params, sweep.parts or []
+    listed = [_without_epochs(config.params) for config in sweep.configs]
     whole, stopped = Counter[str](), set[str]()
-    for one in found:
-        rest = _but_epochs(one.params)
-        if one.params.get("epochs") in sweep.rungs:
-            if rest in listed or any(_gives(part, one.params, own, _EPOCHS) for part in parts):
+    for config in known:
+        rest = _without_epochs(config.params)
+        if config.params.get("epochs") in sweep.rungs:
+            if rest in listed or any(_can_suggest(part, config.params, entry_params, _EPOCHS) for part in parts):
                 stopped.add(content_id(rest))
-        elif is_asked(sweep, one.params):
+        elif is_in_sweep(sweep, config.params):
             whole[content_id(rest)] += 1
     return whole.total() + len(stopped - whole.keys())
 
 
-def replay(storage: BaseStorage, parts: list[Part], found: list[Known], name: str = STUDY) -> int:
-    """Make a study of what is known; how many configurations the space holds."""
+def replay(storage: BaseStorage, parts: list[Part], known: list[KnownConfig], name: str = STUDY) -> int:
+    """Create a study from known configurations; return the number of those in the space."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
     n = 0
-    for one in found:
-        given = suggestion_of(one.params, parts)
-        if given is not None and not isnan(one.val):
+    for config in known:
+        suggestion = suggestion_of(config.params, parts)
+        if suggestion is not None and not isnan(config.val):
             n += 1
-            attributes = {"config_id": content_id(one.params)[:8]}
+            values, distributions = suggestion
+            attributes = {"config_id": content_id(config.params)[:8]}
             study.add_trial(
-                optuna.trial.create_trial(params=given[0], distributions=given[1], value=one.val, user_attrs=attributes)
+                optuna.trial.create_trial(
+                    params=values, distributions=distributions, value=config.val, user_attrs=attributes
+                )
             )
     return n
 
 
-def _value(fit_id: str, record: _RawRecord, ledger: Ledger, scoring: str) -> float | None:
-    """AUC of the withheld rows by this scoring code: of the record, or of what was scored again."""
+def _auc_val_pu(fit_id: str, record: _RawRecord, ledger: Ledger, scoring: str) -> float | None:
+    """Return the AUC of the withheld rows by this scoring code, from the record or from a later scoring."""
     if any(trial["scoring_digest"] == scoring for trial in record["trials"].values()):
         return record["result"].get("auc_val_pu")
     entry = ledger.get(fit_id)
@@ -162,40 +166,43 @@ def _value(fit_id: str, record: _RawRecord, ledger: Ledger, scoring: str) -> flo
 
 
 def _records_of(method: str, ledger: Ledger) -> Iterator[tuple[str, _RawRecord]]:
-    """Final records of a method as JSON by fit; others are told by their text alone, which is ten times as fast."""
-    mark = f'"method": "{method}"'.encode()
+    """Yield the final records of a method as JSON with their fit ids.
+
+    Records of other methods are recognised by their bytes, which is ten times as fast as parsing them.
+    """
+    method_bytes = f'"method": "{method}"'.encode()
     for folder in sorted(ledger.root.glob("[0-9a-f][0-9a-f]")):
         for path in sorted(folder.glob("*.json")):
-            if "+" not in path.name and ".failed-" not in path.name and mark in (content := path.read_bytes()):
+            if "+" not in path.name and ".failed-" not in path.name and method_bytes in (content := path.read_bytes()):
                 record: _RawRecord = json.loads(content)
                 if record["result"]["fit"]["method"] == method:
                     yield path.stem, record
 
 
-def _apart(fit: JsonObject) -> tuple[str, str]:
-    """A fit's hyperparameters as text, and the name of the rest of it."""
+def _split_params(fit: JsonObject) -> tuple[str, str]:
+    """Return a fit's hyperparameters as text, and the id of its other fields."""
     rest = {key: value for key, value in fit.items() if key != "params"}
     return json.dumps(fit["params"], sort_keys=True), content_id(rest)
 
 
-def _name(name: str, chosen: int, parts: list[Part]) -> str:
+def _suggested_name(name: str, chosen: int, parts: list[Part]) -> str:
     return f"{name}_{chosen}" if len(parts) > 1 else name
 
 
-def _but_epochs(params: Params) -> Params:
+def _without_epochs(params: Params) -> Params:
     return {name: value for name, value in params.items() if name not in _EPOCHS}
 
 
-def _gives(part: Part, params: Params, own: Params, but: frozenset[str] = frozenset()) -> bool:
-    """Whether a part's suggestion over an entry's own hyperparameters may give these, in all but some of them."""
+def _can_suggest(part: Part, params: Params, entry_params: Params, ignored: frozenset[str] = frozenset()) -> bool:
+    """Check whether a part can suggest these hyperparameters, with those of the entry for names it does not have."""
     return all(
-        _holds(part[name], params.get(name)) if name in part else params.get(name) == own.get(name)
-        for name in (part.keys() | params.keys() | own.keys()) - but
+        _contains(part[name], params.get(name)) if name in part else params.get(name) == entry_params.get(name)
+        for name in (part.keys() | params.keys() | entry_params.keys()) - ignored
     )
 
 
-def _holds(distribution: BaseDistribution, value: JsonValue) -> bool:
-    """Whether Optuna takes the value as one of the distribution, which it does not off a range's steps."""
+def _contains(distribution: BaseDistribution, value: JsonValue) -> bool:
+    """Check whether the distribution contains the value; values between the steps of a range are outside."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if isinstance(distribution, CategoricalDistribution):
@@ -208,7 +215,7 @@ def _holds(distribution: BaseDistribution, value: JsonValue) -> bool:
     if isinstance(distribution, IntDistribution):
         return bool((value - distribution.low) % distribution.step == 0)
     steps = (value - distribution.low) / distribution.step if distribution.step else 0.0
-    return bool(abs(steps - round(steps)) < _NEARLY)
+    return bool(abs(steps - round(steps)) < _STEP_TOLERANCE)
 
 
 def _suggest(trial: Trial, name: str, distribution: BaseDistribution) -> None:

@@ -1,7 +1,7 @@
-"""Ray Tune under the ledger's rule: rounds of trials, until no configuration is missing or the budget is spent.
+"""Rounds of Ray Tune, until no configuration is missing from the ledger or the budget is spent.
 
-A round ends with its actors, so no worker lives for ever, and the next one asks the ledger what is missing. Ray's own
-record of a round is deleted after it.
+The actors of a round end with it, so no worker runs for ever. The next round computes what the ledger lacks. Ray's
+files of a round are deleted after it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from puoc.run.runner import Progress, Runner
 from puoc.run.sweep.budget import Budget
 from puoc.run.sweep.gpu_packing import Packing, ran_out_of_memory
 from puoc.run.sweep.request import Sweep
-from puoc.run.sweep.status import Standing, standing
+from puoc.run.sweep.status import SweepStatus, sweep_status
 from puoc.store.claims import A_DAY, is_held
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import read_compute
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     Search = tuple[BaseStorage, dict[str, float]]  # the study's storage, and known values by configuration
 
-_PER_WORKER = 50  # configurations that an actor answers before it is replaced: libraries lose memory over many fits
-_ROUNDS_IN_VAIN = 3
+_MAX_CONFIGS_PER_ACTOR = 50  # then the actor is replaced, because libraries leak memory over many fits
+_MAX_ROUNDS_WITHOUT_OUTCOME = 3
 
-# what Ray Tune would do beside running trials: write logs of its own, take Ctrl-C, move into folders
+# keeps Ray Tune from writing its own logs, handling Ctrl-C and changing the working directory
 _TUNE = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_DISABLE_AUTO_CALLBACK_SYNCER": "1",
@@ -52,28 +52,28 @@ _TUNE = {
 
 
 class Outcome(NamedTuple):
-    """What a sweep came to, in configurations."""
+    """Outcome of a sweep: numbers of configurations."""
 
-    ok: int  # answered now, by this run or by another meanwhile
-    known: int  # answered before
+    ok: int  # computed now, by this run or by another in the meantime
+    known: int  # in the ledger before
     failed: int
     stopped: int  # by successive halving
-    remaining: int  # left by a spent budget
-    stopped_by: str | None  # the budget, where that ended it
+    remaining: int  # not computed because the budget is spent
+    stopped_by: str | None  # reason why the sweep ended early, if it did
 
 
 class Tuner:
-    """Drives one sweep on the connected cluster.
+    """Runs one sweep on the connected cluster.
 
     Parameters
     ----------
-    packing : how many trials run at once, and on what.
-    on_rows : gets the rows of a configuration when it has an outcome.
-    on_progress : called often with the state, in configurations.
+    packing : number of trials that run in parallel, and their resources.
+    on_rows : called with the rows of a configuration when it has an outcome.
+    on_progress : called often with the state, counted in configurations.
 
     Raises
     ------
-    ValueError, OSError : as ``Runner.run``, from any trial; what is recorded stays.
+    ValueError, OSError : as ``Runner.run``, from any trial; records that were written stay.
     """
 
     def __init__(
@@ -95,22 +95,24 @@ class Tuner:
         self.session = session()
         self.ledger = Ledger(self.root / "ledger")
         self.folder = self.root / "work" / "ray" / content_id(self.session)[:12]
-        self.n_known = 0  # when the sweep began
-        self.total: int | None = None  # configurations that are to get an outcome in this run, where that is known
-        self.seen: dict[str, bool] = {}  # configurations with an outcome in this run, and whether it is no failure
-        self.stopped: set[str] = set()  # by successive halving
-        self.short_of_memory: dict[str, Params] = {}  # configurations of the round that a GPU could not hold
+        self.n_known = 0  # known configurations when the sweep began
+        self.total: int | None = None  # configurations that this run shall compute, if their number is known
+        self.seen: dict[str, bool] = {}  # configurations with an outcome in this run: whether each succeeded
+        self.stopped: set[str] = set()  # configurations that successive halving stopped
+        self.short_of_memory: dict[
+            str, Params
+        ] = {}  # configurations of the round for which a GPU's memory was too small
         self.last_error = ""
 
     @property
     def runner(self) -> Runner:
-        """A runner of this session, to ask what is missing."""
+        """Return a runner of this session, which finds missing fits."""
         runner = Runner(self.root, self.settings)
         runner.session = self.session
         return runner
 
     def run(self) -> Outcome:
-        """Compute what is missing."""
+        """Compute the missing configurations and return the outcome of the sweep."""
         _clear(self.folder.parent)
         try:
             return self._search() if self.sweep.parts is not None else self._grid()
@@ -120,30 +122,31 @@ class Tuner:
     # a grid
 
     def _grid(self) -> Outcome:
-        now = standing(self.runner, self.sweep)
-        self.n_known, self.total, in_vain = len(now.done), len(now.missing), 0
-        self._prepare(now)
-        while missing := [name for name in now.missing if name not in self.stopped]:
-            left = self._left(now.n_configs - len(missing))
+        status = sweep_status(self.runner, self.sweep)
+        self.n_known, self.total, n_without_outcome = len(status.done), len(status.missing), 0
+        self._prepare(status)
+        while missing := [name for name in status.missing if name not in self.stopped]:
+            left = self._left(status.n_configs - len(missing))
             if left == 0 or not self._round(missing[:left]):
-                return self._outcome(standing(self.runner, self.sweep), "the budget is spent")
-            now = self._after_round(standing(self.runner, self.sweep))
-            in_vain = 0 if len(set(now.missing) - self.stopped) < len(missing) else in_vain + 1
-            if in_vain == _ROUNDS_IN_VAIN:
+                return self._outcome(sweep_status(self.runner, self.sweep), "the budget is spent")
+            status = self._after_round(sweep_status(self.runner, self.sweep))
+            has_progress = len(set(status.missing) - self.stopped) < len(missing)
+            n_without_outcome = 0 if has_progress else n_without_outcome + 1
+            if n_without_outcome == _MAX_ROUNDS_WITHOUT_OUTCOME:
                 raise ValueError(
                     f"{len(missing)} configurations get no outcome: {self.last_error or 'no reason is known'}"
                 )
-        return self._outcome(now, None)
+        return self._outcome(status, None)
 
-    def _outcome(self, now: Standing, stopped_by: str | None) -> Outcome:
-        stopped = len(self.stopped & set(now.missing))
-        done = len(now.done) - self.n_known
-        return Outcome(done, self.n_known, len(now.failed), stopped, len(now.missing) - stopped, stopped_by)
+    def _outcome(self, status: SweepStatus, stopped_by: str | None) -> Outcome:
+        stopped = len(self.stopped & set(status.missing))
+        done = len(status.done) - self.n_known
+        return Outcome(done, self.n_known, len(status.failed), stopped, len(status.missing) - stopped, stopped_by)
 
     # a search
 
     def _search(self) -> Outcome:
-        """First the listed configurations, then suggestions; each round goes on with the study of all before."""
+        """Run the listed configurations, then rounds of suggestions that share one study."""
         from optuna.storages import InMemoryStorage
 
         from puoc.run.sweep import tpe as search
@@ -151,41 +154,42 @@ class Tuner:
         listed = self._grid()
         if listed.stopped_by:
             return listed
-        answered, storage = search.answered(self.sweep, self.ledger), InMemoryStorage()
-        found = [one for one in answered if search.is_asked(self.sweep, one.params)]
-        search.replay(storage, self.sweep.parts or [], found)
-        values = {content_id(one.params)[:8]: one.val for one in found}
-        self.n_known = max(search.count(self.sweep, answered) - sum(self.seen.values()), 0)
+        evaluated, storage = search.evaluated_configs(self.sweep, self.ledger), InMemoryStorage()
+        known = [config for config in evaluated if search.is_in_sweep(self.sweep, config.params)]
+        search.replay(storage, self.sweep.parts or [], known)
+        values = {content_id(config.params)[:8]: config.val for config in known}
+        self.n_known = max(search.count_configs(self.sweep, evaluated) - sum(self.seen.values()), 0)
         limit = self.budget.configurations
         self.total = None if limit is None else max(limit - self.n_known, 0)
         while (left := self._left(self.n_known + len(self.seen))) > 0:
             before = len(self.seen)
             if not self._round([], left, (storage, values)):
-                return self._searched("the budget is spent")
-            if self._is_asked_again(storage, values):
+                return self._search_outcome("the budget is spent")
+            if self._retry_short_of_memory(storage, values):
                 continue
             if len(self.seen) == before:  # the space has no more configurations
                 break
-        return self._searched(None)
+        return self._search_outcome(None)
 
-    def _is_asked_again(self, storage: BaseStorage, values: dict[str, float]) -> bool:
-        """As ``_after_round``, after suggestions: whether the study is to suggest some again before any others."""
+    def _retry_short_of_memory(self, storage: BaseStorage, values: dict[str, float]) -> bool:
+        """Queue suggestions that ran out of a GPU's memory for another try; return whether any were queued."""
         import optuna
 
         from puoc.run.sweep.tpe import STUDY, suggestion_of
 
-        given = {name: suggestion_of(params, self.sweep.parts or []) for name, params in self.short_of_memory.items()}
-        if not given or not self._halve():
+        parts = self.sweep.parts or []
+        suggestions = {name: suggestion_of(params, parts) for name, params in self.short_of_memory.items()}
+        if not suggestions or not self._halve():
             return False
         study = optuna.load_study(study_name=STUDY, storage=storage)
-        for name, suggestion in given.items():
+        for name, suggestion in suggestions.items():
             if suggestion is not None:
                 study.enqueue_trial(suggestion[0])
                 del self.seen[name]
                 values.pop(name, None)
         return True
 
-    def _searched(self, stopped_by: str | None) -> Outcome:
+    def _search_outcome(self, stopped_by: str | None) -> Outcome:
         failed = sum(not ok for ok in self.seen.values())
         ok = len(self.seen) - failed - len(self.stopped)
         remaining = max((self.total or 0) - len(self.seen), 0)
@@ -193,26 +197,26 @@ class Tuner:
 
     # rounds
 
-    def _left(self, answered: int) -> int:
-        """How many configurations the next round may have: few until the GPU's use is measured."""
+    def _left(self, n_done: int) -> int:
+        """Return the largest number of configurations for the next round; it is small until GPU memory is measured."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             return 0
-        most = self.packing.at_once * (_PER_WORKER if self.packing.is_measured else 1)
+        max_configs = self.packing.at_once * (_MAX_CONFIGS_PER_ACTOR if self.packing.is_measured else 1)
         limit = self.budget.configurations
-        return most if limit is None else max(min(most, limit - answered), 0)
+        return max_configs if limit is None else max(min(max_configs, limit - n_done), 0)
 
-    def _prepare(self, now: Standing) -> None:
-        """What all trials need, before any starts: the data, and features of frozen encoders."""
-        fits = [now.example] if now.example is not None else []
+    def _prepare(self, status: SweepStatus) -> None:
+        """Check the data and compute the features of frozen encoders, which all trials need."""
+        fits = [status.example] if status.example is not None else []
         self.runner.check_data(fits)
 
-        def tell(wanted: int, done: int, what: str) -> None:
+        def report(wanted: int, done: int, what: str) -> None:
             self.on_progress(Progress(wanted, done, 0, 0, what=what))
 
-        encode(self.root / "work", fits, self.packing.cpus, tell)
+        encode(self.root / "work", fits, self.packing.cpus, report)
 
     def _round(self, config_ids: list[str], n: int = 0, search: Search | None = None) -> bool:
-        """Run named configurations, or ``n`` suggested ones; False where time ended it."""
+        """Run listed configurations, or ``n`` suggested ones. Return False if the time is spent."""
         from puoc.run.sweep.rounds import Round, TimeIsUp
 
         self.short_of_memory.clear()
@@ -222,11 +226,11 @@ class Tuner:
             return False
         return True
 
-    def _after_round(self, now: Standing) -> Standing:
-        """Give another try, with a session of its own, to what ran out of a GPU's memory among too many."""
-        if self.packing.gpus and self._ran_out_of_memory(now.fit_ids) and self._halve():
-            return standing(self.runner, self.sweep)
-        return now
+    def _after_round(self, status: SweepStatus) -> SweepStatus:
+        """Start another session with half as many trials on a GPU if a fit ran out of memory; return the status."""
+        if self.packing.gpus and self._ran_out_of_memory(status.fit_ids) and self._halve():
+            return sweep_status(self.runner, self.sweep)
+        return status
 
     def _halve(self) -> bool:
         if not self.packing.halve():
@@ -235,23 +239,23 @@ class Tuner:
         return True
 
     def _ran_out_of_memory(self, fit_ids: Iterable[str]) -> bool:
-        """Whether any of the fits ran out of a GPU's memory in this session."""
+        """Check whether any of the fits ran out of a GPU's memory in this session."""
         results = [entry.result for fit_id in fit_ids if (entry := self.ledger.get(fit_id)) is not None]
-        return any(one.session == self.session and ran_out_of_memory(one.reason) for one in results)
+        return any(result.session == self.session and ran_out_of_memory(result.reason) for result in results)
 
-    def has_outcome(self, params: Params, is_ok: bool, was_stopped: bool = False) -> None:
-        """Take note of a configuration's outcome and hand on its rows."""
-        plan, name = self.sweep.of(params), content_id(params)[:8]
+    def record_outcome(self, params: Params, is_ok: bool, was_stopped: bool = False) -> None:
+        """Store a configuration's outcome and pass on its rows."""
+        plan, name = self.sweep.plan_of(params), content_id(params)[:8]
         self.seen[name] = is_ok
         if not is_ok and self.packing.gpus and self._ran_out_of_memory(self._fits(params)):
             self.short_of_memory[name] = params
         if was_stopped:
             self.stopped.add(name)
         else:
-            self.on_rows([row(plan, one, self.ledger.get(one.trial.fit.id)) for one in bind(plan)])
+            self.on_rows([row(plan, planned, self.ledger.get(planned.trial.fit.id)) for planned in bind(plan)])
 
     def record_dead_actor(self, params: Params, error: str) -> None:
-        """Record the fits that a trial was computing when its actor died, twice, as failed; the rest stays missing."""
+        """Record as failed the fits that were running when a trial's actor died twice; its other fits stay missing."""
         self.last_error = error
         for fit in self._fits(params).values():
             claim = self.ledger.root / fit.id[:2] / f"{fit.id}.claim"
@@ -261,13 +265,14 @@ class Tuner:
                 self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=git, session=self.session))
 
     def _fits(self, params: Params) -> dict[str, Fit]:
-        """The fits of a configuration and of its rungs."""
+        """Return the fits of a configuration and of its rungs by their ids."""
         rungs = [params | {"epochs": rung} for rung in self.sweep.rungs]
-        return {one.trial.fit.id: one.trial.fit for given in (params, *rungs) for one in bind(self.sweep.of(given))}
+        plans = [self.sweep.plan_of(config) for config in (params, *rungs)]
+        return {planned.trial.fit.id: planned.trial.fit for plan in plans for planned in bind(plan)}
 
 
 def _clear(folder: Path) -> None:
-    """Remove what sweeps that were killed have left, a day ago or earlier."""
+    """Remove the files that killed sweeps left a day ago or earlier."""
     for path in folder.glob("*"):
         if time.time() - path.stat().st_mtime > A_DAY:
             shutil.rmtree(path, ignore_errors=True)

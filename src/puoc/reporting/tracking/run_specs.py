@@ -1,6 +1,6 @@
-"""What the store ought to hold, worked out from rows alone: the runs of trials and, above them, those of cells.
+"""Specifications of the runs that the store should contain, from rows alone: runs of trials below runs of cells.
 
-A trial that several tables of a scenario ask, or several cells of one table, is one run with several places.
+A trial that belongs to several tables of a scenario, or to several cells of a table, is one run with several places.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from puoc.store.result_rows import ResultRow, TestRow, read_results
 
 Key = tuple[str, str]  # experiment; id of the trial or of the cell
 
-DIGEST = "puoc.digest"  # tag: content of what was wanted when the run was written
-LAYOUT = 1  # counted up when runs are laid out differently, so that they are written anew
-_PLACES_LENGTH = 6000  # characters of a tag with places: MLflow's databases take 8,000
-_MORE = "more"  # among the places of a tag: in how many others they go on
-LONGEST = 500  # characters of a parameter or tag; MLflow cuts longer ones in silence
+DIGEST = "puoc.digest"  # tag: digest of the specification from which the run was written
+LAYOUT = 1  # increased when the layout of runs changes, so that they are written again
+_PLACES_LENGTH = 6000  # characters of a tag with places; MLflow's databases accept 8,000
+_MORE = "more"  # key of a tag with places: the number of further tags with places
+MAX_CHARACTERS = 500  # of a parameter or tag; MLflow cuts longer ones silently
 
-_QUESTION = ("method", "dataset", "encoder", "prior", "numerics", "labels", "pos", "neg", "neg_test")
+_IDENTITY = ("method", "dataset", "encoder", "prior", "numerics", "labels", "pos", "neg", "neg_test")
 _COUNTS = ("n_pos_lab", "n_pos_unl", "n_neg_unl", "alpha")
-_OWN = ("n_unl", "marks")  # of own data alone: |U| where nobody knows its classes, and overlap that was allowed
-#: Of the cell: an OC fit has none and serves several cells.
+_USER_DATA = ("n_unl", "marks")  # of user data only: |U| with unknown classes, and overlap that was allowed
+#: Columns of the cell that a one-class fit does not have; it serves several cells.
 _UNLABELLED = ("neg", "n_pos_unl", "n_neg_unl", "n_unl", "alpha")
 _METRICS = ("auc", "auc_train_pool", "auc_val_pu", "alpha_hat", "fit_seconds", "peak_memory", "attempts")
 _TRIAL_TAGS = (
@@ -46,7 +46,7 @@ _STATUSES = ("ok", "failed", "skipped", "missing")
 
 
 class Place(NamedTuple):
-    """Where a trial stands: which table or sweep asks it, in which row and column."""
+    """Place of a trial: its table or sweep, its entry and its cell."""
 
     source: str  # tables/<table> or tune/<method>
     entry: str
@@ -54,8 +54,8 @@ class Place(NamedTuple):
 
 
 @dataclass
-class Wanted:
-    """A run as it ought to be."""
+class RunSpec:
+    """Specification of a run."""
 
     experiment: str
     kind: Literal["trial", "cell"]
@@ -68,20 +68,20 @@ class Wanted:
 
     @property
     def digest(self) -> str:
-        """Changes when anything about the run does."""
+        """Return a digest of all content of the run."""
         return content_id([LAYOUT, self.name, self.params, self.tags, self.metrics, self.status])
 
 
 @dataclass
 class Trial:
-    """A trial as one experiment asks it."""
+    """A trial in one experiment, with its places."""
 
     row: ResultRow
     places: dict[str, Place] = field(default_factory=dict)  # by the id of the cell
 
 
 class Member(NamedTuple):
-    """What a cell needs to know of one of its trials."""
+    """Status and AUCs of one trial of a cell."""
 
     status: str
     auc: float | None
@@ -89,28 +89,28 @@ class Member(NamedTuple):
 
 
 def is_sweep(row: ResultRow) -> bool:
-    """Whether a row belongs to a sweep. A table's row may carry the id of the configuration chosen for it, too."""
+    """Check whether a row belongs to a sweep. Rows of tables may have the id of a configuration too."""
     return row.configs == "sweep"
 
 
 def experiment_of(row: ResultRow) -> str:
-    """The scenario; sweeps apart, so that a table's runs are not drowned in them."""
+    """Return the experiment of a row: its scenario, with a separate experiment for sweeps, which have many runs."""
     return f"tune/{row.scenario}" if is_sweep(row) else row.scenario
 
 
 def place_of(row: ResultRow) -> Place:
-    """Where the row stands."""
+    """Return the place of a row."""
     return Place(f"{'tune' if is_sweep(row) else 'tables'}/{row.table}", row.entry, row.cell)
 
 
 def cell_id(row: ResultRow) -> str:
-    """Names an entry with its configuration in a cell of a table or sweep."""
-    asked = [*place_of(row), json.loads(row.params), row.encoder, row.prior, row.numerics, row.labels]
-    return content_id([experiment_of(row), asked])[:16]
+    """Return the id of an entry with its configuration in a cell of a table or sweep."""
+    identity = [*place_of(row), json.loads(row.params), row.encoder, row.prior, row.numerics, row.labels]
+    return content_id([experiment_of(row), identity])[:16]
 
 
-def read_asked(root: Path) -> tuple[list[ResultRow], frozenset[str]]:
-    """Rows of planned tables that have results, and of all sweeps that have, and the sources that have them.
+def read_results_of_project(root: Path) -> tuple[list[ResultRow], frozenset[str]]:
+    """Return the rows of planned tables and of all sweeps, as far as they have results, and their sources.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def read_asked(root: Path) -> tuple[list[ResultRow], frozenset[str]]:
         if results.is_file():
             rows += read_results(results)
             sources.add(f"tables/{path.stem}")
-    # also of a section tune that is gone, and of `puoc sweep` with a space or search of its own: no plan has a hyphen
+    # also sweeps that are no longer in the section tune, and unplanned ones, whose names contain a hyphen
     for folder in (root / "results" / "tune", root / "results" / "sweeps"):
         for path in sorted((folder / "val").glob("*.parquet")):
             rows += [replace(row, table=path.stem) for row in _tuned(folder, path.stem)]
@@ -132,49 +132,49 @@ def read_asked(root: Path) -> tuple[list[ResultRow], frozenset[str]]:
 
 
 def _tuned(folder: Path, name: str) -> list[ResultRow]:
-    """Validation rows of a sweep with their test AUCs."""
-    again = BY_SWEEP if folder.name == "sweeps" else FROM_LEDGER
-    found = read_results(folder / "val" / f"{name}.parquet", again)
+    """Return the validation rows of a sweep with their test AUCs."""
+    source = BY_SWEEP if folder.name == "sweeps" else FROM_LEDGER
+    rows = read_results(folder / "val" / f"{name}.parquet", source)
     path = folder / "test" / f"{name}.parquet"
-    tested = {row.trial_id: row for row in read_rows(path, TestRow, again)} if path.is_file() else {}
+    tested = {row.trial_id: row for row in read_rows(path, TestRow, source)} if path.is_file() else {}
     return [
         replace(row, auc=test.auc, auc_train_pool=test.auc_train_pool) if (test := tested.get(row.trial_id)) else row
-        for row in found
+        for row in rows
     ]
 
 
-def answered(rows: Iterable[ResultRow]) -> list[ResultRow]:
-    """The rows that have an outcome, of plain values. Raises TrackingError for a row that is none."""
+def rows_with_outcome(rows: Iterable[ResultRow]) -> list[ResultRow]:
+    """Return the rows that have an outcome. Raises TrackingError for a row with an unknown status."""
     return [row for row in map(_checked, rows) if row.status != "missing"]
 
 
 def trials(rows: Iterable[ResultRow]) -> dict[Key, Trial]:
-    """Trials of answered rows by experiment and id.
+    """Return the trials of rows with an outcome, by experiment and id.
 
-    Tables that ask the same trial may have been written before and after it was tried again: the later answer stands.
+    Tables with the same trial may have been written before and after a retry; the later outcome is used.
     """
-    found: dict[Key, Trial] = {}
+    trials_by_key: dict[Key, Trial] = {}
     scoring = scoring_digest()
     for row in rows:
-        trial = found.setdefault((experiment_of(row), row.trial_id), Trial(row))
+        trial = trials_by_key.setdefault((experiment_of(row), row.trial_id), Trial(row))
         trial.places[cell_id(row)] = place_of(row)
         if _recency(row, scoring) > _recency(trial.row, scoring):
             trial.row = row
-    return found
+    return trials_by_key
 
 
 def _recency(row: ResultRow, scoring: str) -> tuple[bool, bool, int]:
-    """By the scoring code of now first: what it could not score has no number of it either."""
+    """Return a sort key: rows scored by the present code come last, then rows that did not fail, then more attempts."""
     return row.scoring_digest == scoring, row.status != "failed", row.attempts
 
 
 def first_place(places: dict[str, Place]) -> tuple[str, Place]:
-    """The place that stands for a trial with several, whatever the order in which they came."""
+    """Return the place that represents a trial with several; it does not depend on their order."""
     return min(places.items(), key=lambda item: (item[1], item[0]))
 
 
-def wanted_trial(trial: Trial, parent: str | None) -> Wanted:
-    """The run of a trial below the run of its (first) cell."""
+def trial_spec(trial: Trial, parent: str | None) -> RunSpec:
+    """Return the specification of a trial's run, below the run of its first cell."""
     row = trial.row
     _, place = first_place(trial.places)
     tags = _texts(row, (*_TRIAL_TAGS, *_DIGESTS, _ADOPTED)) | _described(row, trial.places) | {"trial_id": row.trial_id}
@@ -186,38 +186,38 @@ def wanted_trial(trial: Trial, parent: str | None) -> Wanted:
         params = {key: value for key, value in params.items() if key not in _UNLABELLED}
     name = f"{place.entry} {place.cell} seed {row.seed}"
     status: Literal["FINISHED", "FAILED"] = "FAILED" if row.status == "failed" else "FINISHED"
-    return Wanted(experiment_of(row), "trial", row.trial_id, name, params, tags, metrics, status)
+    return RunSpec(experiment_of(row), "trial", row.trial_id, name, params, tags, metrics, status)
 
 
-def wanted_cell(row: ResultRow, members: Sequence[Member]) -> Wanted:
-    """The run of a cell: one of its rows says what it is, its trials how it came out."""
+def cell_spec(row: ResultRow, members: Sequence[Member]) -> RunSpec:
+    """Return the specification of a cell's run: its description from one of its rows, its metrics from its trials."""
     key, place = cell_id(row), place_of(row)
     tags = _described(row, {key: place}) | {"cell_id": key} | _texts(row, ("configs", "config_source", "config_id"))
     name = f"{place.entry} {place.cell}"
-    return Wanted(experiment_of(row), "cell", key, name, _params(row), tags, cell_metrics(members))
+    return RunSpec(experiment_of(row), "cell", key, name, _params(row), tags, cell_metrics(members))
 
 
 def cell_metrics(members: Sequence[Member]) -> dict[str, float]:
-    """Mean and standard deviation (ddof 1) of the test AUC over the trials that came out well, and the counts.
+    """Return the mean and standard deviation (ddof 1) of the test AUC over successful trials, and the counts.
 
-    Without any test AUC, the mean of the label-free criterion under a name of its own.
+    Without any test AUC, the mean of the label-free criterion is returned as ``mean_auc_val_pu``.
     """
     aucs = [member.auc for member in members if member.status == "ok" and member.auc is not None]
-    found = {"n": float(len(aucs))}
+    metrics = {"n": float(len(aucs))}
     for status in ("failed", "skipped"):
-        found[f"n_{status}"] = float(sum(member.status == status for member in members))
+        metrics[f"n_{status}"] = float(sum(member.status == status for member in members))
     if aucs:
-        found["mean"] = fmean(aucs)
+        metrics["mean"] = fmean(aucs)
     if len(aucs) > 1:
-        found["std"] = stdev(aucs)
+        metrics["std"] = stdev(aucs)
     vals = [member.val for member in members if member.status == "ok" and member.val is not None]
     if vals and not aucs:
-        found["mean_auc_val_pu"] = fmean(vals)
-    return found
+        metrics["mean_auc_val_pu"] = fmean(vals)
+    return metrics
 
 
 def pack_places(places: dict[str, Place]) -> dict[str, str]:
-    """Tags that say where a trial stands; as many as they need, since MLflow cuts a long one off."""
+    """Return the places of a trial as tags; there are several if one would be so long that MLflow cuts it."""
     parts: list[JsonObject] = [{}]
     length = 0
     for key, place in sorted(places.items()):
@@ -228,7 +228,7 @@ def pack_places(places: dict[str, Place]) -> dict[str, str]:
         parts[-1][key] = list(place)
     more = {f"places.{i}": json.dumps(part, separators=(",", ":")) for i, part in enumerate(parts[1:], start=1)}
     if more:
-        parts[0][_MORE] = [len(more)]  # a run that had more of them once keeps their tags
+        parts[0][_MORE] = [len(more)]  # a run that had more places before keeps their tags
     first = json.dumps(parts[0], separators=(",", ":"))
     sources = sorted({place.source for place in places.values()})
     tables = ",".join(s.split("/", 1)[1] for s in sources)
@@ -236,12 +236,12 @@ def pack_places(places: dict[str, Place]) -> dict[str, str]:
 
 
 def unpack_places(tags: dict[str, str]) -> dict[str, Place]:
-    """The places from a run's tags."""
-    found: dict[str, list[str]] = json.loads(tags.get("places", "{}"))
-    (n,) = found.pop(_MORE, ["0"])
+    """Return the places from a run's tags."""
+    places: dict[str, list[str]] = json.loads(tags.get("places", "{}"))
+    (n,) = places.pop(_MORE, ["0"])
     for i in range(1, int(n) + 1):
-        found |= json.loads(tags[f"places.{i}"])
-    return {key: Place(*place) for key, place in found.items()}
+        places |= json.loads(tags[f"places.{i}"])
+    return {key: Place(*place) for key, place in places.items()}
 
 
 def _described(row: ResultRow, places: dict[str, Place]) -> dict[str, str]:
@@ -252,14 +252,14 @@ def _described(row: ResultRow, places: dict[str, Place]) -> dict[str, str]:
 
 def _params(row: ResultRow) -> dict[str, str]:
     hyper = {f"params.{re.sub(r'[^A-Za-z0-9_. /-]', '_', key)}": _text(value) for key, value in _hyper(row).items()}
-    return _texts(row, (*_QUESTION, *_COUNTS, *_OWN)) | hyper
+    return _texts(row, (*_IDENTITY, *_COUNTS, *_USER_DATA)) | hyper
 
 
 def _hyper(row: ResultRow) -> JsonObject:
-    found = json.loads(row.params)
-    if not isinstance(found, dict):
-        raise TrackingError(f"trial {row.trial_id}: params are {row.params}, a JSON object expected")
-    return found
+    params = json.loads(row.params)
+    if not isinstance(params, dict):
+        raise TrackingError(f"trial {row.trial_id}: got params {row.params}; expected a JSON object")
+    return params
 
 
 def _texts(row: ResultRow, keys: Iterable[str]) -> dict[str, str]:
@@ -267,13 +267,15 @@ def _texts(row: ResultRow, keys: Iterable[str]) -> dict[str, str]:
 
 
 def _text(value: JsonValue) -> str:
-    """A value as text, cut with a mark where it is long; whole values lie in the run's fit.json."""
+    """Return a value as text. A long text is cut and marked; the run's fit.json has the whole value."""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 40]}... (cut; content {content_id(text)})"
+    return (
+        text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 40]}... (cut; content {content_id(text)})"
+    )
 
 
 def _checked(row: ResultRow) -> ResultRow:
-    """A row with None for each number that is not finite. Raises TrackingError for an unknown status."""
+    """Return the row with None for each number that is not finite. Raises TrackingError for an unknown status."""
     if row.status not in _STATUSES:
         raise TrackingError(f"trial {row.trial_id}: status {row.status!r}, one of {', '.join(_STATUSES)} expected")
     return replace(
