@@ -3,7 +3,7 @@
 There is one csv file per result table, with one row per number; ``table`` is the label in the paper's source. Two
 figures print AUCs in their captions (``synth1``, ``synth2``). ``protocol.csv`` lists the data and the numbers of rows
 of each table, ``settings.csv`` the hyperparameters of the appendix by our names, and ``claims.csv`` the claims of the
-text (see ``claim_parts``).
+text (see ``puoc.analysis.paper.claims``).
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from importlib.resources import files
 import pandas as pd
 
 from puoc.analysis.tables.frames import rows_of
-
-#: The paper's result tables, by the names of our files.
 
 __all__ = [
     "AVERAGE_COLUMN",
@@ -37,6 +35,8 @@ __all__ = [
     "scored_on",
     "settings",
 ]
+
+#: The paper's result tables, by the names of our files.
 RESULT_TABLES = (
     *("ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter"),
     *("pu_sotas", "oc_ova"),
