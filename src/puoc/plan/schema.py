@@ -64,8 +64,8 @@ def _as_prior(value: object) -> object:
 
 
 # fmt: off
-#: The paper's result tables, by the names of the files in analysis/paper/published; its figures of which the text claims
-#: something (synth1, synth2; unl_alpha and unl_size: the curves over alpha and |U|); and U without negatives, collapse.
+#: The paper's result tables, by the names of the files in analysis/paper/published. The text also makes claims about
+#: figures (synth1, synth2; unl_alpha and unl_size: curves over alpha and |U|) and about U without negatives (collapse).
 PublishedTable = Literal[
     "ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter",
     "pu_sotas", "oc_ova", "synth1", "synth2", "unl_alpha", "unl_size", "collapse",
