@@ -1,11 +1,18 @@
-"""Tables of docs/reproduction.md about single methods, for generate.py: lines of cells, the head first."""
+"""Tables about single methods, of docs/reproduction.md and docs/adding-a-method.md, for generate.py.
+
+A table is a list of lines of cells, the head first.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
 import pandas as pd
+
+from puoc.methods import METHODS
+from puoc.store.yaml_file import YamlFile
 
 DOCS = Path(__file__).parent
 EVIDENCE = DOCS / "evidence"
@@ -23,6 +30,21 @@ ALGEBRA = {
     "pu_csi": "the loss is that of `csi` plus lam times the mean of log(1 + w S_U / S_P), where S_U and S_P are the "
     "similarities of each copy to U and to P; this term is about constant if U is like P (exact, tested)",
 }
+
+
+def method_files() -> list[list[str]]:
+    """Return the file, kind and twin of every method, and whether ``puoc fit`` has default hyperparameters for it."""
+    root = DOCS.parent
+    defaults = YamlFile(root / "src" / "puoc" / "userdata" / "defaults.yaml").data["methods"]
+    lines = [["method", "kind", "twin", "file", "search space", "defaults of `puoc fit`"]]
+    for name, method in sorted(METHODS.items()):
+        file = Path(inspect.getfile(method)).name
+        space = f"tuning/spaces/{name}.yaml"
+        cells = [f"`{name}`", {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}[method.kind]]
+        cells += [f"`{method.twin}`" if getattr(method, "twin", None) else "", f"`src/puoc/methods/{file}`"]
+        cells += [f"`{space}`" if (root / space).exists() else "none", "yes" if name in defaults else "none"]
+        lines.append(cells)
+    return lines
 
 
 def collapse() -> list[list[str]]:
