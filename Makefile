@@ -22,7 +22,7 @@ export RAY_USAGE_STATS_ENABLED := 0
 .DEFAULT_GOAL := help
 .PHONY: help install more-extras repro test test-all test-mutations lint fix evidence ui clean
 
-help:  ## What there is to make
+help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 install: $(STAMP)  ## Install puoc and what it needs into .venv; EXTRAS=dev,cluster adds to it
@@ -60,16 +60,16 @@ lint: install  ## Style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-fix: install  ## Mend style where ruff can
+fix: install  ## Correct style with ruff, where it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 PROFILE ?= quick
-evidence: install  ## Compute PROFILE (quick by default) with the present code, for docs/evidence and the docs' tables
+evidence: install  ## Compute PROFILE (default: quick) with the current code, for docs/evidence and the docs' tables
 	$(BIN)/python bench/evidence.py $(PROFILE)
 
 ui: install  ## Serve the MLflow UI on 127.0.0.1
 	$(BIN)/puoc ui
 
-clean:  ## Remove what the pipeline made (asks nothing; the ledger and data/ stay)
+clean:  ## Remove what the pipeline made, without a question; the ledger and data/ stay
 	rm -rf work results reports mlruns/mlflow.db* mlruns/artifacts .dvc/tmp

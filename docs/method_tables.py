@@ -1,28 +1,50 @@
-"""Tables of docs/reproduction.md about single methods, for generate.py: lines of cells, the head first."""
+"""Tables about single methods, of docs/reproduction.md and docs/adding-a-method.md, for generate.py.
+
+A table is a list of lines of cells, the head first.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
 import pandas as pd
 
+from puoc.methods import METHODS
+from puoc.store.yaml_file import YamlFile
+
 DOCS = Path(__file__).parent
 EVIDENCE = DOCS / "evidence"
 OVA = DOCS.parent / "src" / "puoc" / "analysis" / "paper" / "published" / "ova.csv"
 
-#: What the algebra says of a hybrid where U has no negatives; "tested" is tests/golden/test_collapse.py.
+#: What can be derived for a hybrid if U has no negatives; "tested" is tests/golden/test_collapse.py.
 ALGEBRA = {
-    "pu_svm": "with P's rows as U the minimum is at w = 0 whatever alpha and lam, a constant; `oc_svm` is none "
-    "(exact, tested)",
-    "pu_cnn": "with P's rows as U no function beats the constant log(alpha / (1 - alpha)), where the slope is 0; "
-    "`oc_cnn` has a slope there (exact, tested)",
-    "pu_lstm": "with P's rows as U and `joint` the minimum is at w = 0, a constant (exact, tested)",
-    "pu_drocc": "with P's rows as U the loss is that of `drocc` to the last digit (tested); of another U that holds in "
-    "distribution alone",
-    "pu_csi": "the loss of `csi` + lam times the mean of log(1 + w S_U / S_P), of each copy's likenesses to U and to "
-    "P; about a constant where U is like P (exact, tested)",
+    "pu_svm": "if U has the rows of P, the minimum is a constant, at w = 0, for every alpha and lam; the solution of "
+    "`oc_svm` is not constant (exact, tested)",
+    "pu_cnn": "if U has the rows of P, no function has a lower risk than the constant log(alpha / (1 - alpha)), where "
+    "the gradient is 0; the gradient of `oc_cnn` is not 0 there (exact, tested)",
+    "pu_lstm": "if U has the rows of P and with `joint`, the minimum is a constant, at w = 0 (exact, tested)",
+    "pu_drocc": "if U has the rows of P, the loss equals that of `drocc` to the last digit (tested); for another U, "
+    "the equality holds only in distribution",
+    "pu_csi": "the loss is that of `csi` plus lam times the mean of log(1 + w S_U / S_P), where S_U and S_P are the "
+    "similarities of each copy to U and to P; this term is about constant if U is like P (exact, tested)",
 }
+
+
+def method_files() -> list[list[str]]:
+    """Return the file, kind and twin of every method, and whether ``puoc fit`` has default hyperparameters for it."""
+    root = DOCS.parent
+    defaults = YamlFile(root / "src" / "puoc" / "userdata" / "defaults.yaml").data["methods"]
+    lines = [["method", "kind", "twin", "file", "search space", "defaults of `puoc fit`"]]
+    for name, method in sorted(METHODS.items()):
+        file = Path(inspect.getfile(method)).name
+        space = f"tuning/spaces/{name}.yaml"
+        cells = [f"`{name}`", {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}[method.kind]]
+        cells += [f"`{method.twin}`" if getattr(method, "twin", None) else "", f"`src/puoc/methods/{file}`"]
+        cells += [f"`{space}`" if (root / space).exists() else "none", "yes" if name in defaults else "none"]
+        lines.append(cells)
+    return lines
 
 
 def collapse() -> list[list[str]]:
@@ -30,7 +52,7 @@ def collapse() -> list[list[str]]:
     rows = pd.read_parquet(EVIDENCE / "collapse.parquet")
     rows["alpha_given"] = rows["alpha_given"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
     head = ["hybrid", "alpha given", "seeds", "AUC of its parent", "its AUC", "difference"]
-    lines = [[*head, "its objective at the parent's solution", "at its own", "what the algebra says"]]
+    lines = [[*head, "its objective at the parent's solution", "at its own", "what can be derived"]]
     for (method, alpha), part in rows.groupby(["method", "alpha_given"], sort=False):
         by_seed = part.groupby("seed")[["auc_oc", "auc_pu"]].mean()
         aucs = [_spread(by_seed["auc_oc"]), _spread(by_seed["auc_pu"]), _spread(by_seed["auc_pu"] - by_seed["auc_oc"])]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
@@ -15,10 +16,12 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from puoc.analysis.compare import COMPARED
 from puoc.datasets import DATASETS
 from puoc.methods import METHODS, encoders, make, priors
 from puoc.plan.params import read_params
 from puoc.scenarios import SCENARIOS
+from puoc.store.result_rows import ResultRow
 from puoc.store.yaml_file import YamlFile
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +94,15 @@ def test_the_table_of_the_readme_is_a_valid_question(tmp_path: Path) -> None:
     yaml.dump(params, tmp_path / "params.yaml")
     shutil.copytree(ROOT / "tuning", tmp_path / "tuning")
     assert "my_table" in read_params(tmp_path / "params.yaml").tables
+
+
+def test_the_page_on_results_names_every_column_and_file() -> None:
+    page = (ROOT / "docs" / "results.md").read_text()
+    section = page[page.index("## Rows of tables") : page.index("## Comparison")]
+    first_cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(first_cells))) == sorted(field.name for field in fields(ResultRow))
+    compared = re.findall(r"^\| `(\w+)\.parquet`", page, re.MULTILINE)
+    assert compared == list(COMPARED)
 
 
 def test_the_readme_lists_every_scenario_once() -> None:

@@ -149,7 +149,7 @@ def prepare() -> None:
 
 @app.command()
 def pending() -> None:
-    """List the failed fits that are due for another attempt, so that DVC runs their stages."""
+    """Write the failed fits that will be tried again to work/pending. DVC then runs the stages of these fits."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.stages import pending as write_pending
@@ -161,7 +161,7 @@ def pending() -> None:
 
 @app.command()
 def tune(entry: Entry) -> None:
-    """Compute the configurations of a sweep that are not in the ledger."""
+    """Fit the configurations of a sweep that the ledger does not contain yet, and write the rows to results/tune."""
     _compute("tune", entry)
 
 
@@ -178,7 +178,7 @@ def select() -> None:
 
 @app.command()
 def run(table: Table) -> None:
-    """Compute the fits of a table that are not in the ledger and write its rows to results/tables."""
+    """Fit the models of a table that the ledger does not contain yet, and write the rows to results/tables."""
     _compute("tables", table)
 
 

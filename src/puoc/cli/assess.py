@@ -36,7 +36,7 @@ def assess(
     unlabelled: Unlabelled = None,
     data: Data = None,
     incoming: Annotated[
-        Path | None, typer.Option(help="Rows that arrive now. Without them, shift is not tested.")
+        Path | None, typer.Option(help="New rows to be scored. They are required for the test of distribution shift.")
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the full result as JSON; the key `answer` holds the verdict.")

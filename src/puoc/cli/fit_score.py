@@ -67,7 +67,7 @@ def fit(
         bool, typer.Option("--by-alpha", help="Set the threshold so that a share alpha of U is called positive.")
     ] = False,
     false_alarms: Annotated[
-        float | None, typer.Option(help="Set the threshold so that at most this share of positives is missed.")
+        float | None, typer.Option(help="Maximum false negative rate on new positives, for the threshold; in (0, 1).")
     ] = None,
     withhold: Annotated[
         float | None, typer.Option(help="Share of positives withheld from training for --false-alarms. Default: 0.2.")
@@ -75,7 +75,7 @@ def fit(
     repeats: Annotated[
         str | None,
         typer.Option(
-            help="How to withhold equal positives: copies of one row (together), or separate observations (apart)."
+            help="together: equal positives are copies, withheld together. apart: they are separate observations."
         ),
     ] = None,
     drop: Drop = None,

@@ -48,8 +48,8 @@ def status() -> None:
         raise typer.Exit(FAILED_ROWS)
 
 
-def retry(fits: Annotated[list[str], typer.Argument(help="Ids of quarantined fits, or the word all.")]) -> None:
-    """Allow one more attempt for quarantined fits; the next dvc repro makes it."""
+def retry(fits: Annotated[list[str], typer.Argument(help="Ids of failed fits, or the word all.")]) -> None:
+    """Allow one more attempt for fits that failed repeatedly. The next dvc repro or puoc sweep makes it."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.stages import allow_retry, pipeline_status

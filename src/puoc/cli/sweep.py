@@ -57,10 +57,10 @@ def sweep(
         bool, typer.Option("--dry-run", help="Print what would be computed without starting it.")
     ] = False,
 ) -> None:
-    """Compute the configurations of a sweep that are not in the ledger, on Ray.
+    """Run a sweep on Ray: compute the configurations that the ledger does not contain yet.
 
-    Without --space, --search and --asha, these are the configurations of the sweep in params.yaml, which dvc repro then
-    finds in the ledger.
+    By default, these are the configurations of the sweep in params.yaml. A later dvc repro then does not compute them
+    again. With --space, --search or --asha, the command runs another sweep.
     """
     started = time.monotonic()
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -172,7 +172,7 @@ def doctor(
 
 
 def study(method: Method, scenario: Scenario = None, space: Space = None, search: Search = None) -> None:
-    """Write an Optuna study of a sweep for optuna-dashboard; it is made from the ledger and may be deleted any time."""
+    """Build an Optuna study of a sweep from the ledger, for optuna-dashboard. You can delete it at any time."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.run.sweep.request import SweepRequest, resolve_sweep

@@ -64,8 +64,8 @@ def _as_prior(value: object) -> object:
 
 
 # fmt: off
-#: Result tables of the paper, by the names of the files in analysis/published; figures that the paper's text describes
-#: (synth1, synth2; unl_alpha and unl_size: the curves over alpha and |U|); and collapse, U without negatives.
+#: The paper's result tables, by the names of the files in analysis/paper/published. The text also makes claims about
+#: figures (synth1, synth2; unl_alpha and unl_size: curves over alpha and |U|) and about U without negatives (collapse).
 PublishedTable = Literal[
     "ova", "shift", "bird_shift", "shift_mecha", "shift_anima", "cntrs", "cntrs2", "abnormal", "lstm", "twitter",
     "pu_sotas", "oc_ova", "synth1", "synth2", "unl_alpha", "unl_size", "collapse",

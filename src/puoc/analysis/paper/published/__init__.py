@@ -3,7 +3,7 @@
 There is one csv file per result table, with one row per number; ``table`` is the label in the paper's source. Two
 figures print AUCs in their captions (``synth1``, ``synth2``). ``protocol.csv`` lists the data and the numbers of rows
 of each table, ``settings.csv`` the hyperparameters of the appendix by our names, and ``claims.csv`` the claims of the
-text (see ``claim_parts``).
+text (see ``puoc.analysis.paper.claims``).
 """
 
 from __future__ import annotations
