@@ -116,6 +116,7 @@ def test_a_second_dvc_repro_runs_only_pending_and_computes_nothing(
     assert again.seconds < 20
 
 
+@pytest.mark.slow
 def test_a_changed_hyperparameter_recomputes_the_fits_of_its_method_alone(finished_copy: New) -> None:
     project = finished_copy()
     before = project.records()

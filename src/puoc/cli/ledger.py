@@ -61,6 +61,8 @@ def ledger_export(
             archive.export(_ledger(), path)
             say(f"{path} written")
             return
+        if path.suffix:
+            raise ValueError(f"{path}: got {path.suffix}; expected .parquet, or a folder")
         planned(_ROOT)
         from puoc import __version__
         from puoc.run.adopt_sample import planned_fits
