@@ -52,7 +52,7 @@ test-all: install  ## The tests that make test leaves out: faults, simulations, 
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 test-mutations: install  ## All deliberate faults; make test-all applies those that a change may have hidden
-	PUOC_MUTATIONS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m slow tests/golden/test_mutations.py
+	PUOC_MUTATIONS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m slow tests/repository/test_mutations.py
 
 lint: install  ## Style, types, layers
 	$(BIN)/ruff check .

@@ -18,7 +18,7 @@ DOCS = Path(__file__).parent
 EVIDENCE = DOCS / "evidence"
 OVA = DOCS.parent / "src" / "puoc" / "analysis" / "paper" / "published" / "ova.csv"
 
-#: What can be derived for a hybrid if U has no negatives; "tested" is tests/golden/test_collapse.py.
+#: What can be derived for a hybrid if U has no negatives; "tested" is tests/methods/test_collapse.py.
 ALGEBRA = {
     "pu_svm": "if U has the rows of P, the minimum is a constant, at w = 0, for every alpha and lam; the solution of "
     "`oc_svm` is not constant (exact, tested)",

@@ -171,7 +171,7 @@ def test_every_estimator_and_encoder_is_one_of_those_compared_here() -> None:
     of_priors = {name for name, cls in PRIORS.items() if cls.__module__.startswith("puoc.")}
     fitted = {name for name, cls in ENCODERS.items() if not cls.frozen and cls.__module__.startswith("puoc.")}
     lacking = sorted((of_priors - COMPARED_PRIORS) | (fitted - COMPARED_ENCODERS))
-    where = f"tests/pipeline/{Path(__file__).name}"
+    where = f"tests/userdata/{Path(__file__).name}"
     assert not lacking, (
         f"no test compares the checks of rows of {', '.join(lacking)} with its fit: in {where}, add a prior to "
         f"COMPARED_PRIORS; for an encoder, write a test and add it to COMPARED_ENCODERS"

@@ -1,7 +1,7 @@
 """The digests of all learners are those of digests.csv, so a change of code that renames fits is seen in review.
 
-After a change of learning code: ``python tests/golden/test_digest_table.py`` writes the table anew. Where the change
-alters no number, ``puoc ledger adopt`` lets the old records answer for the new digests.
+After a change of learning code, ``python tests/repository/test_digest_table.py`` writes the table anew. If the change
+alters no number, ``puoc ledger adopt`` keeps the old records for the new digests.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def test_no_learner_changes_unseen() -> None:
     present = digests()
     changed = sorted(name for name in present.keys() | committed.keys() if present.get(name) != committed.get(name))
     assert not changed, (
-        f"the code of {', '.join(changed)} differs from tests/golden/{TABLE.name}: if that is meant, run "
-        f"python tests/golden/{Path(__file__).name}, which writes the table anew"
+        f"the code of {', '.join(changed)} differs from tests/repository/{TABLE.name}: if that is meant, run "
+        f"python tests/repository/{Path(__file__).name}, which writes the table anew"
     )
 
 

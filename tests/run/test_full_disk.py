@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from forked import forked
 from planned import Data, Planned
-from test_runner import PARAMS
+from shift_project import PARAMS
 
 from puoc.run.stages import run_part
 from puoc.store.checked_parquet import read_rows

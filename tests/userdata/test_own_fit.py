@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from own_files import customers, invoke, puoc, refused
+from pickles import is_pickle
 from PIL import Image
-from test_serving import is_pickle
 
 from puoc.datasets.readers import read_pair
 from puoc.methods import METHODS, inputs_of, make

@@ -26,7 +26,7 @@ def cells(kind: str, **changed) -> list[Cell]:
 
 def test_every_kind_has_a_case_here():
     lacking = SCENARIOS.keys() - {*CASES, "own"}  # own data have tests of their own: their cells come from their files
-    assert not lacking, f"add keys of {', '.join(sorted(lacking))} to CASES in tests/properties/test_scenarios.py"
+    assert not lacking, f"add keys of {', '.join(sorted(lacking))} to CASES in tests/scenarios/test_scenarios.py"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickletools
 import struct
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pickles import is_pickle
 from tracked_project import KINDS, SHAPE, fitted, model, stored_rows
 
 from puoc.methods.persistence import model_file as modelfile
@@ -119,13 +119,6 @@ def test_modelfile_and_tracking_load_neither_torch_nor_mlflow() -> None:
     script += "print({'torch', 'mlflow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
-
-
-def is_pickle(content: bytes) -> bool:
-    try:
-        return sum(1 for _ in pickletools.genops(content)) > 1
-    except ValueError:
-        return False
 
 
 def test_the_pickle_detector_knows_a_pickle() -> None:

@@ -153,7 +153,7 @@ def test_too_few_scores_are_refused() -> None:
         "src/puoc/userdata/assess/evidence.py",
         "src/puoc/reporting/page/templates/assess.html.j2",
         "src/puoc/analysis/reliability/alpha.py",
-        "tests/properties/test_false_alarms.py",
+        "tests/analysis/test_false_alarms.py",
     ],
 )
 def test_every_text_names_the_share_that_the_upper_bound_assumes(page: str) -> None:

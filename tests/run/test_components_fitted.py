@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from markupsafe import escape
 from own_files import customers, invoke, puoc, refused
+from pickles import is_pickle
 from planned import Data, Planned
-from test_serving import is_pickle
 
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.readers import How, read_pair

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from own_tables import TESTED, ask, does, tables
 from planned import Data
-from test_runner import PARAMS, PLANNED
+from shift_project import PARAMS, PLANNED
 from typer.testing import CliRunner
 
 from puoc.cli.app import app

@@ -9,15 +9,15 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pyarrow as pa
 import pytest
-from planned import Data, Planned
+from planned import Data
 from rich.console import Console
+from shift_project import LATER, PLANNED, Said
 from typer.testing import CliRunner
 
 from puoc.cli.app import app
@@ -33,34 +33,6 @@ from puoc.store.ledger import Ledger
 from puoc.store.plan_files import read_compute
 from puoc.store.result_rows import ResultRow
 
-PARAMS = """
-compute: {workers: 2, lane_map: loop, models: all, device: cpu}
-tables:
-  shift:
-    scenario: named_shift
-    dataset: digits
-    pos: [3]
-    shifts: [{neg: [1]}]
-    n_pos_lab: 20
-    n_pos_unl: 20
-    n_neg_unl: 20
-    seeds: 2
-    configs: published
-    methods: [oc_svm, nnpu]
-tune: {}
-methods:
-  oc_svm: {params: {kernel: linear, nu: 0.5}}
-  nnpu:
-    prior: true
-    params:
-      {lr: 1.0e-2, lr_decay: 1.0, epochs: 1, batch_size: 64, batching: union, surrogate: sigmoid, correction: ascent}
-"""
-LATER = ("shifts: [{neg: [1]}]", "shifts: [{neg: [1]}, {neg: [1], neg_test: [8]}]")
-
-Said = Callable[..., tuple[int, str]]
-
-
-PLANNED = Planned(PARAMS, "digits")
 plan = PLANNED.plan
 
 

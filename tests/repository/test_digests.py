@@ -329,7 +329,7 @@ def test_what_learners_import_counts_or_is_known_not_to_change_a_result() -> Non
 def test_each_deliberate_fault_changes_what_a_digest_covers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden test sees each of these faults, so no digest may overlook one."""
     tree, package = digests._tree, Path(digests.__file__).parent
-    faults = YAML(typ="safe", pure=True).load(Path(__file__).parents[1] / "golden" / "mutations.yaml")
+    faults = YAML(typ="safe", pure=True).load(Path(__file__).parent / "mutations.yaml")
     counted = digests.reached(_learners(), digests._LEARNING)
     homes = digests._homes(_learners(), digests._LEARNING)
 

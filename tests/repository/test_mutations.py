@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 MUTATIONS: list[dict[str, Any]] = YAML(typ="safe", pure=True).load(HERE / "mutations.yaml")
 SOURCE = ROOT / "src" / "puoc"
-LIST = "tests/golden/mutations.yaml"
+LIST = "tests/repository/mutations.yaml"
 LEARNING = ("methods", "methods/encoders", "methods/priors", "methods/solvers")
 
 
@@ -80,8 +80,8 @@ def test_the_faults_of_what_a_change_touches_are_chosen_and_all_where_no_base_is
         {"file": f"methods/{name}.py", "fault": "f", "old": "a", "new": "b", "tests": tests}
         for name, tests in (
             ("one", "tests/contracts -k one"),
-            ("two", "tests/golden/test_two.py"),
-            ("three", "tests/golden/test_three.py"),
+            ("two", "tests/repository/test_two.py"),
+            ("three", "tests/repository/test_three.py"),
         )
     )
     every = [one, two, three]
@@ -101,7 +101,7 @@ def test_the_faults_of_what_a_change_touches_are_chosen_and_all_where_no_base_is
     assert chosen(every, tmp_path) == every  # a history of one commit
     commit("src/puoc/methods/one.py", "x")
     assert chosen(every, tmp_path) == [one, three]  # the third is new in the list
-    commit("tests/golden/test_two.py", "x")
+    commit("tests/repository/test_two.py", "x")
     assert chosen(every[:2], tmp_path) == [two]  # on main, that of the last commit
     assert git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD~1") is not None
     commit("README.md", "x")
@@ -120,8 +120,8 @@ def test_every_file_of_methods_encoders_priors_and_solvers_has_a_deliberate_faul
     lacking = sorted(code - {mutation["file"] for mutation in MUTATIONS})
     assert not lacking, (
         f"no test is known to notice a fault in {', '.join(f'src/puoc/{name}' for name in lacking)}: write a test of "
-        "its numbers in tests/golden/, and add an entry with file, fault, old, new and tests to "
-        "tests/golden/mutations.yaml"
+        "its numbers in tests/repository/, and add an entry with file, fault, old, new and tests to "
+        "tests/repository/mutations.yaml"
     )
 
 

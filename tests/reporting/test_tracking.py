@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from test_serving import is_pickle
+from pickles import is_pickle
 from tracked_project import Project, model, stored_rows
 
 from puoc.analysis.selection.surface import unplanned
