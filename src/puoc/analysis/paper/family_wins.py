@@ -169,7 +169,7 @@ def _difference(first: _Method, second: _Method, choices: int) -> _Difference:
     values = np.array([auc - second.aucs[seed] for seed, auc in sorted(first.aucs.items()) if seed in second.aucs])
     if len(values) < _MIN_SEEDS:
         return _Difference(len(values), float(values.mean()) if len(values) else None, None, None)
-    return _Difference(len(values), float(values.mean()), *mean_interval(values, choices))
+    return _Difference(len(values), round(float(values.mean()), 10), *mean_interval(values, choices))
 
 
 def _best(method: _Method | None) -> FamilyBest:
