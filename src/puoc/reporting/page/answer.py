@@ -75,7 +75,7 @@ class AnswerView:
     sentence: str
     changed: str  # a sentence on runs with other sizes and settings; empty if there are none
     states: list[tuple[str, str]]  # with their CSS classes
-    bars: list[BarRow]
+    bars: list[BarRow]  # of all tables, then of each
     by_own_spread: tuple[int, ...]
     n_by_another_spread: int  # numbers with another verdict by their own spread
     n_claims: int
@@ -90,7 +90,7 @@ def answer_view(
     verdicts: Sequence[VerdictRow], claims: Sequence[ClaimRow], families: Sequence[FamilyWinRow]
 ) -> AnswerView:
     """Return the content of the section from the tables of the comparison, whether or not they have rows."""
-    *_, total = counts = number_counts(verdicts)
+    *tables, total = number_counts(verdicts)
     rows = counted_rows(verdicts)
     groups = _claim_groups(claims)
     return AnswerView(
@@ -98,7 +98,7 @@ def answer_view(
         sentence=_by_state(total),
         changed=_changed_sentence(total),
         states=[(state, _state_look(state)) for state in STATES],
-        bars=[_bar(count) for count in counts],
+        bars=[_bar(count) for count in (total, *tables)],
         by_own_spread=total.by_own_spread,
         n_by_another_spread=sum(row.verdict != (row.verdict_own_spread or "not run") for row in rows),
         n_claims=len(claims),
