@@ -4,7 +4,7 @@
     python docs/generate.py --check    # exit 1 if a table is not what the rows give
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
-or of grid_tables.py, map_tables.py, method_tables.py, reliability_tables.py or paper_tables.py.
+or of answer_tables.py, grid_tables.py, map_tables.py, method_tables.py, reliability_tables.py or paper_tables.py.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 import sys
 from pathlib import Path
 
+import answer_tables
 import grid_tables
 import map_tables
 import method_tables
@@ -124,7 +125,7 @@ def _table(name: str) -> str:
     own = globals().get(name)
     others = [
         getattr(module, name)
-        for module in (grid_tables, map_tables, reliability_tables, method_tables, paper_tables)
+        for module in (grid_tables, map_tables, reliability_tables, method_tables, paper_tables, answer_tables)
         if hasattr(module, name)
     ]
     return own() if own is not None else _markdown(others[0]())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pandas as pd
+from evidence_plans import EVIDENCE, Lines, plan_of
 
 from puoc.analysis.paper.claims import claims
 from puoc.analysis.paper.deviations import reservations
@@ -13,11 +11,6 @@ from puoc.analysis.paper.published import RESULT_TABLES, columns, methods, numbe
 from puoc.analysis.paper.verdicts import VerdictRow, verdicts
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
-from puoc.store.cells import Cell
-from puoc.store.plans import EntryPlan, TablePlan
-
-EVIDENCE = Path(__file__).parent / "evidence"
-Lines = list[list[str]]
 
 
 def paper_numbers() -> Lines:
@@ -50,54 +43,11 @@ def paper_verdicts() -> Lines:
     for name in ("cifar10", "cifar10_small"):
         rows = pd.read_parquet(EVIDENCE / f"{name}.parquet")
         for _, of_table in rows.groupby("table", sort=True):
-            plan = _plan(of_table)
+            plan = plan_of(of_table, "ova")
             kept = planned_rows(of_table, plan, name)
             held = reservations([plan], {plan.table: kept})
             lines += [_line(row) for row in verdicts([plan], summarise(plan, kept), [], held) if row.n]
     return [lines[0], *sorted(lines[1:])]
-
-
-def _plan(rows: pd.DataFrame) -> TablePlan:
-    """The plan that recorded one-vs-all rows were asked by, beside the paper's table of them."""
-    heads = rows.drop_duplicates("entry").fillna({"twin": ""})
-    entries = [_entry(row) for row in heads.to_dict("records")]
-    first = rows.drop_duplicates("cell").set_index("cell").to_dict("index")
-    table = str(rows["table"].iloc[0])
-    return TablePlan(
-        table=table,
-        title=table,
-        scenario="one_vs_all",
-        dataset="cifar10",
-        data_digest="",  # the rows have none
-        draw_digest=str(rows["draw_digest"].iloc[0]),
-        scoring_digest=str(rows["scoring_digest"].iloc[0]),
-        seeds=tuple(sorted(int(seed) for seed in rows["seed"].unique())),
-        cells=tuple(_cell(name, first[name]) for name in columns("ova") if name in first),
-        configs="published",
-        published="ova",
-        entries_by_name={entry.entry: entry for entry in entries},
-    )
-
-
-def _entry(row: dict) -> EntryPlan:
-    return EntryPlan(
-        entry=row["entry"],
-        method=row["method"],
-        kind=row["kind"],
-        twin=row["twin"] or None,
-        labels=row["labels"],
-        prior=None,  # these two are not compared here
-        encoder=None,
-        numerics=row["numerics"],
-        code_digest=row["code_digest"],
-        skip=None,
-    )
-
-
-def _cell(name: str, row: dict) -> Cell:
-    sizes = {key: int(row[key]) for key in ("n_pos_lab", "n_pos_unl", "n_neg_unl")}
-    classes = {key: tuple(json.loads(row[key])) for key in ("pos", "neg")}
-    return Cell(scenario="one_vs_all", name=name, **classes, **sizes)
 
 
 def _line(row: VerdictRow) -> list[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from puoc.analysis.paper.claims import ClaimRow, claims
 from puoc.analysis.paper.deviations import reservations
+from puoc.analysis.paper.family_wins import FamilyWinRow, family_wins
 from puoc.analysis.paper.protocol import ProtocolRow, protocol_table
 from puoc.analysis.paper.verdicts import VerdictRow, verdicts
 from puoc.analysis.selection.regret import ChoiceRow, choices
@@ -59,6 +60,7 @@ class Comparison:
     failures: list[FailureRow]
     verdicts: list[VerdictRow]
     claims: list[ClaimRow]
+    family_wins: list[FamilyWinRow]
 
     def write(self, folder: Path) -> None:
         """Write each table as parquet."""
@@ -79,6 +81,7 @@ COMPARED: dict[str, type[DataclassInstance]] = {
     "failures": FailureRow,
     "verdicts": VerdictRow,
     "claims": ClaimRow,
+    "family_wins": FamilyWinRow,
 }
 
 
@@ -116,6 +119,7 @@ def compare(root: Path | str, planned_trials: Trials | None = None) -> None:
         failures=_failures(root, results, planned_trials),
         verdicts=verdicts(plans, summary, tests, reservation_by_cell),
         claims=claims(plans, tests, recorded, reservation_by_cell),
+        family_wins=family_wins(plans, recorded),
     )
     comparison.write(root / "results" / "compare")
 
@@ -141,6 +145,7 @@ def read_comparison(root: Path) -> Comparison:
         failures=_read(folder / "failures.parquet", FailureRow),
         verdicts=_read(folder / "verdicts.parquet", VerdictRow),
         claims=_read(folder / "claims.parquet", ClaimRow),
+        family_wins=_read(folder / "family_wins.parquet", FamilyWinRow),
     )
 
 

@@ -32,7 +32,7 @@ from puoc.analysis.paper.verdicts import student
 from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.store.plans import TablePlan
 
-_DIGITS = 10
+_DIGITS = 10  # bounds that agree to these digits are equal
 _PARTS_IN_NOTE = 6  # more parts than these are counted, not named
 _SLOPES = ("rises", "falls", "falls_more")
 _TESTS = ("significant", "not_below")
@@ -159,7 +159,7 @@ def status_of(part: Part, evidence: Evidence) -> str:
     elif len(values) < 2:
         return "undecided"
     else:
-        low, high = _interval(values, max(len(part.first), 1) * max(len(part.second), 1))
+        low, high = mean_interval(values, max(len(part.first), 1) * max(len(part.second), 1))
     if part.rule in ("near", "within"):
         floor, ceiling = (-part.high, part.high) if part.rule == "near" else (part.low, part.high)
         if floor <= low and high <= ceiling:
@@ -233,8 +233,8 @@ def _above(part: Part, evidence: Evidence) -> str:
         return "not_run"
     if any(len(values) < 2 for values in pairs.values()):
         return "undecided"
-    lows = {pair: _interval(values, len(first))[0] for pair, values in pairs.items()}
-    highs = {pair: _interval(values, len(second))[1] for pair, values in pairs.items()}
+    lows = {pair: mean_interval(values, len(first))[0] for pair, values in pairs.items()}
+    highs = {pair: mean_interval(values, len(second))[1] for pair, values in pairs.items()}
     if any(all(lows[a, b] > 0 for b in range(len(second))) for a in range(len(first))):
         return "holds" if all_run[1] else "not_run"
     if any(all(highs[a, b] < 0 for a in range(len(first))) for b in range(len(second))):
@@ -248,7 +248,7 @@ def _slope(values: NDArray[np.float64]) -> float:
     return float(values @ positions / max(positions @ positions, 1.0))  # one column has no slope
 
 
-def _interval(values: NDArray[np.float64], choices: int = 1) -> tuple[float, float]:
+def mean_interval(values: NDArray[np.float64], choices: int = 1) -> tuple[float, float]:
     """Compute the 95 % interval of the mean, adjusted for the number of choices (Bonferroni)."""
     n = len(values)
     half = student(n - 1, choices) * float(values.std(ddof=1)) / n**0.5

@@ -158,6 +158,10 @@ def _title(row: VerdictRow) -> str:
     parts = [f"n = {row.n}, difference {signed(row.difference)}"]
     if row.low is not None:
         parts[0] += f", interval {signed(row.low)} to {signed(row.high)}"
+    if row.spread is not None and row.df is not None:
+        parts.append(f"spread {number(row.spread, 3)} with {row.df:.1f} degrees of freedom")
+        if row.verdict_own_spread != row.verdict:
+            parts.append(f"by the cell's own spread {row.verdict_own_spread}")
     if row.other_mean is not None:
         where = "held out" if row.scored_on == "training pool" else "training pool"
         parts.append(f"{where}: {number(row.other_mean, 3)}, {row.other_verdict}")

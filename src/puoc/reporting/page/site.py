@@ -14,12 +14,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from puoc.analysis.compare import Comparison, FailureRow, read_comparison
 from puoc.analysis.tables.frames import replace_file
 from puoc.analysis.tables.results import Trials, present_rows, read_results
+from puoc.reporting.page.answer import answer_view
 from puoc.reporting.page.decision_plane import plane_figure
 from puoc.reporting.page.format import number, p_value, signed, spread
 from puoc.reporting.page.paper import paper_view
 from puoc.reporting.page.ranks import power_heads
 from puoc.reporting.page.section import Table, n_planned, table_section
-from puoc.reporting.page.stale_rows import adopted_notes, earlier_note, stale_notes
+from puoc.reporting.page.stale_rows import adopted_notes, earlier_note, published_notes, stale_notes
 from puoc.reporting.page.sweeps import sweep_views
 from puoc.store.counting import counted
 from puoc.store.plan_files import planned_tables
@@ -87,7 +88,7 @@ def _table(root: Path, plan: TablePlan, compared: Comparison, planned_trials: Tr
         plan=plan,
         rows=rows,
         earlier=earlier_note(recorded, rows),
-        stale=[*stale_notes(root, plan.table, rows), *adopted_notes(rows)],
+        stale=[*stale_notes(root, plan.table, rows), *adopted_notes(rows), *published_notes(rows)],
         summary=[row for row in compared.summary if row.table == plan.table],
         tests=[row for row in compared.significance if row.table == plan.table],
         ranks=[row for row in compared.ranks if row.table == plan.table],
@@ -133,6 +134,7 @@ def _context(
         "sweeps": sweep_views(compared.sweeps, compared.surface),
         "tuned_apart": [row for row in compared.choice if row.table is None],
         "failures": _failure_views(compared.failures),
+        "answer": answer_view(compared.verdicts, compared.claims, compared.family_wins),
         "paper": paper_view(compared.verdicts, compared.claims),
         "environments": _environments(rows),
         "datasets": [_dataset(name) for name in sorted({table.plan.dataset for table in tables})],

@@ -1,7 +1,8 @@
-"""Notes on rows scored by other code, on rows of an earlier plan, and on rows adopted from earlier code."""
+"""Notes on rows of other code, of an earlier plan and of published results."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -32,6 +33,22 @@ def adopted_notes(rows: pd.DataFrame | None) -> list[tuple[str, str]]:
     trials = counted(adopted, "trial was", "trials were")
     text = f"{trials} computed by earlier code; a sample computed by the current code was equal to the last bit"
     return [("adopted", f"{text} (puoc ledger adopt; ledger/adopted has the comparison)")]
+
+
+def published_notes(rows: pd.DataFrame | None) -> list[tuple[str, str]]:
+    """Return a note for each published result and each version that rows come from; none for rows of the project."""
+    if rows is None:
+        return []
+    origins = rows.reindex(columns=["imported_from", "computed_by"]).astype(object).fillna("")
+    counts = Counter((str(imported), str(computed)) for imported, computed in origins.itertuples(index=False))
+    notes = []
+    for (imported, computed), n in sorted(counts.items()):
+        verb = "come" if n > 1 else "comes"
+        parts = [f"{verb} from the published results {imported}"] if imported else []
+        parts += [f"{'were' if n > 1 else 'was'} computed by {computed}"] if computed else []
+        if parts:
+            notes.append(("published", f"{counted(n, 'trial')} {' and '.join(parts)}"))
+    return notes
 
 
 def earlier_note(recorded: pd.DataFrame | None, present: pd.DataFrame | None) -> str:

@@ -41,7 +41,7 @@ _TRIAL_TAGS = (
     *("status", "reason", "device", "torch_version", "lane_map", "n_lanes"),
 )
 _DIGESTS = ("code_digest", "draw_digest", "scoring_digest")
-_ADOPTED = "adopted_from"
+_ORIGINS = ("adopted_from", "imported_from", "computed_by")
 _STATUSES = ("ok", "failed", "skipped", "missing")
 
 
@@ -177,7 +177,9 @@ def trial_spec(trial: Trial, parent: str | None) -> RunSpec:
     """Return the specification of a trial's run, below the run of its first cell."""
     row = trial.row
     _, place = first_place(trial.places)
-    tags = _texts(row, (*_TRIAL_TAGS, *_DIGESTS, _ADOPTED)) | _described(row, trial.places) | {"trial_id": row.trial_id}
+    tags = (
+        _texts(row, (*_TRIAL_TAGS, *_DIGESTS, *_ORIGINS)) | _described(row, trial.places) | {"trial_id": row.trial_id}
+    )
     if parent is not None:
         tags["mlflow.parentRunId"] = parent
     metrics = {key: float(value) for key in _METRICS if (value := getattr(row, key)) is not None}

@@ -1,0 +1,146 @@
+"""The answer in docs/published.md: numbers, claims and families by the rows in docs/evidence, and measured coverage."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import pandas as pd
+from evidence_plans import EVIDENCE, Lines, plan_of, profile_sections
+
+from puoc.analysis.paper.answer import counted_rows, number_counts
+from puoc.analysis.paper.claims import ClaimRow, claims
+from puoc.analysis.paper.deviations import reservations
+from puoc.analysis.paper.family_wins import AXES, FAMILIES, OUTCOMES, FamilyWinRow, family_wins
+from puoc.analysis.paper.verdicts import STATES, VerdictRow, verdicts
+from puoc.analysis.statistics.significance import twin_tests
+from puoc.analysis.tables.results import planned_rows
+from puoc.analysis.tables.summary import summarise
+from puoc.store.plans import TablePlan
+
+#: Rows that are compared with the paper's numbers. The profile paper has several tables, the others are one-vs-all.
+_COMPARED = ("paper", "cifar10", "cifar10_methods", "cifar10_small")
+#: Profiles whose tables over alpha, |U| and shifts are compared by family.
+_FAMILIES = ("paper", "paper_small", "quick")
+_BAR = 20  # characters
+_MARKS = dict(zip(STATES, "█▓▒░·", strict=True))
+
+
+class Answer(NamedTuple):
+    """The verdicts and claims of the committed rows."""
+
+    verdicts: list[VerdictRow]
+    claims: list[ClaimRow]
+
+
+@cache
+def answer() -> Answer:
+    """Compare the committed rows with the paper, as the stage ``compare`` does."""
+    tables = [table for name in _COMPARED for table in _tables(name)]
+    plans, recorded = [plan for plan, _ in tables], {plan.table: rows for plan, rows in tables}
+    held = reservations(plans, recorded)
+    tests = [row for plan, rows in tables for row in twin_tests(plan, rows)]
+    summary = [row for plan, rows in tables for row in summarise(plan, rows)]
+    return Answer(verdicts(plans, summary, tests, held), claims(plans, tests, recorded, held))
+
+
+def answer_numbers() -> Lines:
+    """Published numbers by verdict, for all tables and for each, with a bar."""
+    heads = [f"{_MARKS[state]} {state}" for state in STATES]
+    lines = [["table", "share", "numbers", *heads, "not as published"]]
+    *tables, total = number_counts(answer().verdicts)
+    for count in (total, *tables):
+        name = f"`{count.published}`" if count.published else "**all**"
+        counts = [str(n) for n in count.by_state]
+        lines.append([name, _bar(count.by_state), str(count.n), *counts, str(sum(count.otherwise))])
+    return lines
+
+
+def answer_spreads() -> Lines:
+    """Published numbers by verdict, by each of the two spreads."""
+    total = number_counts(answer().verdicts)[-1]
+    rows = counted_rows(answer().verdicts)
+    another = sum(row.verdict != (row.verdict_own_spread or "not run") for row in rows)
+    lines = [["spread", *STATES, "another verdict"]]
+    lines.append(["of all cells of the entry", *(str(n) for n in total.by_state), ""])
+    return [*lines, ["of the cell alone", *(str(n) for n in total.by_own_spread), str(another)]]
+
+
+def answer_claims() -> Lines:
+    """The claims of the text by their outcome on our rows."""
+    lines = [["on our rows", "claims", "which"]]
+    for state in ("holds", "fails", "not decided", "not run"):
+        found = [row for row in answer().claims if row.verdict == state]
+        lines.append([state, str(len(found)), "; ".join(f"{row.claim} (`{row.id}`)" for row in found)])
+    return lines
+
+
+def answer_families() -> Lines:
+    """The family that ranks best over alpha, |U| and shifts, by table."""
+    lines = [["profile", "table", "over", "dataset", "seeds", *OUTCOMES, "decided cells"]]
+    for name in _FAMILIES:
+        for plan, rows in _tables(name):
+            found = family_wins([plan], {plan.table: rows})
+            if found:
+                lines.append([f"`{name}`", *_family_line(found, len(plan.seeds))])
+    return lines
+
+
+def spread_coverage() -> Lines:
+    """Measured coverage of both intervals by law of the true spreads and number of seeds."""
+    rows = pd.read_parquet(EVIDENCE / "moderated.parquet")
+    heads = ["true spreads", "assumption", "seeds", "own spread", "shared spread", "shared, widest fifth", "width"]
+    lines = [heads]
+    for (law, holds, seeds), part in rows.groupby(["law", "assumption_holds", "seeds"], sort=False):
+        both = part.set_index("interval")
+        own, shared = both.loc["plain"], both.loc["moderated"]
+        coverage = [f"{side.coverage:.3f}" for side in (own, shared)]
+        ratio = f"{shared.half_width / own.half_width:.2f}"
+        words = "holds" if holds else "does not hold"
+        lines.append([str(law), words, str(seeds), *coverage, f"{shared.coverage_widest_fifth:.3f}", ratio])
+    return lines
+
+
+def _tables(name: str) -> list[tuple[TablePlan, pd.DataFrame]]:
+    """Return each table of a file of rows with its plan; none if the file does not exist."""
+    path = EVIDENCE / f"{name}.parquet"
+    if not path.is_file():
+        return []
+    rows = pd.read_parquet(path)
+    tables, methods = profile_sections(name) if name in _FAMILIES else ({}, {})
+    named = {entry: method["published_as"] for entry, method in methods.items() if "published_as" in method}
+    found = []
+    for table, of_table in rows.groupby("table", sort=False):
+        section = tables.get(table, {})
+        if "scenario" not in of_table:  # the rows of the small map are means of trials that all are ok
+            of_table = of_table.assign(scenario=section["scenario"], **_UNRECORDED)
+            if section["scenario"] not in AXES:
+                continue
+        published = "ova" if name not in _FAMILIES else section.get("published")
+        plan = plan_of(of_table, published, named)
+        found.append((plan, planned_rows(of_table, plan, name)))
+    return found
+
+
+_UNRECORDED = {"status": "ok", "reason": None, "attempts": 1, "fit_id": ""}
+_UNRECORDED |= {"device": "cpu", "torch_version": "2.14.1", "numerics": "fp32"}
+
+
+def _bar(by_state: tuple[int, ...]) -> str:
+    """Return a bar of characters; each state with any number has at least one."""
+    total = sum(by_state)
+    wanted = [max(1, round(_BAR * n / total)) if n else 0 for n in by_state]
+    wanted[wanted.index(max(wanted))] += _BAR - sum(wanted)
+    return "".join(mark * n for mark, n in zip(_MARKS.values(), wanted, strict=True))
+
+
+def _family_line(rows: list[FamilyWinRow], seeds: int) -> list[str]:
+    outcomes = [row.outcome for row in rows]
+    counts = [str(outcomes.count(outcome)) for outcome in OUTCOMES]
+    decided = [_decided(row) for row in rows if row.outcome in FAMILIES.values()]
+    axis = rows[0].axis.replace("|", r"\|")
+    return [f"`{rows[0].table}`", axis, f"`{rows[0].dataset}`", str(seeds), *counts, ", ".join(decided)]
+
+
+def _decided(row: FamilyWinRow) -> str:
+    return f"{row.cell}: {row.outcome} by {row.difference:.3f} ({row.low:.3f} to {row.high:.3f})"
