@@ -71,7 +71,8 @@ def answer_claims() -> Lines:
     lines = [["on our rows", "claims", "which"]]
     for state in ("holds", "fails", "not decided", "not run"):
         found = [row for row in answer().claims if row.verdict == state]
-        lines.append([state, str(len(found)), "; ".join(f"{row.claim} (`{row.id}`)" for row in found)])
+        which = "" if state == "not run" else "; ".join(f"{row.claim} (`{row.id}`)" for row in found)
+        lines.append([state, str(len(found)), which])
     return lines
 
 
