@@ -33,6 +33,13 @@ def source_of(params: Path, root: Path) -> JsonObject:
     }
 
 
+def planned_params(root: Path) -> Path:
+    """Return the path of the params file that the plan was made from. Raises ValueError if the note on it is damaged."""
+    if not (root / SOURCE).exists():
+        return root / "params.yaml"
+    return root / read_form(root / SOURCE, _Source, BY_PLAN).params
+
+
 def changed_since(root: Path) -> list[str]:
     """Return the files whose content has changed since ``puoc plan`` read them; none if the plan has no source."""
     if not (root / SOURCE).exists():
