@@ -92,9 +92,8 @@ def _compared(done: Recomputed) -> Iterator[str]:
     fit = done.fit
     origin = f", imported from {done.imported}" if done.imported else ""
     name = f"{fit.method} on {fit.sample.dataset}, seed {fit.seed} (fit {fit.id}{origin})"
-    if not done.compared:
-        reason = f"cannot be computed any more: {done.failed}" if done.failed else "nothing could be compared"
-        yield f"{name}: {reason}"
+    if done.failed:
+        yield f"{name}: cannot be computed any more: {done.failed}"
         return
     if done.is_equal:
         yield f"{name}: equal ({', '.join(done.compared)})"
@@ -104,7 +103,8 @@ def _compared(done: Recomputed) -> Iterator[str]:
     for text in done.others:
         yield f"  {text}"
     if done.lanes_lack:
-        yield f"  not comparable bit for bit: {counted(done.lanes_lack, 'lane')} of its batch under vmap not in the plan"
+        lanes = counted(done.lanes_lack, "lane")
+        yield f"  not comparable bit for bit: the plan lacks {lanes} of its batch under vmap"
     yield f"  recorded on: {done.machines[0]}"
     yield f"  computed on: {done.machines[1]}"
 

@@ -34,7 +34,12 @@ def source_of(params: Path, root: Path) -> JsonObject:
 
 
 def planned_params(root: Path) -> Path:
-    """Return the path of the params file that the plan was made from. Raises ValueError if the note on it is damaged."""
+    """Return the path of the params file that the plan was made from.
+
+    Raises
+    ------
+    ValueError : the note of the plan on its source is damaged.
+    """
     if not (root / SOURCE).exists():
         return root / "params.yaml"
     return root / read_form(root / SOURCE, _Source, BY_PLAN).params

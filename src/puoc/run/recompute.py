@@ -61,7 +61,7 @@ class Recomputed:
 
     def exceeds(self, tolerance: float) -> bool:
         """Return True if an AUC differs by more than this; with the tolerance 0 if any bit differs."""
-        if self.failed is not None or not self.compared:
+        if self.failed is not None:
             return True
         return not self.is_equal if tolerance == 0 else self.auc is not None and self.auc.size > tolerance
 
@@ -80,7 +80,7 @@ def recompute(
 
     Returns
     -------
-    The comparisons, and the number of successful fits of the plan in the ledger.
+    The comparisons, and the number of fits of the plan that could be compared.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def recompute(
     ledger, settings = Ledger(root / "ledger"), read_compute(root)
     entries = _recorded(ledger, planned_fits(root)[0])
     if not entries:
-        raise ValueError(f"{ledger.root}: no fit of the plan has a successful record, so none can be computed again")
+        raise ValueError(f"{ledger.root}: no fit of the plan has a record that can be compared")
     pairs = [Pair(entry.result.fit, entry.result) for entry in entries.values()]
     sample = _stratified(pairs, entries)[:n_fits]
     with TemporaryDirectory(dir=root / "work", prefix="recompute-") as folder:
@@ -113,13 +113,18 @@ def recompute(
 
 
 def _recorded(ledger: Ledger, fits: dict[str, Fit]) -> dict[str, Entry]:
-    """Return the successful records of fits, with the scores by the present code where there are some."""
+    """Return the successful records of fits that can be compared, with the scores by the present code if there are any.
+
+    An imported record of an encoder has no model, so nothing in it can be compared.
+    """
     scoring, entries = scoring_digest(), dict[str, Entry]()
     for fit_id in fits:
         entry = ledger.get(fit_id) if ledger.is_final(fit_id) else None
         if entry is not None and entry.result.status == "ok":
             trials = {key: entry.scored(key, scoring) or trial for key, trial in entry.trials.items()}
-            entries[fit_id] = entry._replace(trials=trials)
+            scored = any(trial.scoring_digest == scoring for trial in trials.values())
+            if scored or entry.result.alpha_hat is not None or entry.result.curve or ledger.model_path(entry.result):
+                entries[fit_id] = entry._replace(trials=trials)
     return entries
 
 
