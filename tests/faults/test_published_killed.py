@@ -31,7 +31,7 @@ from puoc.store.published import (
 
 pytestmark = pytest.mark.slow
 
-N_FITS = 400
+N_FITS = 200
 KILLS = 20
 OTHER = "b" * 16
 
@@ -201,4 +201,5 @@ def test_a_reader_beside_an_export_sees_old_or_new_results_or_is_refused(project
             assert process.returncode == 0
         assert read_manifest(folder).content == (old if turn % 2 else new)
     assert set(found) <= {old, new, "refused"}
-    assert found[old] and found[new], found
+    assert found[old] > 0, found
+    assert found[new] > 0, found

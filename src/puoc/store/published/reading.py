@@ -29,6 +29,8 @@ _FROM_SOURCE = (
     "expected a folder as puoc ledger export writes it; get it again from where it comes, or repeat an interrupted "
     "puoc ledger export"
 )
+_TRIALS = TypeAdapter(list[TrialResult])
+_PLAN_FILES = TypeAdapter(dict[str, JsonValue])
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -50,11 +52,16 @@ def read_manifest(folder: Path) -> Manifest:
         if name not in manifest.files:
             raise ValueError(f"{path}: files: got no {name}; {_FROM_SOURCE}")
     for name, expected in manifest.files.items():
-        if not (folder / name).is_file():
-            raise ValueError(f"{folder / name}: the file is missing; {_FROM_SOURCE}")
-        if sha256((folder / name).read_bytes()).hexdigest() != expected:
+        if sha256(_read(folder / name)).hexdigest() != expected:
             raise ValueError(f"{folder / name}: the content is not that of the manifest; {_FROM_SOURCE}")
     return manifest
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise ValueError(f"{path}: the file is missing; {_FROM_SOURCE}") from error
 
 
 def _read_manifest(path: Path) -> Manifest:
@@ -81,10 +88,8 @@ def read_published(folder: Path) -> tuple[Manifest, list[PublishedFit]]:
         says; or the outcomes are not those of the manifest.
     """
     manifest, fits = read_manifest(folder), dict[str, PublishedFit]()
-    for name in sorted(manifest.files):
-        if not name.endswith(SUFFIX):
-            continue
-        for row in read_rows(folder / name, PublishedRow, _FROM_SOURCE):
+    for name in sorted(name for name in manifest.files if name.endswith(SUFFIX)):
+        for row in _rows(folder / name):
             try:
                 fit = _parse(row)
                 if row.fit_id in fits:
@@ -99,9 +104,16 @@ def read_published(folder: Path) -> tuple[Manifest, list[PublishedFit]]:
     return manifest, found
 
 
+def _rows(path: Path) -> list[PublishedRow]:
+    try:
+        return read_rows(path, PublishedRow, _FROM_SOURCE)
+    except FileNotFoundError as error:  # removed since the manifest was read: an export is writing to the folder
+        raise ValueError(f"{path}: the file is missing; {_FROM_SOURCE}") from error
+
+
 def _parse(row: PublishedRow) -> PublishedFit:
     result = FitResult.model_validate_json(row.result)
-    trials = tuple(TypeAdapter(list[TrialResult]).validate_json(row.trials))
+    trials = tuple(_TRIALS.validate_json(row.trials))
     if result.fit.id != row.fit_id:
         raise ValueError(f"got the record of fit {result.fit.id}")
     if result.status == "failed":
@@ -130,7 +142,7 @@ def write_plan(folder: Path, project: Path) -> None:
     ValueError : a path of the plan is not that of a plan's file. Nothing is written then.
     """
     path = folder / PLAN
-    files = read_form(path, TypeAdapter(dict[str, JsonValue]), _FROM_SOURCE)
+    files = read_form(path, _PLAN_FILES, _FROM_SOURCE)
     for name in files:
         if not _is_of_plan(name, files):
             raise ValueError(f"{path}: got the path {name!r}; expected a .json file below work/plan or work/configs")
