@@ -31,7 +31,7 @@ from puoc.store.published import (
 
 pytestmark = pytest.mark.slow
 
-N_FITS = 200
+N_FITS = 60
 KILLS = 20
 OTHER = "b" * 16
 
