@@ -120,7 +120,9 @@ def ledger_export(
     plan, with ROC curves instead of scores, and a manifest: published results, which puoc published opens.
     """
     with exit_on_invalid_input(), exit_on_storage_error():
-        if path.suffix.lower() == _SUFFIX and not path.is_dir():
+        if any(character.isalpha() for character in path.suffix) and path.suffix.lower() != _SUFFIX:
+            raise ValueError(f"{path}: got {path.suffix}; expected {_SUFFIX}, or the name of a folder without a suffix")
+        if path.suffix.lower() == _SUFFIX:
             if title is not None:
                 raise ValueError(f"--title: got {title!r}; a {_SUFFIX} file has no title, so leave the option out")
             from puoc.store import ledger_archive as archive

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from puoc.records import TrialResult
 from puoc.store.ledger import Ledger
 from puoc.store.published.form import PublishedFit, in_words, outcome, published_form, trial_outcome
 from puoc.store.published.reading import read_published
@@ -34,30 +35,39 @@ def import_folder(ledger: Ledger, folder: Path, *, keep: bool = False) -> Import
     ValueError : the folder is damaged, or a fit has another outcome in the ledger. Nothing is added then.
     """
     manifest, published = read_published(folder)
-    contradictions = {fit.result.fit.id: text for fit in published if (text := _contradiction(ledger, fit))}
+    known = {fit.result.fit.id: found for fit in published if (found := _compare(ledger, fit))}
+    contradictions = [found.contradiction for found in known.values() if found.contradiction]
     if contradictions and not keep:
-        texts = list(contradictions.values())
-        shown = "; ".join(texts[:_SHOWN]) + ("; ..." if len(texts) > _SHOWN else "")
+        shown = "; ".join(contradictions[:_SHOWN]) + ("; ..." if len(contradictions) > _SHOWN else "")
         raise ValueError(
-            f"{folder}: {len(texts)} of {len(published)} fits have another outcome in the ledger ({shown}); "
+            f"{folder}: {len(contradictions)} of {len(published)} fits have another outcome in the ledger ({shown}); "
             "nothing was imported; give --keep to keep the outcomes of the ledger"
         )
     mark = {"imported": f"{manifest.title}, {manifest.written}"}
-    fits = n_trials = known = 0
+    n_fits = n_trials = 0
     for fit in published:
         result, trials = fit.result.model_copy(update=mark), [trial.model_copy(update=mark) for trial in fit.trials]
-        if ledger.put_imported(result, trials):
-            fits, n_trials = fits + 1, n_trials + len(trials)
+        found = known.get(result.fit.id)
+        if found is None and ledger.put_imported(result, trials):
+            n_fits, n_trials = n_fits + 1, n_trials + len(trials)
             continue
-        known += 1
-        # also for a fit that another process has recorded since the comparison above
-        if fit.result.fit.id not in contradictions and _contradiction(ledger, fit) is None:
-            n_trials += sum(ledger.add_imported(trial) for trial in trials)
-    return Imported(fits, n_trials, known)
+        found = found or _compare(ledger, fit)  # another process has recorded the fit since
+        if found is not None and found.contradiction is None:
+            keys = {(trial.trial_id, trial.scoring_digest) for trial in found.unknown}
+            late = [trial for trial in trials if (trial.trial_id, trial.scoring_digest) in keys]
+            n_trials += sum(ledger.add_imported(trial) for trial in late)
+    return Imported(n_fits, n_trials, len(published) - n_fits)
 
 
-def _contradiction(ledger: Ledger, fit: PublishedFit) -> str | None:
-    """Return how the outcome of a fit differs from that in the ledger; None if it does not, or is not there."""
+class _Known(NamedTuple):
+    """A fit that the ledger has, compared with that of a folder."""
+
+    contradiction: str | None  # how the outcome in the ledger differs
+    unknown: tuple[TrialResult, ...]  # trials of the folder that the ledger lacks
+
+
+def _compare(ledger: Ledger, fit: PublishedFit) -> _Known | None:
+    """Compare a fit with its record in the ledger; None if there is none."""
     fit_id = fit.result.fit.id
     entry = ledger.get(fit_id) if ledger.is_final(fit_id) else None
     if entry is None:
@@ -65,11 +75,12 @@ def _contradiction(ledger: Ledger, fit: PublishedFit) -> str | None:
     mine = published_form(entry)
     scored = {(trial.trial_id, trial.scoring_digest): trial for trial in mine.trials}
     pairs = [(scored.get((trial.trial_id, trial.scoring_digest)), trial) for trial in fit.trials]
+    unknown = tuple(there for here, there in pairs if here is None)
     both = [(here, there) for here, there in pairs if here is not None]
     other = next((pair for pair in both if trial_outcome(pair[0]) != trial_outcome(pair[1])), None)
     trained = outcome(mine.result) != outcome(fit.result)
     if other is None and not trained:
-        return None
+        return _Known(None, unknown)
     parts = []
     if mine.result.status != fit.result.status:
         parts.append(f"status {mine.result.status} in the ledger, {fit.result.status} in the folder")
@@ -80,4 +91,4 @@ def _contradiction(ledger: Ledger, fit: PublishedFit) -> str | None:
         parts.append(f"AUC {here.auc} in the ledger, {there.auc} in the folder")
         if here.auc == there.auc and other:
             parts.append("another AUC of training or withheld rows, or number of test rows")
-    return f"fit {fit_id} of {in_words(fit.result.fit)}: {', '.join(parts)}"
+    return _Known(f"fit {fit_id} of {in_words(fit.result.fit)}: {', '.join(parts)}", unknown)
