@@ -20,7 +20,7 @@ export DVC_NO_ANALYTICS := 1
 export RAY_USAGE_STATS_ENABLED := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help install more-extras repro test test-all test-mutations lint fix evidence ui clean
+.PHONY: help install more-extras repro published test test-all test-mutations lint fix evidence ui clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -44,6 +44,9 @@ repro: install  ## Run the whole job: data, sweeps, fits, comparison, report, ML
 	@echo "report:     reports/index.html"
 	@echo "MLflow UI:  make ui"
 	@$(BIN)/puoc status
+
+published: install  ## Open the published results: report and MLflow store, without data and without computing
+	$(BIN)/puoc published
 
 test: install  ## Tests (minutes)
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -234,6 +234,7 @@ class FitResult(Record):
     session: str | None = None  # the dvc repro that made the attempt, otherwise the process
     #: for a result that was computed for a fit with other digests: the id of that fit, and what was compared
     adopted: JsonObject | None = None
+    imported: str | None = None  # title and date of the published results that the record comes from
 
 
 class TrialResult(Record):
@@ -250,3 +251,4 @@ class TrialResult(Record):
     scoring_digest: str
     scores: str | None = None  # file beside the record: scores of the test rows, positives first
     roc: str | None = None  # ROC curve as text, see puoc.analysis.statistics.roc: it stays where scores are not kept
+    imported: str | None = None  # title and date of the published results that the record comes from

@@ -555,5 +555,5 @@ def test_an_export_under_a_name_of_another_form_is_refused(name, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["ledger", "export", name])
     assert done.exit_code == 2, done.output
-    assert f"{name}: got {Path(name).suffix}; expected .parquet, or a folder" in done.output
+    assert f"{name}: got {Path(name).suffix}; expected .parquet" in done.output
     assert not Path(name).exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +14,11 @@ from puoc.store.counting import counted
 
 if TYPE_CHECKING:
     from puoc.run.adopt_sample import Group
+    from puoc.run.recompute import Recomputed
     from puoc.store.ledger import Ledger
 
 _ROOT = Path()
+_SUFFIX = ".parquet"
 
 app = typer.Typer(help="Count, verify, export, import, compact and adopt the ledger.", no_args_is_help=True)
 
@@ -31,9 +34,26 @@ def ledger_count() -> None:
 
 
 @app.command("verify")
-def ledger_verify() -> None:
-    """Check every record, model and score file; exit code 3 if one is damaged or missing."""
+def ledger_verify(
+    recompute: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Compute N fits of the plan again and compare them as well.")
+    ] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="Largest accepted difference of an AUC. At 0 every bit must be equal."),
+    ] = 0.0,
+) -> None:
+    """Check every record, model and score file; exit code 3 if one is damaged or missing.
+
+    With --recompute, N fits of the plan are then computed again in a temporary ledger and compared with their records:
+    every method before a second fit of one, imported records first, cheapest first. Exit code 3 if a difference exceeds
+    --tolerance. Another processor may give other last bits.
+    """
     with exit_on_invalid_input(), exit_on_storage_error():
+        if recompute is None and tolerance:
+            raise ValueError(f"--tolerance: got {tolerance} without --recompute; expected both, or neither")
+        if recompute is not None:
+            planned(_ROOT, computes=True)
         from puoc.store import ledger_archive as archive
 
         faults = archive.verify(_ledger())
@@ -41,7 +61,52 @@ def ledger_verify() -> None:
         say(fault)
     say(counted(len(faults), "fault"))
     if faults:
+        if recompute is not None:
+            say("nothing was computed again: remove the faults first")
         raise typer.Exit(FAILED_ROWS)
+    if recompute is not None:
+        _recompute(recompute, tolerance)
+
+
+def _recompute(n_fits: int, tolerance: float) -> None:
+    with exit_on_invalid_input(), exit_on_storage_error("nothing was written to the ledger"):
+        from puoc.cli.progress import Reporter
+        from puoc.run.recompute import recompute
+
+        with Reporter("verify", console()) as reporter:
+            done, n_recorded = recompute(_ROOT, n_fits, reporter.update)
+    for fit in done:
+        for line in _compared(fit):
+            say(line)
+    n_equal = sum(fit.is_equal for fit in done)
+    n_exceed = sum(fit.exceeds(tolerance) for fit in done)
+    say(
+        f"{counted(len(done), 'fit')} of {n_recorded} computed again: {n_equal} equal, {len(done) - n_equal} not; "
+        f"{n_exceed} beyond the tolerance {tolerance:g}"
+    )
+    if n_exceed:
+        raise typer.Exit(FAILED_ROWS)
+
+
+def _compared(done: Recomputed) -> Iterator[str]:
+    fit = done.fit
+    origin = f", imported from {done.imported}" if done.imported else ""
+    name = f"{fit.method} on {fit.sample.dataset}, seed {fit.seed} (fit {fit.id}{origin})"
+    if done.failed:
+        yield f"{name}: cannot be computed any more: {done.failed}"
+        return
+    if done.is_equal:
+        yield f"{name}: equal ({', '.join(done.compared)})"
+        return
+    auc = f"largest difference of an AUC {done.auc.size:.3g}, {done.auc}" if done.auc else "the AUCs are equal"
+    yield f"{name}: differs; {auc}"
+    for text in done.others:
+        yield f"  {text}"
+    if done.lanes_lack:
+        lanes = counted(done.lanes_lack, "lane")
+        yield f"  not comparable bit for bit: the plan lacks {lanes} of its batch under vmap"
+    yield f"  recorded on: {done.machines[0]}"
+    yield f"  computed on: {done.machines[1]}"
 
 
 @app.command("export")
@@ -55,32 +120,37 @@ def ledger_export(
     plan, with ROC curves instead of scores, and a manifest: published results, which puoc published opens.
     """
     with exit_on_invalid_input(), exit_on_storage_error():
-        if path.suffix.lower() == ".parquet":
+        if any(character.isalpha() for character in path.suffix) and path.suffix.lower() != _SUFFIX:
+            raise ValueError(f"{path}: got {path.suffix}; expected {_SUFFIX}, or the name of a folder without a suffix")
+        if path.suffix.lower() == _SUFFIX:
+            if title is not None:
+                raise ValueError(f"--title: got {title!r}; a {_SUFFIX} file has no title, so leave the option out")
             from puoc.store import ledger_archive as archive
 
             archive.export(_ledger(), path)
             say(f"{path} written")
             return
-        if path.suffix:
-            raise ValueError(f"{path}: got {path.suffix}; expected .parquet, or a folder")
-        planned(_ROOT)
+        planned(_ROOT, computes=True)
         from puoc import __version__
+        from puoc.plan.plan_source import planned_params
         from puoc.run.adopt_sample import planned_fits
-        from puoc.run.published import with_equal_questions
-        from puoc.store.published import export_folder
+        from puoc.run.published import with_equal_fits
+        from puoc.store.published import About, export_folder
 
-        fits, _ = planned_fits(_ROOT)
+        fits, not_selected = planned_fits(_ROOT)
         manifest = export_folder(
             _ledger(),
             path,
-            title=title or path.name,
-            written=f"{date.today():%Y-%m-%d}",
-            puoc=__version__,
+            About(title or path.resolve().name, f"{date.today():%Y-%m-%d}", __version__),
             project=_ROOT,
-            fits=with_equal_questions(_ledger(), fits),
+            params=planned_params(_ROOT),
+            fits=with_equal_fits(_ledger(), fits),
         )
     size = sum(file.stat().st_size for file in path.iterdir()) / 1e6
     say(f"{path} written: {counted(manifest.fits, 'fit')}, {counted(manifest.trials, 'trial')}, {size:.1f} MB")
+    say(f"content {manifest.content}; the plan has {counted(len(fits), 'fit')}")
+    if not_selected:
+        say(f"not selected yet: {', '.join(not_selected)}; run puoc select, then puoc ledger export again")
 
 
 @app.command("import")
@@ -93,6 +163,8 @@ def ledger_import(
     """Add the records of an exported file or folder. Records that the ledger has are not changed."""
     with exit_on_invalid_input(), exit_on_storage_error():
         if not path.is_dir():
+            if keep:
+                raise ValueError(f"--keep: got {path}, which is no folder; expected a folder with published results")
             from puoc.store import ledger_archive as archive
 
             new, known = archive.import_(_ledger(), path)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, planned, say
+from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, say
 from puoc.store.counting import counted
 
 #: The results of the paper's tables that come with the repository.
@@ -27,14 +27,18 @@ def published(
     The folder --out becomes a project with the profile of the results, so that puoc ui shows its MLflow store.
     """
     with exit_on_invalid_input(), exit_on_storage_error():
+        from puoc.datasets.user.dataset import register_planned
         from puoc.run.published import write_published_rows
         from puoc.store.ledger import Ledger
-        from puoc.store.published import import_folder, read_manifest, write_plan
+        from puoc.store.published import import_folder, read_published, write_plan
 
-        manifest = read_manifest(folder)
+        if not folder.is_dir():
+            raise ValueError(f"{folder}: got no such folder; expected one written by puoc ledger export FOLDER")
+        _apart(folder, out)
+        manifest, _ = read_published(folder)
         _clear(out)
         write_plan(folder, out)
-        planned(out)
+        register_planned(out)
         imported = import_folder(Ledger(out / "ledger"), folder)
         counts = write_published_rows(out)
     say(f"{manifest.title}, written {manifest.written} by puoc {manifest.puoc}: {counted(imported.fits, 'fit')}")
@@ -56,16 +60,39 @@ def published(
         say(f"MLflow UI:  cd {out} && puoc ui")
 
 
+def _apart(folder: Path, out: Path) -> None:
+    """Raise ValueError if one of the folders is inside the other, because the results would be removed or mixed."""
+    inner, outer = folder.resolve(), out.resolve()
+    if inner.is_relative_to(outer) or outer.is_relative_to(inner):
+        raise ValueError(f"--out: got {out}, which overlaps with the results in {folder}; expected another folder")
+
+
 def _clear(out: Path) -> None:
-    """Empty a folder of an earlier run. Raises ValueError for a folder that ``puoc published`` did not write.
+    """Empty a folder of an earlier run.
 
     A mark distinguishes such a folder from a project, whose ledger must never be removed.
+
+    Raises
+    ------
+    ValueError : ``puoc published`` did not write the folder, or fits were computed in it since then.
     """
+    from puoc.store.ledger import Ledger
+
     mark = out / ".published"
+    expected = "expected a new or empty folder, or one that puoc published wrote"
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out: got {out}, which is a file; {expected}")
     if out.exists() and any(out.iterdir()) and not mark.exists():
-        expected = "expected a new or empty folder, or one that puoc published wrote"
         raise ValueError(f"--out: got {out}, which has other files; {expected}")
-    if out.exists():
-        shutil.rmtree(out)
-    out.mkdir(parents=True)
-    mark.touch()
+    ledger = Ledger(out / "ledger")
+    for fit_id in ledger.ids():
+        entry = ledger.get(fit_id)
+        if entry is not None and entry.result.imported is None:
+            raise ValueError(f"--out: got {out}, in which fits were computed since then; {expected}")
+    out.mkdir(parents=True, exist_ok=True)
+    mark.touch()  # it stays while the rest is removed, so that an interrupted run can be repeated
+    for path in out.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path != mark:
+            path.unlink()

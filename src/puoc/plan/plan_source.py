@@ -33,6 +33,18 @@ def source_of(params: Path, root: Path) -> JsonObject:
     }
 
 
+def planned_params(root: Path) -> Path:
+    """Return the path of the params file that the plan was made from.
+
+    Raises
+    ------
+    ValueError : the note of the plan on its source is damaged.
+    """
+    if not (root / SOURCE).exists():
+        return root / "params.yaml"
+    return root / read_form(root / SOURCE, _Source, BY_PLAN).params
+
+
 def changed_since(root: Path) -> list[str]:
     """Return the files whose content has changed since ``puoc plan`` read them; none if the plan has no source."""
     if not (root / SOURCE).exists():

@@ -5,6 +5,7 @@ __all__ = [
     "adopt_sample",
     "executors",
     "published",
+    "recompute",
     "result_rows",
     "runner",
     "select",

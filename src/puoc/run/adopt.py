@@ -70,7 +70,8 @@ def adopt(
             group.sample = sample_of(group.pairs, every)
         else:
             group.refused = f"computed on {group.device}; compute.device in params.yaml is {settings.device}"
-    wanted, batches, incomplete = with_companions(ledger, pairs, adoption.groups)
+    sample = [pair for group in adoption.groups for pair in group.sample]
+    wanted, batches, incomplete = with_companions(ledger, pairs, sample)
     adoption.n_computed = len(wanted)
     adoption.expected_seconds = sum(pair.old.fit_seconds or 0.0 for pair in wanted.values())
     if adoption.groups and not dry_run:

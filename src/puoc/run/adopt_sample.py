@@ -146,13 +146,13 @@ def _without_numbers(value: JsonValue) -> JsonValue:
 
 
 def with_companions(
-    ledger: Ledger, pairs: list[Pair], groups: list[Group]
+    ledger: Ledger, pairs: list[Pair], sample: Iterable[Pair]
 ) -> tuple[dict[str, Pair], dict[str, Batch], set[str]]:
-    """Return the fits that must be computed for the samples, by new id in the order of the plan.
+    """Return the fits that must be computed for a sample, by new id in the order of the plan.
 
     Returns
     -------
-    The samples with the fits that they need and the other lanes of their batches; the batch of each fit; and the ids of
+    The sample with the fits that they need and the other lanes of their batches; the batch of each fit; and the ids of
     fits whose batch is no longer complete in the plan.
     """
     by_id: dict[str, Pair] = {}
@@ -161,7 +161,7 @@ def with_companions(
         by_id.setdefault(pair.new.id, pair)
         by_batch[pair.batch].append(pair)
     chosen, batches, incomplete = dict[str, Pair](), dict[str, Batch](), set[str]()
-    queue = [pair for group in groups for pair in group.sample]
+    queue = [*sample]
     while queue:
         pair = queue.pop()
         if pair.new.id in chosen:

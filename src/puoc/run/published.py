@@ -13,30 +13,29 @@ from puoc.run.stages import Part, names, selected_trials
 from puoc.store.ledger import Entry, Ledger
 from puoc.store.ledger_adopt import id_without_digests
 from puoc.store.plans import SweepPlan, TablePlan
-from puoc.store.published import origins
 from puoc.store.result_rows import ResultRow, write_sweep, write_table
 
 
 class _Records:
-    """Records of a ledger by the question that they answer: everything of a fit but the digests of code."""
+    """Records of a ledger by everything of a fit but the digests of code."""
 
     def __init__(self, ledger: Ledger):
         self.ledger = ledger
         self._ids: dict[str, list[str]] = defaultdict(list)
         for fit_id in ledger.ids():
             entry = ledger.get(fit_id) if ledger.is_final(fit_id) else None
-            if entry is not None:
+            if entry is not None and entry.result.status == "ok":
                 self._ids[id_without_digests(entry.result.fit.canonical())].append(fit_id)
 
     def of(self, fit: Fit) -> Entry | None:
-        """Return the record of a fit, or else one by other code that answers the same question."""
+        """Return the record of a fit, or else one by other code of a fit that is equal in everything else."""
         if self.ledger.is_final(fit.id):
             return self.ledger.get(fit.id)
         ids = self._ids.get(id_without_digests(fit.canonical()), [])
         return self.ledger.get(sorted(ids)[0]) if ids else None
 
 
-def with_equal_questions(ledger: Ledger, fits: dict[str, Fit]) -> set[str]:
+def with_equal_fits(ledger: Ledger, fits: dict[str, Fit]) -> set[str]:
     """Return ids of planned fits with a record, and of records by other code for planned fits without one.
 
     Raises
@@ -62,12 +61,12 @@ def write_published_rows(root: Path) -> Counter[str]:
     ValueError : a record or a file of the plan is damaged.
     """
     ledger = Ledger(root / "ledger")
-    records, imported, counts = _Records(ledger), origins(ledger), Counter[str]()
+    records, counts = _Records(ledger), Counter[str]()
     parts: tuple[Part, ...] = ("tables", "tune")
     for part in parts:
         for name in names(root, part):
             plan, trials, _ = selected_trials(root, part, name)
-            rows = [_row(plan, planned, records.of(planned.trial.fit), imported) for planned in trials]
+            rows = [_row(plan, planned, records.of(planned.trial.fit)) for planned in trials]
             counts.update(row.status for row in rows)
             if part == "tables":
                 write_table(root / "results" / "tables", name, rows)
@@ -76,23 +75,20 @@ def write_published_rows(root: Path) -> Counter[str]:
     return counts
 
 
-def _row(
-    plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None, imported: dict[str, str]
-) -> ResultRow:
+def _row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None) -> ResultRow:
     found = row(plan, planned, None)
     if entry is None:
         return replace(found, status="skipped", reason=planned.skip) if planned.skip else found
     result = entry.result
-    found = with_record(found, entry, _scored(entry, planned))
+    found = with_record(found, entry, _scored(entry, planned, plan.scoring_digest))
     if found.status == "missing":
         return found
     version, commit = result.versions.get("puoc", "unknown"), str(result.git.get("commit", ""))[:8]
-    computed_by = f"puoc {version}" + (f", commit {commit}" if commit else "")
-    return replace(found, imported_from=imported.get(result.fit.id), computed_by=computed_by)
+    return replace(found, computed_by=f"puoc {version}" + (f", commit {commit}" if commit else ""))
 
 
-def _scored(entry: Entry, planned: PlannedTrial) -> TrialResult | None:
-    """Return the score of a record on the test set of a trial, the newest one if other code has scored it."""
-    trials = [*entry.trials.values(), *entry.rescored.values()]
+def _scored(entry: Entry, planned: PlannedTrial, scoring: str) -> TrialResult | None:
+    """Return the score of a record on the test set of a trial: by the code of the plan, else by the code of another."""
+    trials = [*entry.trials.values(), *(entry.rescored[key] for key in sorted(entry.rescored))]
     scored = [trial for trial in trials if trial.test == planned.trial.test]
-    return scored[-1] if scored else None
+    return next((trial for trial in scored if trial.scoring_digest == scoring), scored[-1] if scored else None)

@@ -11,20 +11,18 @@ from puoc.records import Encoding, TrialResult
 from puoc.scenarios import sample_and_test
 from puoc.store.ledger import Entry, Ledger
 from puoc.store.plans import Config, SweepPlan, TablePlan
-from puoc.store.published import origins
 from puoc.store.result_rows import ResultRow
 
 
 def collect(plan: TablePlan | SweepPlan, trials: Iterable[PlannedTrial], ledger: Ledger) -> list[ResultRow]:
     """Return one row per planned trial; a trial without a record has the status ``missing``."""
     entries: dict[str, Entry | None] = {}
-    imported, rows = origins(ledger), []
+    rows = []
     for planned in trials:
         fit_id = planned.trial.fit.id
         if fit_id not in entries:
             entries[fit_id] = ledger.get(fit_id)
-        recorded = row(plan, planned, entries[fit_id])
-        rows.append(replace(recorded, imported_from=imported[fit_id]) if fit_id in imported else recorded)
+        rows.append(row(plan, planned, entries[fit_id]))
     return rows
 
 
@@ -120,6 +118,7 @@ def with_record(recorded: ResultRow, entry: Entry, scored: TrialResult | None) -
         device=result.device,
         torch_version=result.versions.get("torch"),
         adopted_from=str(adopted_from) if adopted_from is not None else None,
+        imported_from=result.imported,
     )
     if scored is None:
         return recorded
@@ -129,4 +128,5 @@ def with_record(recorded: ResultRow, entry: Entry, scored: TrialResult | None) -
         auc_train_pool=scored.auc_train_pool,
         auc_val_pu=entry.auc_val_pu(scored),
         scoring_digest=scored.scoring_digest,
+        imported_from=scored.imported or result.imported,
     )
