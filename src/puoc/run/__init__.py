@@ -3,11 +3,16 @@
 __all__ = [
     "adopt",
     "adopt_sample",
+    "budget_run",
+    "budget_tasks",
     "executors",
+    "pending",
     "published",
     "result_rows",
     "runner",
+    "schedule",
     "select",
     "stages",
     "sweep",
+    "task_queue",
 ]
