@@ -18,7 +18,7 @@ from puoc.run.executors.job import Done, Job, compute
 from puoc.run.executors.local import LocalExecutor
 from puoc.run.executors.requirements import check_device, load_libraries
 from puoc.run.runner import WAIT, Progress, Runner
-from puoc.run.schedule import Group, TableTrials, ordered, tests_by_fit
+from puoc.run.schedule import Group, TableTrials, ordered, sets_to_score
 from puoc.run.task_queue import Task, TaskQueue
 
 
@@ -39,7 +39,7 @@ class BudgetRunner(Runner):
         OSError, ValueError : as ``Runner.run``.
         """
         forecast = Forecast(self.ledger, self.settings.device)
-        tests, scoring = tests_by_fit(tables), dict[str, str]()
+        tests, scoring = sets_to_score(tables), dict[str, str]()
         for plan, trials in tables:
             for planned in trials:
                 if planned.skip is not None:

@@ -45,7 +45,7 @@ class _Entry:
             yield from fits.values()
 
 
-def tests_by_fit(tables: Sequence[TableTrials]) -> dict[str, dict[str, TestSet]]:
+def sets_to_score(tables: Sequence[TableTrials]) -> dict[str, dict[str, TestSet]]:
     """Return the test sets of each fit over all tables, by fit and by trial, without trials that do not apply."""
     tests: dict[str, dict[str, TestSet]] = {}
     for _, trials in tables:
@@ -61,7 +61,7 @@ def ordered(tables: Sequence[TableTrials], forecast: Forecast) -> list[Group]:
     Entries come in the order of their forecast seconds per fit, which include the encoders and the estimates of the
     class prior that a fit needs. Entries of unknown cost come last. Equal entries keep the order of the tables.
     """
-    tests, entries = tests_by_fit(tables), list[_Entry]()
+    tests, entries = sets_to_score(tables), list[_Entry]()
     for plan, trials in tables:
         by_name: dict[str, _Entry] = {}
         for planned in trials:
