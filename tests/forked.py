@@ -33,6 +33,14 @@ def forked(root: Path, *words: str, before: Callable[[], object] = nothing, **en
     return Repro(os.waitstatus_to_exitcode(status), text, time.monotonic() - started)
 
 
+def start_forked(root: Path, *words: str, **env: str) -> int:
+    """Start a command in a folder without its output, and return the number of its process."""
+    pid = os.fork()
+    if pid == 0:
+        _become(root, words, nothing, env, os.open(os.devnull, os.O_WRONLY))
+    return pid
+
+
 def _become(root: Path, words: tuple[str, ...], before: Callable[[], object], env: dict[str, str], output: int) -> None:
     try:
         for stream in (1, 2):

@@ -16,8 +16,9 @@ from puoc.methods import encoders
 from puoc.methods.persistence import model_file as modelfile
 from puoc.records import Fit
 from puoc.run.executors import frozen_features as features
+from puoc.run.pending import pending
 from puoc.run.runner import Progress
-from puoc.run.stages import allow_retry, pending, pipeline_status, planned_trials, run_part
+from puoc.run.stages import allow_retry, pipeline_status, planned_trials, run_part
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Entry, Ledger

@@ -12,6 +12,7 @@ __all__ = [
     "progress",
     "published",
     "read_options",
+    "run",
     "status",
     "sweep",
     "ui",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,21 +16,18 @@ from puoc.cli import assess as cli_assess
 from puoc.cli import fit_score as cli_own
 from puoc.cli import ledger as cli_ledger
 from puoc.cli import published as cli_published
+from puoc.cli import run as cli_run
 from puoc.cli import status as cli_status
 from puoc.cli import sweep as cli_sweep
 from puoc.cli import ui as cli_ui
 from puoc.cli.console import (
     INTERRUPTED,
-    console,
     exit_on_invalid_input,
     exit_on_storage_error,
     planned,
     say,
 )
 from puoc.store.counting import counted
-
-if TYPE_CHECKING:
-    from puoc.run.stages import Part
 
 # One thread per worker and one worker per core; this must be set before numpy or torch is imported.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -56,9 +53,6 @@ for _command in (
     cli_ui.ui,
 ):
     app.command()(_command)
-
-Table = Annotated[str, typer.Argument(help="Name of a table in params.yaml.")]
-Entry = Annotated[str, typer.Argument(help="Name of an entry in the section tune of params.yaml.")]
 
 
 def main() -> None:
@@ -149,20 +143,21 @@ def prepare() -> None:
 
 @app.command()
 def pending() -> None:
-    """Write the failed fits that will be tried again to work/pending. DVC then runs the stages of these fits."""
+    """Write to work/pending which failed fits will be tried again and which tables have missing trials.
+
+    DVC then runs the stages of these fits and tables.
+    """
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.run.stages import pending as write_pending
+        from puoc.run.pending import MISSING
+        from puoc.run.pending import pending as write_pending
 
         fits_by_stage = write_pending(ROOT)
-    due = sum(len(fits) for fits in fits_by_stage.values())
+    due = sum(len(fits.keys() - {MISSING}) for fits in fits_by_stage.values())
     say(f"{counted(due, 'fit was', 'fits were')} or will be tried again" if due else "nothing to try again")
 
 
-@app.command()
-def tune(entry: Entry) -> None:
-    """Fit the configurations of a sweep that the ledger does not contain yet, and write the rows to results/tune."""
-    _compute("tune", entry)
+app.command()(cli_run.tune)
 
 
 @app.command()
@@ -176,10 +171,7 @@ def select() -> None:
     say(f"configurations selected for {counted(len(tables), 'table')}")
 
 
-@app.command()
-def run(table: Table) -> None:
-    """Fit the models of a table that the ledger does not contain yet, and write the rows to results/tables."""
-    _compute("tables", table)
+app.command()(cli_run.run)
 
 
 @app.command()
@@ -240,28 +232,6 @@ def _sync_mlflow() -> None:
 
         counts = sync_runs(ROOT)
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
-
-
-def _compute(part: Part, name: str) -> None:
-    with exit_on_invalid_input(), exit_on_storage_error():
-        planned(ROOT, computes=True)
-        from puoc.run.stages import planned_trials, run_part
-
-        planned_trials(ROOT, part, name)
-    from puoc.cli.progress import Reporter
-    from puoc.reporting.tracking.live import LiveTracking
-
-    with (
-        exit_on_invalid_input(),
-        exit_on_storage_error(),
-        LiveTracking(ROOT) as tracking,
-        Reporter(name, console()) as reporter,
-    ):
-        counts = run_part(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
-    elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
-    say(f"{name}: {counted(counts['ok'], 'fit')} computed, {counts['failed']} failed{elsewhere}")
-    if tracking.failure:
-        say(f"some of them are not in MLflow yet ({tracking.failure}); run puoc track to add them")
 
 
 def _mirror() -> Path | None:

@@ -46,7 +46,7 @@ class Plan(NamedTuple):
     @property
     def files(self) -> dict[Path, JsonValue]:
         """Return the contents of the files by their path below the project's root."""
-        files: dict[Path, JsonValue] = {PLAN / "compute.json": self.compute.model_dump()}
+        files: dict[Path, JsonValue] = {PLAN / "compute.json": self.compute.to_json()}
         for name, table in self.tables.items():
             files[PLAN / "tables" / f"{name}.json"] = table.to_json()
             configs = {entry: config.to_json() for entry, config in self.configs[name].items()}

@@ -3,12 +3,17 @@
 __all__ = [
     "adopt",
     "adopt_sample",
+    "budget_run",
+    "budget_tasks",
     "executors",
+    "pending",
     "published",
     "recompute",
     "result_rows",
     "runner",
+    "schedule",
     "select",
     "stages",
     "sweep",
+    "task_queue",
 ]

@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -14,18 +14,19 @@ from typing import NamedTuple
 from puoc.datasets.prepare.arrays import Prepared
 from puoc.datasets.user.dataset import register_planned
 from puoc.plan.bind import PlannedTrial
-from puoc.records import Fit, FitResult, TestSet
+from puoc.records import Fit, FitResult, JsonObject, TestSet
 from puoc.run.executors.batches import Batch, lanes_of, split
 from puoc.run.executors.encode_features import encode
 from puoc.run.executors.inline import InlineExecutor
 from puoc.run.executors.job import Done, Job, compute
 from puoc.run.executors.local import LocalExecutor, WorkerDied
 from puoc.run.executors.process_lifetime import session
+from puoc.run.executors.requirements import check_device, load_libraries
 from puoc.store.ledger import Ledger
 from puoc.store.plans import ComputeSpec, SweepPlan, TablePlan
 from puoc.store.provenance import git_state
 
-_WAIT = 0.5  # seconds between two checks of fits that other processes compute
+WAIT = 0.5  # seconds between two checks of fits that other processes compute
 
 
 class Progress(NamedTuple):
@@ -108,15 +109,17 @@ class Runner:
             return counts
         waves = self._waves(missing)
         self.check_data(fit for wave in waves for fit in wave.values())
-        self._load_libraries({fit.method for wave in waves for fit in wave.values()})
-        self._check_device()
+        load_libraries({fit.method for wave in waves for fit in wave.values()})
+        check_device(self.settings.device)
         total = sum(map(len, waves))
-        encode(self.root / "work", (fit for wave in waves for fit in wave.values()), self._n_workers(), self._encoded)
+        encode(
+            self.root / "work", (fit for wave in waves for fit in wave.values()), self.n_workers(), self.report_features
+        )
         with self._executor() as executor:
             for wave in waves:
                 ready = {fit_id: fit for fit_id, fit in wave.items() if not self._missing_need(fit)}
                 rest = [fit for fit_id, fit in wave.items() if fit_id not in ready]
-                outcomes = [Done(fit.id, "failed", self._give_up(fit)) for fit in rest]
+                outcomes = [Done(fit.id, "failed", self.give_up(fit)) for fit in rest]
                 jobs = self._jobs(scoring, ready, {fit_id: tuple(tests.get(fit_id, {}).values()) for fit_id in ready})
                 for done in chain(outcomes, self._drive(executor, jobs, counts, total)):
                     counts[done.status] += 1
@@ -152,24 +155,23 @@ class Runner:
         """Return a fit that this fit needs and that has no final record; None if there is none."""
         return next((need for need in fit.needs() if not self.ledger.is_final(need.id)), None)
 
-    def _give_up(self, fit: Fit) -> str:
+    def give_up(self, fit: Fit) -> str:
         """Record a fit that cannot be attempted as failed, and return the reason: that of the fit that it needs."""
         need = self._missing_need(fit)
         entry = self.ledger.get(need.id) if need else None
         reason = f"its {need.method if need else ''} failed: {entry.result.reason if entry else 'no reason is known'}"
         if not self.ledger.is_final(fit.id):
-            self.ledger.put(
-                FitResult(fit=fit, status="failed", reason=reason, git=git_state(self.root), session=self.session)
-            )
+            self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=self.git, session=self.session))
         return reason
 
-    def _encoded(self, wanted: int, done: int, what: str) -> None:
+    def report_features(self, wanted: int, done: int, what: str) -> None:
+        """Report the progress of the features of a frozen encoder."""
         self.on_progress(Progress(wanted, done, 0, 0, what=what))
 
     def _executor(self) -> LocalExecutor | InlineExecutor:
         if self.inline:
             return InlineExecutor(compute)
-        return LocalExecutor(self._n_workers(), compute)
+        return LocalExecutor(self.n_workers(), compute)
 
     def _drive(
         self, executor: LocalExecutor | InlineExecutor, jobs: list[Job], counts: Counter[str], wanted: int
@@ -189,37 +191,38 @@ class Runner:
                 self.on_progress(Progress(wanted, n_ok, counts["failed"], len(waiting), waiting_for))
 
             for job, outcome in executor.run(jobs, tick):
-                if isinstance(outcome, WorkerDied):
-                    for part in split(job):
-                        fit = part.fits[0]
-                        died[fit.id] += 1
-                        if died[fit.id] < 2:
-                            waiting.append(part)
-                        else:
-                            reason = str(outcome)
-                            failed = FitResult(
-                                fit=fit, status="failed", reason=reason, git=job.git, session=job.session
-                            )
-                            self.ledger.put(failed)
-                            yield Done(fit.id, "failed", reason)
-                    continue
-                for part, done in zip(split(job), outcome, strict=True):
-                    if done.status == "busy":
-                        waiting.append(part)
-                    else:
-                        yield done
-                tick()
+                again, ended = self.settle(job, outcome, died)
+                waiting += again
+                yield from ended
+                if not isinstance(outcome, WorkerDied):
+                    tick()
             jobs = self._after_waiting(waiting, tick)
+
+    def settle(self, job: Job, outcome: list[Done] | WorkerDied, died: Counter[str]) -> tuple[list[Job], list[Done]]:
+        """Return the parts of a job to run again, and the outcomes of the others. ``died`` counts deaths by fit."""
+        if not isinstance(outcome, WorkerDied):
+            parts = list(zip(split(job), outcome, strict=True))
+            again = [part for part, done in parts if done.status == "busy"]
+            return again, [done for _, done in parts if done.status != "busy"]
+        again, ended, reason = [], [], str(outcome)
+        for part in split(job):
+            fit = part.fits[0]
+            died[fit.id] += 1
+            if died[fit.id] < 2:
+                again.append(part)
+                continue
+            self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=job.git, session=job.session))
+            ended.append(Done(fit.id, "failed", reason))
+        return again, ended
 
     def _after_waiting(self, waiting: list[Job], tick: Callable[[], None]) -> list[Job]:
         """Wait, then return the jobs to run again. If a fit has a record meanwhile, the worker computes nothing."""
         if waiting:
             tick()
-            time.sleep(_WAIT)
+            time.sleep(WAIT)
         return waiting
 
     def _jobs(self, scoring: str, fits: dict[str, Fit], tests: dict[str, tuple[TestSet, ...]]) -> list[Job]:
-        git = git_state(self.root)
         return [
             Job(
                 fits=tuple(batch),
@@ -229,14 +232,20 @@ class Runner:
                 keep_models=self.settings.models == "all",
                 ledger=self.ledger.root.resolve(),
                 prepared=(self.root / "work" / "prepared").resolve(),
-                git=git,
+                git=self.git,
                 session=self.session,
                 scoring_digest=scoring,
             )
-            for batch, batch_settings in lanes_of(fits, tests, self.settings, self._n_workers(), self.batches)
+            for batch, batch_settings in lanes_of(fits, tests, self.settings, self.n_workers(), self.batches)
         ]
 
-    def _n_workers(self) -> int:
+    @cached_property
+    def git(self) -> JsonObject:
+        """Return the state of the repository when the run began."""
+        return git_state(self.root)
+
+    def n_workers(self) -> int:
+        """Return the number of worker processes."""
         if self.inline:
             return 1
         workers = self.settings.workers
@@ -267,29 +276,3 @@ class Runner:
                 raise ValueError(
                     f"{prepared / name}: got data {got}; expected {expected}, as planned; run `puoc prepare`"
                 )
-
-    def _check_device(self) -> None:
-        import torch
-
-        device = self.settings.device
-        if device == "cpu":
-            return
-        os.environ.setdefault(
-            "PYTORCH_NVML_BASED_CUDA_CHECK", "1"
-        )  # otherwise this query makes CUDA unusable after a fork
-        n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if int(device.partition(":")[2] or 0) >= n_devices:
-            raise ValueError(f"compute.device: got {device}; expected cpu, or one of the {n_devices} CUDA devices here")
-
-    @staticmethod
-    def _load_libraries(names: Iterable[str]) -> None:
-        """Import the libraries of methods before workers are forked, so that no fit imports and times them."""
-        import torch  # noqa: F401
-
-        from puoc import methods
-        from puoc.methods import encoders, priors
-        from puoc.methods.training.estimator import Estimator, PriorEstimator
-
-        known: dict[str, type[Estimator | PriorEstimator]] = {**methods.METHODS, **encoders.ENCODERS, **priors.PRIORS}
-        for library in sorted({library for name in names for library in known[name].libraries}):
-            import_module(library)

@@ -8,21 +8,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter
-
 from puoc.plan.bind import PlannedTrial, bind
+from puoc.run.budget_run import BudgetRunner
+from puoc.run.budget_tasks import Remaining
 from puoc.run.result_rows import collect, row
 from puoc.run.runner import Progress, Runner
+from puoc.run.schedule import TableTrials
 from puoc.store import plan_files
 from puoc.store.atomic import write_json
-from puoc.store.checked_json import read_form
-from puoc.store.checked_parquet import BY_SWEEP, read_rows
+from puoc.store.checked_parquet import BY_SWEEP
 from puoc.store.ledger import Ledger
 from puoc.store.plans import SweepPlan, TablePlan
-from puoc.store.result_rows import OutcomeRow, ResultRow, read_results, write_sweep, write_table
+from puoc.store.result_rows import ResultRow, read_results, write_sweep, write_table
 
 Part = Literal["tables", "tune"]
-_PENDING = TypeAdapter(dict[str, int | str])
 OnRows = Callable[[Sequence[ResultRow]], None]
 
 
@@ -145,23 +144,62 @@ def run_part(
     OSError : the ledger or the results cannot be written.
     """
     plan, trials = planned_trials(root, part, name)
-    by_fit: dict[str, list[PlannedTrial]] = {}
-    for planned in trials:
-        by_fit.setdefault(planned.trial.fit.id, []).append(planned)
+    runner = Runner(root, plan_files.read_compute(root), on_progress=on_progress)
+    runner.on_done = _row_reporter(runner.ledger, [(plan, trials)], on_rows)
+    counts = runner.run(plan, trials)
+    _write_rows(root, runner, plan, trials)
+    return counts
+
+
+def run_tables(
+    root: Path,
+    names: Sequence[str],
+    budget: float,
+    on_rows: OnRows = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> tuple[Counter[str], Remaining]:
+    """Compute the fits of tables that the ledger lacks and that fit in ``budget`` seconds, then write all rows.
+
+    Returns
+    -------
+    Counts as ``run_part``, and what was not started. The rows of its trials have the status ``missing``.
+
+    Raises
+    ------
+    ValueError, OSError : as ``run_part``.
+    """
+    planned = (planned_trials(root, "tables", name) for name in names)
+    tables = [TableTrials(plan, trials) for plan, trials in planned if isinstance(plan, TablePlan)]
+    runner = BudgetRunner(root, plan_files.read_compute(root), on_progress=on_progress)
+    runner.on_done = _row_reporter(runner.ledger, tables, on_rows)
+    counts, remaining = runner.run_tables(tables, budget)
+    for table in tables:
+        _write_rows(root, runner, table.plan, table.trials)
+    return counts, remaining
+
+
+def _row_reporter(
+    ledger: Ledger, plans: Sequence[tuple[TablePlan | SweepPlan, Sequence[PlannedTrial]]], on_rows: OnRows
+) -> Callable[[Sequence[str]], None]:
+    """Return a function of fit ids that calls ``on_rows`` with their rows; the fit of an encoder has none."""
+    by_fit: dict[str, list[tuple[TablePlan | SweepPlan, PlannedTrial]]] = {}
+    for plan, trials in plans:
+        for planned in trials:
+            by_fit.setdefault(planned.trial.fit.id, []).append((plan, planned))
 
     def report(fit_ids: Sequence[str]) -> None:
-        # the fit of an encoder has no trial
-        finished = [(planned, fit_id) for fit_id in fit_ids for planned in by_fit.get(fit_id, ())]
-        on_rows([row(plan, planned, runner.ledger.get(fit_id)) for planned, fit_id in finished])
+        finished = [(*place, fit_id) for fit_id in fit_ids for place in by_fit.get(fit_id, ())]
+        on_rows([row(plan, planned, ledger.get(fit_id)) for plan, planned, fit_id in finished])
 
-    runner = Runner(root, plan_files.read_compute(root), on_done=report, on_progress=on_progress)
-    counts = runner.run(plan, trials)
+    return report
+
+
+def _write_rows(root: Path, runner: Runner, plan: TablePlan | SweepPlan, trials: Sequence[PlannedTrial]) -> None:
     rows = [_or_failed(row, runner.reasons) for row in collect(plan, trials, runner.ledger)]
-    if part == "tables":
-        write_table(root / "results" / "tables", name, rows)
+    if isinstance(plan, TablePlan):
+        write_table(root / "results" / "tables", plan.table, rows)
     else:
-        write_sweep(root / "results" / "tune", name, rows)
-    return counts
+        write_sweep(root / "results" / "tune", plan.table, rows)
 
 
 def _or_failed(row: ResultRow, reasons: dict[str, str]) -> ResultRow:
@@ -174,51 +212,6 @@ def _or_failed(row: ResultRow, reasons: dict[str, str]) -> ResultRow:
 def result_path(root: Path, part: Part, name: str) -> Path:
     """Return the path of the rows of a table or a sweep (without test columns)."""
     return root / "results" / (f"tables/{name}.parquet" if part == "tables" else f"tune/val/{name}.parquet")
-
-
-def pending(root: Path) -> dict[str, dict[str, int | str]]:
-    """Write the failed fits that are due for another attempt. DVC stages depend on the file of their table.
-
-    A file contains the number of retries of each fit. It changes when an attempt falls due and not when it is made, so
-    the next ``dvc repro`` retries the due fits and the one after that runs nothing. For a fit that has a record and
-    could not be scored, attempts are not counted: scoring is due once for each scoring code, and once more for each
-    extra attempt that was allowed.
-
-    Returns
-    -------
-    The content of each file, by ``tables/TABLE`` or ``tune/ENTRY``.
-    """
-    ledger = Ledger(root / "ledger")
-    pending_by_part: dict[str, dict[str, int | str]] = {}
-    parts: tuple[Part, ...] = ("tables", "tune")
-    for part in parts:
-        for name in names(root, part):
-            path = result_path(root, part, name)
-            rows = read_rows(path, OutcomeRow) if path.exists() else []
-            retried = {r.fit_id for r in rows if r.status == "failed" or r.attempts > 1}
-            due: dict[str, int | str] = {fit_id: ledger.retries(fit_id) for fit_id in retried}
-            # such a fit may be scored meanwhile, which must not change the file
-            before, fit_ids = _pending_before(root, part, name), {r.fit_id for r in rows}
-            due |= {fit_id: text for fit_id, text in before.items() if isinstance(text, str) and fit_id in fit_ids}
-            for r in rows:
-                if r.status == "failed" and ledger.is_final(r.fit_id):
-                    due[r.fit_id] = f"scoring {r.scoring_digest}, {1 + ledger.extra_attempts(r.fit_id)}"
-            pending_by_part[f"{part}/{name}"] = {fit_id: value for fit_id, value in sorted(due.items()) if value}
-    for below in ("tune/val", "sweeps"):  # stages depend on them, even when empty
-        (root / "results" / below).mkdir(parents=True, exist_ok=True)
-    folder = root / "work" / "pending"
-    for key, value in pending_by_part.items():
-        write_json(folder / f"{key}.json", value)
-    for path in folder.rglob("*.json"):
-        if str(path.relative_to(folder).with_suffix("")) not in pending_by_part:
-            path.unlink()
-    return pending_by_part
-
-
-def _pending_before(root: Path, part: Part, name: str) -> dict[str, int | str]:
-    path = root / "work" / "pending" / part / f"{name}.json"
-    again = "expected numbers or texts by fit; delete it, and puoc pending writes it again"
-    return read_form(path, _PENDING, again) if path.exists() else {}
 
 
 def allow_retry(ledger: Ledger, fit_id: str) -> None:

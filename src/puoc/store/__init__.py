@@ -17,5 +17,6 @@ __all__ = [
     "provenance",
     "published",
     "result_rows",
+    "times",
     "yaml_file",
 ]

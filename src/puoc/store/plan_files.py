@@ -96,8 +96,8 @@ def read_compute(root: Path) -> ComputeSpec:
     """Return the settings of the section ``compute``. Raises ValueError as ``read_table``."""
     path = root / PLAN / "compute.json"
     settings = read_form(path, ComputeSpec, BY_PLAN)
-    lacking = [key for key in ComputeSpec.model_fields if key not in settings.model_fields_set]
-    if lacking:  # the section of params.yaml has defaults, but its file in the plan has every key
+    lacking = [key for key in ComputeSpec().to_json() if key not in settings.model_fields_set]
+    if lacking:  # the section of params.yaml has defaults, but its file in the plan has every key with one
         raise ValueError(f"{path}: {', '.join(lacking)}: the key is missing; {BY_PLAN}")
     return settings
 

@@ -6,10 +6,20 @@ import re
 from collections.abc import Collection
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    model_validator,
+)
 
 from puoc.records import Classes, Encoding, JsonObject, Params, Prior
 from puoc.store.cells import Cell
+from puoc.store.times import EXPECTED, read_time
 
 
 class _Part(BaseModel):
@@ -213,6 +223,12 @@ def _known_device(value: str) -> str:
     return value
 
 
+def _known_time(value: object) -> object:
+    if value is not None and (not isinstance(value, str) or read_time(value) is None):
+        raise ValueError(f"expected {EXPECTED}")
+    return value
+
+
 class ComputeSpec(BaseModel):
     """The section ``compute`` of params.yaml: how fits are computed. It changes no result."""
 
@@ -224,6 +240,12 @@ class ComputeSpec(BaseModel):
     max_lanes: int = Field(8, ge=1)  # fits trained as one batch
     models: Literal["all", "none"] = "all"  # which fitted models the ledger keeps
     device: Annotated[str, AfterValidator(_known_device)] = "cpu"
+    #: time after which the run of a table starts no more fits; absent: no limit
+    budget: Annotated[str | None, BeforeValidator(_known_time)] = None
+
+    def to_json(self) -> JsonObject:
+        """Return the content of the file. A key that may be absent is left out, so that older files stay equal."""
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 class FrozenWeights(_Part):

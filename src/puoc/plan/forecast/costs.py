@@ -56,6 +56,14 @@ def cost_of(key: Key) -> Cost | None:
     return table[nearest[0]] if nearest else None
 
 
+class Estimate(NamedTuple):
+    """Work of training a fit, and of scoring its test sets. ``Forecast.seconds_of`` turns it into seconds."""
+
+    key: Key
+    units: float  # 0 for a fit that is only scored
+    scored: float  # values of the rows that are scored
+
+
 class Forecast:
     """Seconds of fits on one device.
 
@@ -70,32 +78,53 @@ class Forecast:
         self.unknown: set[str] = set()  # methods without a cost
         self.from_table: set[str] = set()
         self.from_ledger: set[str] = set()
-        self._factors, self._ledger_rates = self._learn(ledger)
+        self._factors, self._rates = self._learn(ledger)
+        self._measured: dict[Key, list[float]] = defaultdict(list)  # seconds per unit of the fits of this run
+        self._run_rates: dict[Key, float] = {}  # their medians
 
     def seconds(self, fit: Fit, tests: Iterable[TestSet] = ()) -> float:
         """Return the seconds of training and of scoring the test sets.
 
         If no cost is known, it returns 0 and adds the method to ``unknown``.
         """
+        estimate = self.estimate(fit, tests)
+        seconds = self.seconds_of(estimate)
+        if estimate is None or seconds is None:
+            self.unknown.add(fit.method)
+            return 0.0
+        (self.from_ledger if estimate.key in self._rates else self.from_table).add(fit.method)
+        return seconds
+
+    def estimate(self, fit: Fit, tests: Iterable[TestSet] = ()) -> Estimate | None:
+        """Return the work of training and of scoring the test sets; None if the work of the fit is unknown."""
         work = _known_work(fit)
         if work is None:
-            self.unknown.add(fit.method)
-            return 0.0
-        cost = cost_of(work.key)
-        if self.kind != "cpu":
-            rate = self._ledger_rates.get(work.key)
-            (self.from_ledger if rate else self.unknown).add(fit.method)
-            return rate * work.units if rate else 0.0
-        if cost is None:
-            self.unknown.add(fit.method)
-            return 0.0
-        (self.from_ledger if work.key in self._factors else self.from_table).add(fit.method)
+            return None
         _, values = method_inputs(fit.encoder, fit.sample.dataset)
         scored = sum(scored_rows(fit, test) for test in tests)
-        return (
-            cost.per_unit * work.units * self._factors.get(work.key, 1.0)
-            + cost.per_scored * row_scale(work.inputs, values) * scored
-        )
+        return Estimate(work.key, work.units, row_scale(work.inputs, values) * scored)
+
+    def seconds_of(self, estimate: Estimate | None) -> float | None:
+        """Return the seconds of some work; None if no cost is known."""
+        if estimate is None:
+            return None
+        key, units, scored = estimate
+        cost = cost_of(key) if self.kind == "cpu" else None
+        if cost is None:
+            rate = self._run_rates.get(key, self._rates.get(key))
+            return None if rate is None else rate * units
+        rate = self._run_rates.get(key, cost.per_unit * self._factors.get(key, 1.0))
+        return rate * units + cost.per_scored * scored
+
+    def add(self, result: FitResult) -> None:
+        """Add a fit of this run. Fits of this run have priority over the ledger's and are used without a limit."""
+        work = _known_work(result.fit)
+        seconds = result.fit_seconds or 0.0
+        if work is None or work.units <= 0 or result.status != "ok":
+            return
+        if seconds >= _MIN_SECONDS or self.seconds_of(Estimate(work.key, work.units, 0.0)) is None:
+            self._measured[work.key].append(seconds / work.units)
+            self._run_rates[work.key] = median(self._measured[work.key])
 
     def _learn(self, ledger: Ledger | None) -> tuple[dict[Key, float], dict[Key, float]]:
         """Return factors to the table and seconds per unit, from fits of the ledger on this kind of device."""

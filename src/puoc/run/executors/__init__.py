@@ -9,5 +9,6 @@ __all__ = [
     "job",
     "local",
     "process_lifetime",
+    "requirements",
     "trial",
 ]

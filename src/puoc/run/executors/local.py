@@ -82,25 +82,40 @@ class LocalExecutor:
         OSError, ValueError : a call raised it, for example because the ledger's disk is full; other jobs are dropped.
         """
         queue = list(reversed(jobs))
-        while queue or any(worker.job is not None for worker in self.workers):
+        return self.run_from(lambda: queue.pop() if queue else None, tick)
+
+    def run_from(
+        self, next_job: Callable[[], J | None], tick: Callable[[], None] = lambda: None
+    ) -> Iterator[tuple[J, R | WorkerDied]]:
+        """Run jobs as ``run``. ``next_job`` returns the next one when a worker is idle, or None if there is none yet.
+
+        The iteration ends when no job is running and ``next_job`` returns None.
+        """
+        while True:
             raise_if_interrupted()
-            self._feed(queue)
+            self._feed(next_job)
             busy = {worker.connection: worker for worker in self.workers if worker.job is not None}
+            if not busy:
+                return
             for ready in wait(list(busy), timeout=0.5):
                 yield self._receive(busy[ready])  # type: ignore[index,misc]
-                self._feed(queue)
+                self._feed(next_job)
             tick()
 
-    def _feed(self, queue: list[J]) -> None:
-        while queue and len(self.workers) < self.n_workers:
-            self.workers.append(_Worker(self.call))
-            self._send(self.workers[-1], queue)
-        for worker in self.workers:
-            if queue and worker.job is None:
-                self._send(worker, queue)
+    def _feed(self, next_job: Callable[[], J | None]) -> None:
+        """Send a job to each worker without one. A worker is started when it is needed."""
+        idle = [worker for worker in self.workers if worker.job is None]
+        while idle or len(self.workers) < self.n_workers:
+            job = next_job()
+            if job is None:
+                return
+            if not idle:
+                idle.append(_Worker(self.call))
+                self.workers += idle
+            self._send(idle.pop(0), job)
 
-    def _send(self, worker: _Worker, queue: list[J]) -> None:
-        worker.job = queue.pop()
+    def _send(self, worker: _Worker, job: object) -> None:
+        worker.job = job
         with suppress(ConnectionError):  # it died; _receive finds the closed pipe and reports the job
             worker.connection.send(worker.job)
 

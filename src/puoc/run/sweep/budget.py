@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple, Self
 
-_TIME = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+from puoc.store.times import EXPECTED, read_time
 
 
 class Budget(NamedTuple):
@@ -22,13 +21,9 @@ class Budget(NamedTuple):
         ------
         ValueError : the text has another form, or the budget is zero.
         """
-        match = _TIME.fullmatch(text.strip())
         if text.strip().isdecimal() and int(text) > 0:
             return cls(configurations=int(text))
-        hours, minutes, seconds = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
-        total = 3600 * hours + 60 * minutes + seconds
+        total = read_time(text)
         if not total:
-            raise ValueError(
-                f"--budget: got {text!r}; expected a time such as 90s, 30m or 1h30m, or a number such as 50"
-            )
+            raise ValueError(f"--budget: got {text!r}; expected {EXPECTED}, or a number such as 50")
         return cls(seconds=total)

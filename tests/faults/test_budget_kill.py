@@ -1,0 +1,135 @@
+"""Runs with a budget that are killed, and ``dvc repro`` with a budget: nothing is lost, and the next run continues."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from forked import forked, start_forked
+from planned import Data, Planned
+from project import File, Project
+
+from puoc.run.executors.requirements import load_libraries
+from puoc.run.stages import PipelineStatus, pipeline_status, run_part
+from puoc.store import ledger_archive as archive
+from puoc.store.checked_parquet import read_rows
+from puoc.store.ledger import Ledger
+from puoc.store.result_rows import ResultRow
+
+New = Callable[..., Project]
+
+KILLS = 20
+
+
+PARAMS = """
+compute: {workers: 2, lane_map: loop, models: all, device: cpu}
+tables:
+  first: &table
+    scenario: one_vs_all
+    dataset: digits
+    pos: [0, 1]
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 30
+    configs: published
+    methods: [nnpu, pu_svm]
+  second:
+    <<: *table
+    pos: [1, 2]
+tune: {}
+priors:
+  tice:
+    params: {scaling: minmax, k: 5, folds: 5, splits: 3, max_splits: 500, min_size: 10, iterations: 2}
+methods:
+  pu_svm: {encoder: flatten, prior: tice, params: {solver: exact, kernel: linear, risk: non_negative, lam: 0.01}}
+  nnpu:
+    prior: true
+    params:
+      {lr: 1.0e-2, lr_decay: 1.0, epochs: 5, batch_size: 64, batching: union, surrogate: sigmoid, correction: ascent}
+"""
+PLANNED = Planned(PARAMS, "digits")
+BOTH = ("first", "second")
+
+
+def records(root: Path) -> dict[str, File]:
+    return {
+        str(path.relative_to(root)): File.of(path)
+        for path in (root / "ledger").rglob("*.json")
+        if "tmp" not in path.name
+    }
+
+
+def results(root: Path) -> list[tuple[object, ...]]:
+    found = [row for name in BOTH for row in read_rows(root / "results" / "tables" / f"{name}.parquet", ResultRow)]
+    return [(r.table, r.entry, r.cell, r.seed, r.trial_id, r.status, r.auc, r.auc_train_pool, r.alpha) for r in found]
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    """Forks of a process, without the git that it starts."""
+    return [child for child in psutil.Process(pid).children() if "git" not in child.name()]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_budget_runs_that_are_killed_twenty_times_lose_no_record(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, prepared_data: Data
+) -> None:
+    root, other = PLANNED.at(tmp_path, prepared_data), PLANNED.at(tmp_path_factory.mktemp("whole"), prepared_data)
+    words = ("run", *BOTH, "--budget", "1h", "--nice", "1")
+    moments, grown = random.Random(15), 0
+    load_libraries({"nnpu", "pu_svm", "tice"})  # once for all forks
+    for kill in range(KILLS):
+        before = records(root)
+        pid = start_forked(root, *words, DVC_STAGE="run@first")
+        until = time.monotonic() + 60
+        while not workers_of(pid) or (kill % 2 and len(records(root)) == len(before)):
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        time.sleep(moments.uniform(0.0, 1.0))
+        workers = workers_of(pid)
+        os.kill(pid, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL  # it had not ended
+        assert psutil.wait_procs(workers, timeout=10)[1] == []
+        now = records(root)
+        assert {name: now.get(name) for name in before} == before
+        grown += len(now) > len(before)
+    assert grown >= KILLS // 2
+    assert forked(root, *words, DVC_STAGE="run@first").code == 0
+    for name in BOTH:
+        run_part(other, "tables", name)
+    assert {row[5] for row in results(other)} == {"ok"}
+    assert results(root) == results(other)
+    ledger = Ledger(root / "ledger")
+    assert set(ledger.ids()) == set(Ledger(other / "ledger").ids())
+    assert archive.verify(ledger) == []
+    assert pipeline_status(root) == PipelineStatus()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_dvc_repro_runs_a_table_again_as_long_as_its_budget_left_trials(new_project: New) -> None:
+    project = new_project()
+    project.edit("params.yaml", "models: all, device: cpu", "models: all, device: cpu, budget: 0s")
+    first = project.repro_passes()
+    assert "run@one_vs_all" in first.stages
+    assert "budget used up: 12 fits not started" in first.output
+    assert {row.status for row in project.rows("one_vs_all")} == {"missing"}
+    assert {row.status for row in project.rows("pu_svm", "tune/val")} == {"ok"}  # sweeps have no budget
+    again = project.repro_passes()
+    assert [stage for stage in again.stages if stage in ("plan", "run@one_vs_all")] == ["run@one_vs_all"]
+    assert "budget used up: 12 fits not started" in again.output
+    project.edit("params.yaml", "budget: 0s", "budget: 1h")
+    whole = project.repro_passes()
+    assert {"run@one_vs_all", "compare", "report"} <= set(whole.stages)
+    assert {row.status for row in project.rows("one_vs_all")} == {"ok"}
+    assert pipeline_status(project.root) == PipelineStatus()
+    assert project.repro_passes().stages == ["pending"]
+    project.edit("params.yaml", ", budget: 1h", "")
+    assert set(project.repro_passes().stages) <= {"plan", "pending"}
