@@ -78,6 +78,19 @@ def _after_first_repro(source: Path, root: Path, *edits: tuple[str, str]) -> dic
     return project.repro_passes()._asdict()
 
 
+@pytest.fixture(autouse=True)
+def _same_environment() -> Iterator[None]:
+    """Restore the environment after each test, since libraries such as MLflow write to it."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys():
+        if not name.startswith("PYTEST_"):
+            del os.environ[name]
+    for name, value in before.items():
+        if not name.startswith("PYTEST_") and os.environ.get(name) != value:
+            os.environ[name] = value
+
+
 @pytest.fixture(scope="session")
 def mirror(tmp_path_factory: pytest.TempPathFactory) -> Mirror:
     """The folder that holds a dataset's raw files as its source lays them out; called with the dataset's name.

@@ -616,10 +616,13 @@ def test_the_best_configuration_is_registered_once_and_loads_by_its_alias(projec
         assert (done["shift.toy"].entry, done["shift.toy"].version) == ("pu_svm", "1")
     version = opened(tmp_path).client.get_model_version_by_alias("shift.toy", "best")
     assert version.tags["chosen_by"] == "test_auc_mean"
-    mlflow.set_tracking_uri(Store(tmp_path).uri)
     X = stored_rows(5)
     expected = modelfile.score(modelfile.load(project.models["pu_svm"]), X)
-    assert np.array_equal(mlflow.pyfunc.load_model("models:/shift.toy@best").predict(X), expected)
+    mlflow.set_tracking_uri(Store(tmp_path).uri)
+    try:
+        assert np.array_equal(mlflow.pyfunc.load_model("models:/shift.toy@best").predict(X), expected)
+    finally:
+        mlflow.set_tracking_uri("")  # MLflow keeps the address for the process, and in its environment
 
 
 def test_each_dataset_of_a_scenario_has_a_best_of_its_own(project: Project, tmp_path: Path) -> None:
