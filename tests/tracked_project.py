@@ -13,7 +13,8 @@ from puoc.methods import make, normalise
 from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.training.estimator import Estimator
 from puoc.records import Fit, FitResult, Prior, Sample, TestSet, Trial, TrialResult
-from puoc.store.ledger import Ledger, Scored
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import Scored
 from puoc.store.result_rows import ResultRow, write_sweep, write_table
 
 SHAPE = (6,)

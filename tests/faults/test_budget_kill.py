@@ -11,13 +11,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+import two_tables
 from forked import forked, start_forked
 from planned import Data, Planned
 from project import File, Project
 
 from puoc.run.executors.requirements import load_libraries
 from puoc.run.stages import PipelineStatus, pipeline_status, run_part
-from puoc.store import ledger_archive as archive
+from puoc.store import ledger_upkeep as upkeep
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow
@@ -27,33 +28,7 @@ New = Callable[..., Project]
 KILLS = 20
 
 
-PARAMS = """
-compute: {workers: 2, lane_map: loop, models: all, device: cpu}
-tables:
-  first: &table
-    scenario: one_vs_all
-    dataset: digits
-    pos: [0, 1]
-    n_pos_lab: 20
-    n_pos_unl: 20
-    n_neg_unl: 20
-    seeds: 30
-    configs: published
-    methods: [nnpu, pu_svm]
-  second:
-    <<: *table
-    pos: [1, 2]
-tune: {}
-priors:
-  tice:
-    params: {scaling: minmax, k: 5, folds: 5, splits: 3, max_splits: 500, min_size: 10, iterations: 2}
-methods:
-  pu_svm: {encoder: flatten, prior: tice, params: {solver: exact, kernel: linear, risk: non_negative, lam: 0.01}}
-  nnpu:
-    prior: true
-    params:
-      {lr: 1.0e-2, lr_decay: 1.0, epochs: 5, batch_size: 64, batching: union, surrogate: sigmoid, correction: ascent}
-"""
+PARAMS = two_tables.PARAMS.replace("seeds: 2", "seeds: 30").replace("[nnpu, pu_svm, oc_svm]", "[nnpu, pu_svm]")
 PLANNED = Planned(PARAMS, "digits")
 BOTH = ("first", "second")
 
@@ -108,7 +83,7 @@ def test_budget_runs_that_are_killed_twenty_times_lose_no_record(
     assert results(root) == results(other)
     ledger = Ledger(root / "ledger")
     assert set(ledger.ids()) == set(Ledger(other / "ledger").ids())
-    assert archive.verify(ledger) == []
+    assert upkeep.verify(ledger) == []
     assert pipeline_status(root) == PipelineStatus()
 
 

@@ -19,7 +19,7 @@ import pytest
 from project import File, Project, Repro
 
 from puoc.run.stages import PipelineStatus, pipeline_status
-from puoc.store import ledger_archive as archive
+from puoc.store import ledger_upkeep as upkeep
 from puoc.store.ledger import Ledger
 
 New = Callable[..., Project]
@@ -38,7 +38,7 @@ def is_as_undisturbed(project: Project, undisturbed: Reference) -> None:
     assert project.answers() == reference.answers()
     assert set(project.records()) == set(reference.records())
     assert not list((project.root / "ledger").rglob("*.claim"))
-    assert archive.verify(Ledger(project.root / "ledger")) == []
+    assert upkeep.verify(Ledger(project.root / "ledger")) == []
     assert pipeline_status(project.root) == PipelineStatus()
     with closing(sqlite3.connect(project.root / "mlruns" / "mlflow.db")) as store:
         statuses = Counter(s for (s,) in store.execute("select status from runs where lifecycle_stage = 'active'"))

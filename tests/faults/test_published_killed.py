@@ -17,7 +17,7 @@ import pytest
 from project import REPOSITORY
 
 from puoc.records import Fit, FitResult, Sample, TestSet, Trial, TrialResult
-from puoc.store import ledger_archive as archive
+from puoc.store import ledger_upkeep as upkeep
 from puoc.store.ledger import Ledger
 from puoc.store.published import (
     About,
@@ -137,7 +137,7 @@ def test_a_killed_import_is_repeated_to_the_same_ledger(project: Path, tmp_path:
         ledger = Ledger(root)
         known = sum(1 for _ in ledger.ids())
         numbers.append(known)
-        assert archive.verify(ledger) == []
+        assert upkeep.verify(ledger) == []
         again = import_folder(ledger, tmp_path / "published")
         assert (again.fits, again.known) == (N_FITS - known, known)
         assert content(ledger) == expected
@@ -154,7 +154,7 @@ def test_imports_at_the_same_time_give_one_ledger(project: Path, tmp_path: Path)
         import_folder(ledger, folders[2])
         assert (a.wait(), b.wait()) == (0, 0)
     assert content(ledger) == expected
-    assert archive.verify(ledger) == []
+    assert upkeep.verify(ledger) == []
 
 
 def readable(folder: Path) -> str:

@@ -21,7 +21,8 @@ from puoc.run.runner import Progress
 from puoc.run.stages import allow_retry, pipeline_status, planned_trials, run_part
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.checked_parquet import read_rows
-from puoc.store.ledger import Entry, Ledger
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import Entry
 from puoc.store.result_rows import ResultRow
 from puoc.store.yaml_file import InvalidInput
 

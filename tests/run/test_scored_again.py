@@ -23,6 +23,7 @@ from puoc.run.sweep.results import failed_rows
 from puoc.run.sweep.results import write as write_results
 from puoc.run.sweep.tpe import known_configs
 from puoc.store import ledger_archive as archive
+from puoc.store import ledger_upkeep as upkeep
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import MAX_ATTEMPTS, Ledger
 from puoc.store.result_rows import ResultRow
@@ -163,7 +164,7 @@ def test_a_ledger_with_scores_made_again_is_sound_and_travels_whole(root: Path, 
     change(root, monkeypatch)
     run_part(root, "tables", "first")
     ledger = Ledger(root / "ledger")
-    assert archive.verify(ledger) == []
+    assert upkeep.verify(ledger) == []
     archive.export(ledger, tmp_path / "all.parquet")
     other = Ledger(tmp_path / "imported")
     assert archive.import_(other, tmp_path / "all.parquet") == (4 + 8, 0)
@@ -174,7 +175,7 @@ def test_a_ledger_with_scores_made_again_is_sound_and_travels_whole(root: Path, 
         assert not other.has(fit_id, trial_id, OTHER[::-1])
     again = next(ledger.root.rglob(f"*.{OTHER}.json"))
     again.rename(again.with_name(again.name.replace(OTHER, OTHER[::-1])))
-    assert "got a trial scored by code 0123456789abcdef; expected the digest in its name" in archive.verify(ledger)[0]
+    assert "got a trial scored by code 0123456789abcdef; expected the digest in its name" in upkeep.verify(ledger)[0]
 
 
 def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -> None:

@@ -22,8 +22,10 @@ from typer.testing import CliRunner
 from puoc.cli.app import app
 from puoc.records import Fit, FitResult, Prior, Sample, TestSet, Trial, TrialResult, content_id
 from puoc.store import ledger_archive as archive
+from puoc.store import ledger_upkeep as upkeep
 from puoc.store.atomic import create, read_json, write_bytes
-from puoc.store.ledger import Ledger, Scored
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import Scored
 
 FORK = multiprocessing.get_context("fork")
 SAMPLE = Sample(dataset="digits", data_digest="d", pos=(3,), n_pos_lab=50, neg=(8,), n_pos_unl=20, n_neg_unl=30)
@@ -238,7 +240,7 @@ def test_ids_names_every_fit_once(ledger):
 
 def test_an_empty_ledger_answers_without_a_folder(ledger):
     assert (list(ledger.ids()), ledger.get(fit().id), ledger.holder(fit().id)) == ([], None, None)
-    assert archive.verify(ledger) == []
+    assert upkeep.verify(ledger) == []
     assert not ledger.root.exists()
 
 
@@ -272,7 +274,7 @@ def test_of_processes_that_put_the_same_fit_at_once_exactly_one_wins(tmp_path, n
         entry = ledger.get(fit().id)
         assert won == [entry.result.alpha]
         assert ledger.model_path(entry.result).read_bytes() == model(won[0])
-        assert archive.verify(ledger) == []
+        assert upkeep.verify(ledger) == []
         assert not [name for name in names(ledger) if name.startswith(".")]
 
 
@@ -343,10 +345,10 @@ def test_creating_writes_once_and_replacing_writes_what_changed(tmp_path):
 
 def test_count_tells_the_fates_apart(varied):
     held = varied.claim(fit(9).id)
-    assert archive.count(varied) == {"ok": 2, "failed": 1, "skipped": 1, "quarantined": 1, "claimed": 1}
+    assert upkeep.count(varied) == {"ok": 2, "failed": 1, "skipped": 1, "quarantined": 1, "claimed": 1}
     held.release()
     varied.allow_retry(fit(4).id)
-    assert archive.count(varied) == {"ok": 2, "failed": 2, "skipped": 1, "quarantined": 0, "claimed": 0}
+    assert upkeep.count(varied) == {"ok": 2, "failed": 2, "skipped": 1, "quarantined": 0, "claimed": 0}
 
 
 def _final(ledger: Ledger, seed: int = 0) -> Path:
@@ -390,23 +392,23 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_verify_finds_a_record_that(varied, damage):
-    assert archive.verify(varied) == []
+    assert upkeep.verify(varied) == []
     harm, sentence = DAMAGE[damage]
     harm(varied)
-    faults = archive.verify(varied)
+    faults = upkeep.verify(varied)
     assert any(sentence in fault for fault in faults), faults
     assert all("\n" not in fault for fault in faults)
 
 
 def test_verify_finds_a_model_that_is_no_safetensors_file(ledger):
     ledger.put(ok(fit()), model=b"no model at all")
-    (fault,) = archive.verify(ledger)
+    (fault,) = upkeep.verify(ledger)
     assert "not a safetensors file" in fault
 
 
 def test_verify_finds_scores_that_are_not_one_per_test_row(ledger):
     ledger.put(ok(fit()), [scored(fit())._replace(scores=np.zeros(3))])
-    (fault,) = archive.verify(ledger)
+    (fault,) = upkeep.verify(ledger)
     assert "scores of shape (3,); expected (4,)" in fault
 
 
@@ -417,7 +419,7 @@ def test_an_exported_ledger_comes_back_to_the_letter_but_for_its_models(varied, 
     records = [name for name in files(varied) if not name.endswith((".npy", ".safetensors"))]
     assert archive.import_(other, tmp_path / "out" / "ledger.parquet") == (len(records), 0)
     assert files(other) == {n: c for n, c in files(varied).items() if not n.endswith(".safetensors")}
-    assert archive.count(other) == archive.count(varied)
+    assert upkeep.count(other) == upkeep.count(varied)
     assert [other.get(i) for i in other.ids()] == [varied.get(i) for i in varied.ids()]
     assert other.model_path(other.get(fit(0).id).result) is None
     assert archive.import_(other, tmp_path / "out" / "ledger.parquet") == (0, len(records))
@@ -448,7 +450,7 @@ def test_an_import_changes_nothing_that_is_there(varied, tmp_path):
     assert before.items() <= files(other).items()
     assert (new, known) == (6, 2)
     assert other.retries(fit(3).id) == 0
-    assert archive.verify(other) == [f for f in archive.verify(other) if "model is missing" in f]
+    assert upkeep.verify(other) == [f for f in upkeep.verify(other) if "model is missing" in f]
 
 
 def _tampered(path: Path, column: str, change) -> None:
@@ -503,7 +505,7 @@ def test_compact_removes_what_is_old_and_not_referred_to_and_nothing_else(varied
     for path in [*folder.iterdir()]:
         if path != young:
             os.utime(path, (OLD, OLD))
-    assert archive.compact(varied) == 2
+    assert upkeep.compact(varied) == 2
     assert files(varied) == before | {young.name: b"x"}
 
 
@@ -512,10 +514,10 @@ def test_compact_leaves_the_files_of_a_fit_that_is_being_computed(varied):
     orphan.write_bytes(b"x")
     os.utime(orphan, (OLD, OLD))
     held = varied.claim(fit(0).id)
-    assert archive.compact(varied) == 0
+    assert upkeep.compact(varied) == 0
     assert held.path.exists()
     held.release()
-    assert archive.compact(varied) == 1
+    assert upkeep.compact(varied) == 1
 
 
 def test_compact_removes_the_claim_of_a_dead_process(varied):
@@ -523,7 +525,7 @@ def test_compact_removes_the_claim_of_a_dead_process(varied):
     child.start()
     child.join()
     assert varied.holder(fit(0).id) is not None
-    assert archive.compact(varied) == 1
+    assert upkeep.compact(varied) == 1
     assert varied.holder(fit(0).id) is None
 
 

@@ -24,6 +24,7 @@ from puoc.reporting.tracking.run_specs import read_results_of_project, rows_with
 from puoc.run.adopt import adopt
 from puoc.run.stages import pipeline_status, run_part
 from puoc.store import ledger_archive as archive
+from puoc.store import ledger_upkeep as upkeep
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow
@@ -136,7 +137,7 @@ def test_after_adoption_a_run_computes_nothing_and_gives_equal_rows(root: Path, 
         log = json.loads((root / "ledger" / mark["log"]).read_text())
         assert set(mark["compared"]) <= {fit for group in log["groups"] for fit in group["compared"]}
         assert new.adopted_from == old.fit_id
-    assert archive.verify(ledger) == []
+    assert upkeep.verify(ledger) == []
     assert pipeline_status(root).adopted == 9
     assert "9 rows of the plan adopted" in CliRunner().invoke(app, ["status"]).output
     [(_, note)] = adopted_notes(pd.DataFrame(after))
@@ -190,7 +191,7 @@ def test_adopted_records_are_exported_and_imported_whole(root: Path) -> None:
     computed_by_earlier_code(root)
     adopt(root)
     ledger, other = Ledger(root / "ledger"), Ledger(root / "other")
-    assert archive.compact(ledger) == 0
+    assert upkeep.compact(ledger) == 0
     archive.export(ledger, root / "all.parquet")
     assert archive.import_(other, root / "all.parquet") == (30, 0)
     assert all(other.get(fit_id) == ledger.get(fit_id) for fit_id in ledger.ids())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -33,9 +33,6 @@ from puoc.cli.read_options import (
     TextColumn,
     Unlabelled,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
 _NOTHING_WRITTEN = "nothing was written"

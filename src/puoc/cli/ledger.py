@@ -27,9 +27,9 @@ app = typer.Typer(help="Count, verify, export, import, compact and adopt the led
 def ledger_count() -> None:
     """Count the fits by state."""
     with exit_on_invalid_input(), exit_on_storage_error():
-        from puoc.store import ledger_archive as archive
+        from puoc.store import ledger_upkeep as upkeep
 
-        counts = archive.count(_ledger())
+        counts = upkeep.count(_ledger())
     say(", ".join(f"{name} {number}" for name, number in counts.items()))
 
 
@@ -54,9 +54,9 @@ def ledger_verify(
             raise ValueError(f"--tolerance: got {tolerance} without --recompute; expected both, or neither")
         if recompute is not None:
             planned(_ROOT, computes=True)
-        from puoc.store import ledger_archive as archive
+        from puoc.store import ledger_upkeep as upkeep
 
-        faults = archive.verify(_ledger())
+        faults = upkeep.verify(_ledger())
     for fault in faults:
         say(fault)
     say(counted(len(faults), "fault"))
@@ -181,9 +181,9 @@ def ledger_import(
 def ledger_compact() -> None:
     """Remove temporary files, models and scores without a record, and claims of dead processes."""
     with exit_on_invalid_input(), exit_on_storage_error():
-        from puoc.store import ledger_archive as archive
+        from puoc.store import ledger_upkeep as upkeep
 
-        removed = archive.compact(_ledger())
+        removed = upkeep.compact(_ledger())
     say(f"{counted(removed, 'file')} removed")
 
 

@@ -30,16 +30,16 @@ def published(
         from puoc.datasets.user.dataset import register_planned
         from puoc.run.published import write_published_rows
         from puoc.store.ledger import Ledger
-        from puoc.store.published import import_folder, read_published, write_plan
+        from puoc.store.published import add_published, read_published, write_plan
 
         if not folder.is_dir():
             raise ValueError(f"{folder}: got no such folder; expected one written by puoc ledger export FOLDER")
         _apart(folder, out)
-        manifest, _ = read_published(folder)
+        manifest, fits = read_published(folder)
         _clear(out)
         write_plan(folder, out)
         register_planned(out)
-        imported = import_folder(Ledger(out / "ledger"), folder)
+        imported = add_published(Ledger(out / "ledger"), manifest, fits, source=folder)
         counts = write_published_rows(out)
     say(f"{manifest.title}, written {manifest.written} by puoc {manifest.puoc}: {counted(imported.fits, 'fit')}")
     say(f"{counts.total() - counts['missing']:,} of {counts.total():,} trials of the profile have a result")

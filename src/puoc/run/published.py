@@ -10,8 +10,9 @@ from puoc.plan.bind import PlannedTrial
 from puoc.records import Fit, TrialResult
 from puoc.run.result_rows import row, with_record
 from puoc.run.stages import Part, names, selected_trials
-from puoc.store.ledger import Entry, Ledger
+from puoc.store.ledger import Ledger
 from puoc.store.ledger_adopt import id_without_digests
+from puoc.store.ledger_records import Entry
 from puoc.store.plans import SweepPlan, TablePlan
 from puoc.store.result_rows import ResultRow, write_sweep, write_table
 

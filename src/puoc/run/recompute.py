@@ -14,8 +14,9 @@ from puoc.digests import scoring_digest
 from puoc.records import Fit, TestSet, Trial
 from puoc.run.adopt_sample import Pair, planned_fits, with_companions
 from puoc.run.runner import Progress, Runner
-from puoc.store.ledger import Entry, Ledger
+from puoc.store.ledger import Ledger
 from puoc.store.ledger_adopt import compare_records
+from puoc.store.ledger_records import Entry
 from puoc.store.plan_files import read_compute
 
 _AUCS = ("auc", "auc_train_pool", "auc_val_pu")
@@ -97,7 +98,8 @@ def recompute(
         fresh = Ledger(folder)
         wanted, batches, incomplete = with_companions(fresh, pairs, sample)
         runner = Runner(
-            *(root, settings.model_copy(update={"models": "all"})),
+            root,
+            settings.model_copy(update={"models": "all"}),
             on_progress=on_progress,
             ledger=fresh.root,
             batches=batches,

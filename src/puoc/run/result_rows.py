@@ -9,7 +9,8 @@ from dataclasses import replace
 from puoc.plan.bind import PlannedTrial
 from puoc.records import Encoding, TrialResult
 from puoc.scenarios import sample_and_test
-from puoc.store.ledger import Entry, Ledger
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import Entry
 from puoc.store.plans import Config, SweepPlan, TablePlan
 from puoc.store.result_rows import ResultRow
 

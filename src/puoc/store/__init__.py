@@ -11,6 +11,8 @@ __all__ = [
     "ledger_adopt",
     "ledger_archive",
     "ledger_files",
+    "ledger_records",
+    "ledger_upkeep",
     "messages",
     "plan_files",
     "plans",

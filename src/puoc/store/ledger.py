@@ -19,52 +19,20 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from hashlib import blake2b
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from puoc.records import Array, FitResult, JsonObject, TrialResult
 from puoc.store.atomic import create
 from puoc.store.claims import Claim, claim, holder
-
-R = TypeVar("R")
+from puoc.store.ledger_records import Entry, Scored, content_name, parse_entry, parse_trial, read_parsed, record_of
 
 MAX_ATTEMPTS = 2  # a failed fit is tried once more by the next run, then it is quarantined
 
 _RECORD = re.compile(r"^(?P<fit>[0-9a-f]{24})(?P<rest>\.json|\.failed-\d+\.json)$")
-
-
-class Entry(NamedTuple):
-    """The result of one fit and its trials, as recorded."""
-
-    result: FitResult
-    trials: dict[str, TrialResult]  # as first scored, by id
-    rescored: dict[tuple[str, str], TrialResult]  # scored again after the scoring code changed, by id and its digest
-
-    def scored(self, trial_id: str, scoring: str | None = None) -> TrialResult | None:
-        """Return the result of a trial by the scoring code with this digest, by default the first result, or None."""
-        first = self.trials.get(trial_id)
-        if scoring is None or (first is not None and first.scoring_digest == scoring):
-            return first
-        return self.rescored.get((trial_id, scoring))
-
-    def auc_val_pu(self, trial: TrialResult | None) -> float | None:
-        """Return the AUC of the withheld rows, by the code that scored a trial."""
-        if trial is None or trial.auc_val_pu is None:
-            return self.result.auc_val_pu
-        return trial.auc_val_pu
-
-
-class Scored(NamedTuple):
-    """The result of a trial and its scores."""
-
-    result: TrialResult
-    scores: Array
 
 
 class Ledger:
@@ -86,7 +54,7 @@ class Ledger:
             if not attempt:
                 return None
             path = self._path(fit_id, f".failed-{attempt}.json")
-        entry = _read(path, parse_entry)
+        entry = read_parsed(path, parse_entry)
         for name, trial in self._added(fit_id):
             if "." in name:
                 entry.rescored[trial.trial_id, trial.scoring_digest] = trial
@@ -102,13 +70,13 @@ class Ledger:
         """Return True if a trial is not applicable, or was scored by the code with this digest (by default any)."""
         if not self.is_final(fit_id):
             return False
-        entry = _read(self._path(fit_id, ".json"), parse_entry)
+        entry = read_parsed(self._path(fit_id, ".json"), parse_entry)
         if entry.result.status == "skipped":
             return True
         first, added_path = entry.trials.get(trial_id), self._path(fit_id, f"+{trial_id}.json")
         # the file is opened by its name, because listing a folder for each of the many fits of a sweep takes long
         if first is None and added_path.exists():
-            first = _read(added_path, parse_trial)
+            first = read_parsed(added_path, parse_trial)
         if first is None or scoring in (None, first.scoring_digest):
             return first is not None
         return self._path(fit_id, f"+{trial_id}.{scoring}.json").exists()
@@ -171,23 +139,23 @@ class Ledger:
         if result.status == "failed":
             number = self._failures(fit_id) + 1
             result = result.model_copy(update={"attempts": number})
-            return self._create(self._path(fit_id, f".failed-{number}.json"), _record(result, {}))
+            return self._create(self._path(fit_id, f".failed-{number}.json"), record_of(result, {}))
         trials = {s.result.trial_id: self._keep_scores(s) for s in scored}
         changes: dict[str, int | str] = {"attempts": self.attempts(fit_id) + 1}
         if model is not None:
             changes["model"] = self._keep(fit_id, model, "safetensors")
-        return self._create(self._path(fit_id, ".json"), _record(result.model_copy(update=changes), trials))
+        return self._create(self._path(fit_id, ".json"), record_of(result.model_copy(update=changes), trials))
 
     def put_adopted(self, result: FitResult, trials: dict[str, TrialResult]) -> bool:
         """Record a fit; its model and scores have its name already. Return False if another record was first."""
-        return self._create(self._path(result.fit.id, ".json"), _record(result, trials))
+        return self._create(self._path(result.fit.id, ".json"), record_of(result, trials))
 
     def put_imported(self, result: FitResult, trials: Sequence[TrialResult]) -> bool:
         """Record a fit that another ledger computed, without its model and scores; True if this record stands."""
         first: dict[str, TrialResult] = {}
         for trial in trials:
             first.setdefault(trial.trial_id, trial)
-        created = self._create(self._path(result.fit.id, ".json"), _record(result, first))
+        created = self._create(self._path(result.fit.id, ".json"), record_of(result, first))
         for trial in trials if created else ():
             self.add_imported(trial)
         return created
@@ -243,7 +211,7 @@ class Ledger:
         """Yield the trials that were added to a fit, with the names of their files without ``.json``."""
         for item in os.scandir(self._folder(fit_id)):
             if item.name.startswith(f"{fit_id}+"):
-                yield item.name.removesuffix(".json"), _read(Path(item.path), parse_trial)
+                yield item.name.removesuffix(".json"), read_parsed(Path(item.path), parse_trial)
 
     def _keep_scores(self, scored: Scored) -> TrialResult:
         if not len(scored.scores):
@@ -268,47 +236,3 @@ class Ledger:
             reason = "NaN or an infinite number in a result (curve, alpha_hat, ...); expected finite numbers"
             raise ValueError(f"{path.name}: {reason}") from error
         return create(path, text.encode())
-
-
-def content_name(content: bytes) -> str:
-    """Return the hash of the content of a model or of scores, 16 hexadecimal digits."""
-    return blake2b(content, digest_size=8).hexdigest()
-
-
-def parse_entry(content: bytes) -> Entry:
-    """Parse the record of a fit, final or failed, with its trials.
-
-    Raises
-    ------
-    ValueError : the record is damaged or was written by another version of puoc.
-    """
-    with _damage_as_value_error():
-        value = json.loads(content)
-        trials = {key: TrialResult.model_validate(trial) for key, trial in value["trials"].items()}
-        return Entry(FitResult.model_validate(value["result"]), trials, {})
-
-
-def parse_trial(content: bytes) -> TrialResult:
-    """Parse the record of a trial that was scored after the final record. Raises ValueError as ``parse_entry``."""
-    with _damage_as_value_error():
-        return TrialResult.model_validate(json.loads(content))
-
-
-@contextmanager
-def _damage_as_value_error() -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # not JSON, not text, or of another form
-        reason = " ".join(str(error).split())
-        raise ValueError(f"not a record of this version of puoc, or damaged ({reason})") from error
-
-
-def _record(result: FitResult, trials: dict[str, TrialResult]) -> JsonObject:
-    return {"result": result.canonical(), "trials": {key: value.canonical() for key, value in trials.items()}}
-
-
-def _read(path: Path, parse: Callable[[bytes], R]) -> R:
-    try:
-        return parse(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}; delete it and run again") from error

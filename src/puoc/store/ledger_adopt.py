@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 from pydantic import JsonValue
 
 from puoc.records import Array, Fit, FitResult, JsonObject, Trial, TrialResult, content_id
-from puoc.store.ledger import Entry, Ledger, Scored
+from puoc.store.ledger import Ledger
 from puoc.store.ledger_files import read_record
+from puoc.store.ledger_records import Entry, Scored
 
 #: The digests of a fit, with their keys in its JSON.
 _DIGESTS = {

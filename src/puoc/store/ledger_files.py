@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from puoc.records import Fit, FitResult, Trial, TrialResult
-from puoc.store.ledger import Ledger, content_name, parse_entry, parse_trial
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import content_name, parse_entry, parse_trial
 
 NAME = re.compile(
     r"(?P<fit>[0-9a-f]{24})(?:(?P<final>\.json)|\.failed-(?P<failed>[1-9]\d*)\.json|(?P<retry>\.retry-[1-9]\d*)"

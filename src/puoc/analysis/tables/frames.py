@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args, get_type_hints
 
 import pandas as pd
 import pyarrow as pa
@@ -91,11 +91,6 @@ def present(value: Value) -> bool:
 def number(value: Value) -> float | None:
     """Return a value of a frame as a float, or None if it is empty."""
     return float(value) if value is not None and value == value else None
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame, each as a dictionary by column name."""
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 @cache

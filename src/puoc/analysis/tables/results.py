@@ -117,13 +117,3 @@ def _check(rows: pd.DataFrame, source: str) -> None:
 def scored(rows: pd.DataFrame, entry: str, column: str = "auc") -> pd.DataFrame:
     """Return the rows of an entry with status ok and this AUC. Means are taken over these rows only."""
     return rows[(rows["entry"] == entry) & (rows["status"] == "ok") & rows[column].notna()]
-
-
-def class_averages(rows: pd.DataFrame, plan: TablePlan, entry: str, column: str = "auc") -> pd.Series[float]:
-    """Return the AUC averaged over the cells, by seed.
-
-    Only seeds that have every cell are included, so that all averages are over the same cells.
-    """
-    grid = scored(rows, entry, column).pivot(index="seed", columns="cell", values=column)
-    complete = grid.reindex(columns=list(plan.cell_names)).dropna(axis=0, how="any").astype(float)
-    return complete.mean(axis=1)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from puoc.store.ledger import Entry, Ledger
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import Entry
 
 
 def curve(entry: Entry | None) -> dict[str, tuple[float, ...]]:

@@ -20,7 +20,8 @@ from puoc.reporting.tracking.models import ModelLog, delete_models
 from puoc.reporting.tracking.recorded import curve, pipeline, recorded, write_files
 from puoc.reporting.tracking.run_specs import DIGEST, Key, Member, RunSpec, Trial
 from puoc.reporting.tracking.store import Store
-from puoc.store.ledger import Entry, Ledger
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import Entry
 from puoc.store.result_rows import ResultRow
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from puoc.methods.training.fitting import estimate_prior, score_in_chunks, train
 from puoc.records import Array, Fit, FitResult, Sample, TestSet, Trial, TrialResult
 from puoc.registry import PRIORS
 from puoc.run.executors.fit_inputs import FitInputs, Folders, RowEncoder, resolve_inputs, sample_of
-from puoc.store.ledger import Ledger, Scored
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import Scored
 from puoc.store.provenance import machine, versions
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from puoc.plan.bind import PlannedTrial, bind
 from puoc.run.runner import Runner
-from puoc.store.ledger import Entry, Ledger
+from puoc.store.ledger import Ledger
+from puoc.store.ledger_records import Entry
 from puoc.store.plans import ComputeSpec, SweepPlan
 
 

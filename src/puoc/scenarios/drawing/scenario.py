@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable
-from typing import Annotated, ClassVar, NotRequired, TypedDict, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
@@ -48,14 +48,6 @@ ClassSet = Annotated[ClassList, AfterValidator(in_order)]
 Counts = Annotated[tuple[Count, ...], BeforeValidator(as_tuple), AfterValidator(distinct)]
 Alpha = Annotated[float, Field(gt=0, le=1)]
 Alphas = Annotated[tuple[Alpha, ...], AfterValidator(distinct)]
-
-
-class CellClasses(TypedDict):
-    """Classes of a cell, fixed or chosen by the seed."""
-
-    pos: Classes | Choice
-    neg: Classes | Choice
-    neg_test: NotRequired[Classes | Choice | None]
 
 
 class Scenario(BaseModel):

@@ -6,7 +6,7 @@ outcomes have the same ``content``, whatever their order, times and machines are
 
 from puoc.store.published.export import About, export_folder
 from puoc.store.published.form import Manifest, PublishedFit, content_digest, published_form
-from puoc.store.published.merge import Imported, import_folder
+from puoc.store.published.merge import Imported, add_published, import_folder
 from puoc.store.published.reading import read_manifest, read_published, write_plan
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Imported",
     "Manifest",
     "PublishedFit",
+    "add_published",
     "content_digest",
     "export_folder",
     "import_folder",

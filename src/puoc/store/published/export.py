@@ -106,11 +106,8 @@ def _with_earlier_date(folder: Path, manifest: Manifest) -> Manifest:
         old = read_manifest(folder)
     except ValueError:
         return manifest
-    return (
-        old
-        if old.model_copy(update={"written": manifest.written, "checksum": manifest.checksum}) == manifest
-        else (manifest)
-    )
+    is_same = old.model_copy(update={"written": manifest.written, "checksum": manifest.checksum}) == manifest
+    return old if is_same else manifest
 
 
 def _write(folder: Path, published: list[PublishedFit], about: About, project: Path, params: Path) -> Manifest:

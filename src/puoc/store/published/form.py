@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from puoc.records import Fit, FitResult, TrialResult, content_id
-from puoc.store.ledger import Entry
+from puoc.store.ledger_records import Entry
 
 MANIFEST = "manifest.json"
 #: Beside the manifest: the profile as it was run, and its plan, by the paths of its files.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from puoc.records import TrialResult
 from puoc.store.ledger import Ledger
-from puoc.store.published.form import PublishedFit, in_words, outcome, published_form, trial_outcome
+from puoc.store.published.form import Manifest, PublishedFit, in_words, outcome, published_form, trial_outcome
 from puoc.store.published.reading import read_published
 
 _SHOWN = 3  # contradictions in a message
@@ -22,25 +23,32 @@ class Imported(NamedTuple):
 
 
 def import_folder(ledger: Ledger, folder: Path, *, keep: bool = False) -> Imported:
-    """Add the records of a folder to a ledger. Records that the ledger has stay as they are.
+    """Read a folder and add its records to a ledger, as ``add_published``. Raises ValueError for a damaged folder."""
+    return add_published(ledger, *read_published(folder), keep=keep, source=folder)
+
+
+def add_published(
+    ledger: Ledger, manifest: Manifest, published: Sequence[PublishedFit], *, source: Path, keep: bool = False
+) -> Imported:
+    """Add records that were read to a ledger. Records that the ledger has stay as they are.
 
     An import that was killed can be repeated. Each added record names the results that it comes from.
 
     Parameters
     ----------
+    source : the folder, for messages.
     keep : if a fit has another outcome in the ledger, keep that one instead of an error.
 
     Raises
     ------
-    ValueError : the folder is damaged, or a fit has another outcome in the ledger. Nothing is added then.
+    ValueError : a fit has another outcome in the ledger. Nothing is added then.
     """
-    manifest, published = read_published(folder)
     known = {fit.result.fit.id: found for fit in published if (found := _compare(ledger, fit))}
     contradictions = [found.contradiction for found in known.values() if found.contradiction]
     if contradictions and not keep:
         shown = "; ".join(contradictions[:_SHOWN]) + ("; ..." if len(contradictions) > _SHOWN else "")
         raise ValueError(
-            f"{folder}: {len(contradictions)} of {len(published)} fits have another outcome in the ledger ({shown}); "
+            f"{source}: {len(contradictions)} of {len(published)} fits have another outcome in the ledger ({shown}); "
             "nothing was imported; give --keep to keep the outcomes of the ledger"
         )
     mark = {"imported": f"{manifest.title}, {manifest.written}"}
