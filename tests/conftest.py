@@ -39,14 +39,30 @@ LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hu
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests of the highest time limits, so that at the end no process waits for another's long test."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect unchanged deliberate faults, and begin with the tests of the highest time limits.
+
+    So at the end no process waits for the long test of another one.
+    """
+    _deselect_unchanged_faults(config, items)
 
     def limit(item: pytest.Item) -> float:
         mark = item.get_closest_marker("timeout")
         return float(mark.args[0]) if mark else 0.0
 
     items.sort(key=limit, reverse=True)
+
+
+def _deselect_unchanged_faults(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out a deliberate fault if neither its file nor its tests have changed; test-mutations applies all."""
+    faults = [item for item in items if getattr(item, "originalname", "") == "test_a_deliberate_fault_is_seen"]
+    if not faults:
+        return
+    module = faults[0].module  # type: ignore[attr-defined]
+    chosen = module.chosen(module.MUTATIONS, module.ROOT)
+    unchanged = [item for item in faults if item.callspec.params["mutation"] not in chosen]  # type: ignore[attr-defined]
+    config.hook.pytest_deselected(items=unchanged)
+    items[:] = [item for item in items if item not in unchanged]
 
 
 def pytest_collection_finish() -> None:
