@@ -73,7 +73,7 @@ def fill(ledger: Ledger, seeds: range, shift: float = 0.0) -> None:
             )
             for code in ("a" * 16, OTHER)
         ]
-        assert ledger.put_imported(FitResult(fit=fit, status="ok", fit_seconds=0.1), scored)
+        assert ledger.put_imported([(FitResult(fit=fit, status="ok", fit_seconds=0.1), scored)]) == [True]
 
 
 def content(ledger: Ledger) -> str:
