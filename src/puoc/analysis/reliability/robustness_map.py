@@ -19,6 +19,8 @@ ShiftKind = Literal["none", "new"]
 
 ALPHAS: Final = (0.3, 0.5, 0.8, 0.95, 1.0)  # centre of each region in alpha
 SIZES: Final = (50, 500, 5000)  # centre of each region in |U|, by ratio
+LABELLED: Final = (80, 300)  # fewest and most labelled positives of a situation
+COLUMNS: Final = (2, 784)  # fewest and most values of a row
 
 _FAMILIES = ("OC", "PU-OC", "PU")
 _BASE = "PU-OC"  # the family that the others are compared with
