@@ -29,6 +29,7 @@ from puoc.userdata.assess.evidence import Alpha, Evidence, Gained, Incoming
 from puoc.userdata.assess.expected_auc import DRAW, ERROR, NEW, expected as expectation
 from puoc.userdata.assess.input_rows import checked
 from puoc.userdata.assess.page import check_place, page
+from puoc.userdata.assess.reasons import INSIDE, MEASURED
 from puoc.userdata.assess.reference_methods import FAMILIES, Seen
 
 Array = NDArray[Any]
@@ -422,6 +423,17 @@ def test_rows_outside_of_the_map_are_named() -> None:
     ):
         (line,) = decide(inside.model_copy(update=update)).outside
         assert expected in line
+        assert "measured" in line
+
+
+def test_what_it_costs_outside_of_the_map_is_as_measured() -> None:
+    docs = Path(__file__).parents[2] / "docs" / "evidence"
+    rows, inside = (pd.read_parquet(docs / f"{name}.parquet") for name in ("outside_map", "left_out"))
+    assert inside.loc[inside["n_u"] == rows["n_u"].iloc[0], "regret"].mean() == pytest.approx(INSIDE, abs=5e-4)
+    parts = {"alpha below": "alpha", "labelled positives above": "800 labelled", "values a row below": "rows of one"}
+    for name, outside in parts.items():
+        part = rows.loc[rows["outside"].str.startswith(outside), "regret"]
+        assert (pytest.approx(part.mean(), abs=5e-4), len(part)) == MEASURED[name]
 
 
 def test_the_ranges_of_the_map_are_those_of_its_situations() -> None:

@@ -17,7 +17,7 @@ from puoc.analysis.selection.regret import ChoiceRow, choices
 from puoc.analysis.selection.surface import SurfaceRow, SweepRow, sweeps
 from puoc.analysis.statistics.ranks import RankRow, rank_table
 from puoc.analysis.statistics.seed_power import EvidenceRow, evidence_table
-from puoc.analysis.statistics.significance import SignificanceRow, twin_tests
+from puoc.analysis.statistics.significance import SignificanceRow, over_all_tables, twin_tests
 from puoc.analysis.tables.frames import Row, column_types, rows_of, write_rows
 from puoc.analysis.tables.results import Trials, read_results
 from puoc.analysis.tables.summary import SummaryRow, summarise
@@ -105,7 +105,7 @@ def compare(root: Path | str, planned_trials: Trials | None = None) -> None:
     recorded = {plan.table: rows for plan, rows in results}
     reservation_by_cell = reservations(plans, recorded)
     summary = [row for plan, rows in results for row in summarise(plan, rows)]
-    tests = [row for plan, rows in results for row in twin_tests(plan, rows)]
+    tests = over_all_tables([row for plan, rows in results for row in twin_tests(plan, rows)])
     sweep_rows, surface = sweeps(root, planned_trials)
     comparison = Comparison(
         summary=summary,
