@@ -145,7 +145,8 @@ def judged_odds() -> Lines:
 def _better(rows: pd.DataFrame) -> pd.Series:
     """1 where the first family had a higher AUC than the second, 0 where a lower one; a half where equal."""
     first, second = (
-        pd.Series([row[row[place]] for row in rows.to_dict("records")], index=rows.index) for place in ("first", "second")
+        pd.Series([row[row[place]] for row in rows.to_dict("records")], index=rows.index)
+        for place in ("first", "second")
     )
     return (first > second) + 0.5 * (first == second)
 

@@ -9,13 +9,15 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 import pytest
-from plans import entry_plan, table_plan
+from plans import entry_plan, table_plan, with_entries
 
 from puoc.analysis.statistics.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.analysis.statistics.significance import SignificanceRow, over_all_tables, twin_tests
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import SummaryRow, summarise
+from puoc.records import Prior
 from puoc.reporting.page.significance import evidence_sentences
+from puoc.reporting.page.tables import CellView, row_views
 from puoc.store.plans import EntryPlan, TablePlan
 
 Row = TypeVar("Row", SummaryRow, SignificanceRow)
@@ -89,6 +91,28 @@ def test_an_ok_row_without_an_auc_is_told_and_not_averaged() -> None:
     cell = at(summary, "a", "oc_svm")
     assert (cell.n, cell.mean) == (2, pytest.approx(0.6))
     assert "1 ok without an AUC" in cell.reasons
+
+
+def test_an_average_names_the_cells_below_chance_that_it_hides() -> None:
+    asked = plan()
+    found = summarise(asked, rows(asked, {("pu_svm", "a"): [0.4, 0.42, 0.41], ("pu_svm", "b"): [0.9, 0.9, 0.9]}))
+    average = at(found, "average", "pu_svm")
+    assert average.below_chance == "0.41 at a"
+    assert {row.below_chance for row in found if row is not average} == {""}
+    (note,) = {view.note for view in _cells("pu_svm", asked, found) if view.note}
+    assert note == "hides 0.41 at a"
+
+
+def _cells(entry: str, asked: TablePlan, found: list[SummaryRow]) -> list[CellView]:
+    return next(view.cells for view in row_views("t0", asked, None, found, []) if view.name == entry)
+
+
+def test_an_entry_that_is_told_alpha_says_so() -> None:
+    asked = plan()
+    told = asked.entries[0].model_copy(update={"prior": Prior(kind="true")})
+    asked = with_entries(asked, (told, *asked.entries[1:]))
+    views = row_views("t0", asked, None, summarise(asked, None), [])
+    assert [view.told_alpha for view in views] == [True] + [False] * (len(views) - 1)
 
 
 def test_a_table_that_was_not_run_has_every_cell_and_no_number() -> None:

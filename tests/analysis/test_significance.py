@@ -76,7 +76,11 @@ def test_ties_keep_the_exact_p_beyond_what_whole_numbers_count() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(EXACT_UP_TO + 100, EXACT_UP_TO + 200), st.integers(0, 10**6), st.sampled_from(["two-sided", "greater", "less"]))
+@given(
+    st.integers(EXACT_UP_TO + 100, EXACT_UP_TO + 200),
+    st.integers(0, 10**6),
+    st.sampled_from(["two-sided", "greater", "less"]),
+)
 def test_the_normal_approximation_is_scipys_with_ties(n: int, seed: int, alternative: str) -> None:
     differences = (
         np.random.default_rng(seed).choice([-1, 1, 2], n) * np.random.default_rng(seed).integers(1, 9, n) / 100

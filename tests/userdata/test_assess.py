@@ -26,7 +26,8 @@ from puoc.scenarios.drawing.simulate import Incoming as Arriving
 from puoc.userdata.assess.cross_scores import crossed
 from puoc.userdata.assess.decision import SURE, assess, decide
 from puoc.userdata.assess.evidence import Alpha, Evidence, Gained, Incoming
-from puoc.userdata.assess.expected_auc import DRAW, ERROR, NEW, expected as expectation
+from puoc.userdata.assess.expected_auc import DRAW, ERROR, NEW
+from puoc.userdata.assess.expected_auc import expected as expectation
 from puoc.userdata.assess.input_rows import checked
 from puoc.userdata.assess.page import check_place, page
 from puoc.userdata.assess.reasons import INSIDE, MEASURED
@@ -89,7 +90,9 @@ def test_the_answer_is_told_printed_as_json_and_shown_on_a_page(ask: Ask, tmp_pa
     told = ask(positives=drawn.X_p, unlabelled=drawn.X_u, incoming=drawn.X_v[0])
     assert told.exit_code == 0, told.output
     first = [line for line in told.output.splitlines() if line.startswith("answer: ")]
-    assert re.match(r"answer: (cannot tell|PU|PU-OC)[ ;].* the odds that .* to 1 \(expected lead .* deviation", first[0])
+    assert re.match(
+        r"answer: (cannot tell|PU|PU-OC)[ ;].* the odds that .* to 1 \(expected lead .* deviation", first[0]
+    )
     assert "shift was not examined" not in told.output
     assert "incoming rows" in told.output
     assert "Not examined" not in (tmp_path / "page.html").read_text()
@@ -511,7 +514,9 @@ def test_where_it_cannot_tell_an_advice_is_named_and_nothing_promised(capsys: py
     _print(found)
     told = capsys.readouterr().out.splitlines()[0]
     assert found.answer == "cannot tell"
-    assert told.startswith(f"answer: cannot tell {found.first} from {found.second}; until then {found.advice}; the odds")
+    assert told.startswith(
+        f"answer: cannot tell {found.first} from {found.second}; until then {found.advice}; the odds"
+    )
 
 
 def test_where_the_recommended_can_be_fitted_is_said_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,12 +150,14 @@ def read_comparison(root: Path) -> Comparison:
 
 
 def comparison_is_old(root: Path) -> bool:
-    """Check whether ``results/compare`` is absent or older than the plan or the results.
+    """Check whether ``results/compare`` is absent, lacks columns, or is older than the plan or the results.
 
     ``dvc repro run@TABLE`` does not write it, and ``puoc report`` may follow immediately.
     """
     paths = [root / "results" / "compare" / f"{name}.parquet" for name in COMPARED]
     if not all(path.is_file() for path in paths):  # also after an upgrade that writes more files
+        return True
+    if any(set(column_types(row)) - _columns(path) for row, path in zip(COMPARED.values(), paths, strict=True)):
         return True
     compared = [path.stat().st_mtime_ns for path in paths]
     parts = ("work/plan/tables", "work/plan/tune", "work/configs", "results/tables", "results/tune", "results/sweeps")
@@ -163,6 +165,17 @@ def comparison_is_old(root: Path) -> bool:
     # folders are included because removing a file changes the time of its folder
     sources = [root / "results", *folders, *(path for folder in folders for path in folder.rglob("*"))]
     return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
+
+
+def _columns(path: Path) -> set[str]:
+    """Return the columns of a file. A damaged one is reported when it is read."""
+    from pyarrow import ArrowInvalid
+    from pyarrow.parquet import read_schema
+
+    try:
+        return set(read_schema(path).names)
+    except (ArrowInvalid, OSError):
+        return {name for row_type in COMPARED.values() for name in column_types(row_type)}
 
 
 def _read(path: Path, row_type: type[Row]) -> list[Row]:

@@ -103,13 +103,15 @@ def over_all_tables(tests: Sequence[SignificanceRow]) -> list[SignificanceRow]:
         # a table without any test, such as one that was not run, has no part in it
         sizes = {row.family: row.family_size for row in rows if row.is_average == is_average and row.p is not None}
         size = sum(sizes.values())
-        with_p = [(index, row.p) for index, row in enumerate(rows) if row.is_average == is_average and row.p is not None]
+        of_kind = [index for index, row in enumerate(rows) if row.is_average == is_average]
+        with_p = [(index, p) for index in of_kind if (p := rows[index].p) is not None]
         missing = [1.0] * max(size - len(with_p), 0)  # planned tests that could not be made
-        adjusted = holm([p for _, p in with_p] + missing)[: len(with_p)] if with_p else []
-        found = {index: float(p) for (index, _), p in zip(with_p, adjusted, strict=True)}
-        for index, row in enumerate(rows):
-            if row.is_average == is_average:
-                rows[index] = replace(row, family_size_all=size, p_adjusted_all=found.get(index))
+        if not with_p:
+            continue
+        adjusted = holm([p for _, p in with_p] + missing)
+        found = {index: float(p) for (index, _), p in zip(with_p, adjusted[: len(with_p)], strict=True)}
+        for index in of_kind:
+            rows[index] = replace(rows[index], family_size_all=size, p_adjusted_all=found.get(index))
     return rows
 
 

@@ -79,9 +79,8 @@ def _against(evidence: Evidence, found: Expected, advice: Family) -> list[str]:
     samples += [] if evidence.incoming is None else [("the incoming rows", evidence.incoming.gained)]
     for name, gained in samples:
         by_family = dict(zip(FAMILIES, gained, strict=True))
-        for family in FAMILIES:
-            if family != advice and by_family[family].low > by_family[advice].high:
-                lines.append(_despite(name, family, by_family, found, advice))
+        better = [family for family in FAMILIES if by_family[family].low > by_family[advice].high]
+        lines += [_despite(name, family, by_family, found, advice) for family in better]
     return lines
 
 
@@ -94,7 +93,7 @@ def _despite(name: str, family: Family, by_family: dict[Family, Gained], found: 
         line += f" (95 % interval {low:.3f} to {high:.3f})"
     of_new = over(found.by_kind["new"], advice, family)
     if found.new > 0 and of_new.mean > 0 and over(found.by_kind["none"], advice, family).mean < 0:
-        why = f"new negatives are taken as {found.new:.0%} likely, with which {advice} is expected {of_new.mean:.3f} above"
+        why = f"new negatives are taken as {found.new:.0%} likely, and with them {advice} leads by {of_new.mean:.3f}"
         return f"{line}; {advice} is advised all the same, because {why}: if you can rule them out, use {family}"
     why = "the situations of the map outweigh this gain, which was measured on halves of the rows"
     return f"{line}; {advice} is advised all the same, because {why}"
@@ -113,9 +112,7 @@ def outside_map(evidence: Evidence) -> tuple[str, ...]:
     ):
         if not least <= got <= most:
             side = "below" if got < least else "above"
-            lines.append(
-                f"{got} {what} lie outside of the map, which has {least} to {most}; {_cost(f'{what} {side}')}"
-            )
+            lines.append(f"{got} {what} lie outside of the map, which has {least} to {most}; {_cost(f'{what} {side}')}")
     return tuple(lines)
 
 
