@@ -106,7 +106,7 @@ def _print(assessment: Assessment) -> None:
     evidence, recommended = assessment.evidence, assessment.recommended
     say(f"answer: {assessment.verdict}")
     for line in assessment.outside:
-        say(f"less certain: {line}")
+        say(f"note: {line}")
     say(f"{evidence.n_p} labelled positives, {evidence.n_u} unlabelled rows, {evidence.columns} values a row")
     for line in (*evidence.notes, *assessment.reasons):
         say(line)
