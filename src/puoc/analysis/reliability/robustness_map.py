@@ -39,20 +39,6 @@ class Region(NamedTuple):
     name: str
 
 
-def aggregate_regions(rows: pd.DataFrame) -> pd.DataFrame:
-    """Compute one row per region, from one row per situation with the families' AUCs (columns OC, PU-OC, PU)."""
-    rows = rows.assign(worst=rows[_BASE] < rows[["OC", "PU"]].min(axis=1) - 1e-9)
-    regions = []
-    for (shift, n_u, alpha), part in rows.groupby(["shift", "n_u", "alpha"], sort=True):
-        row = {"shift": shift, "n_u": n_u, "alpha": alpha, "n": len(part), "base_worst": part["worst"].mean()}
-        for family in _FAMILIES:
-            lead = part[family] - part[_BASE]
-            row |= {f"{family}_auc": part[family].mean(), f"{family}_lead": lead.mean()}
-            row |= {f"{family}_spread": lead.std(ddof=1) if len(part) > 1 else np.nan}
-        regions.append(row)
-    return pd.DataFrame(regions)
-
-
 @lru_cache(maxsize=1)
 def packaged() -> pd.DataFrame:
     """Read the table that is included in the package."""

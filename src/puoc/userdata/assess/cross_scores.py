@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from puoc.analysis.reliability.alpha import combined_p
 from puoc.analysis.reliability.gain import placements
-from puoc.analysis.reliability.paper_tests import two_sample_p
+from puoc.analysis.reliability.two_sample import two_sample_p
 from puoc.records import Array
 from puoc.userdata.assess.input_rows import Checked
 from puoc.userdata.assess.reference_methods import FAMILIES, Family, fit, fit_one
