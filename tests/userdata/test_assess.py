@@ -437,6 +437,9 @@ def test_what_it_costs_outside_of_the_map_is_as_measured() -> None:
     for name, outside in parts.items():
         part = rows.loc[rows["outside"].str.startswith(outside), "regret"]
         assert (pytest.approx(part.mean(), abs=5e-4), len(part)) == MEASURED[name]
+    judged = pd.read_parquet(docs / "judged.parquet")
+    wide = judged[[json.loads(text)["columns"] > COLUMNS[1] for text in judged["evidence"]]]["regret"]
+    assert (pytest.approx(wide.mean(), abs=5e-4), len(wide)) == MEASURED["values a row above"]
 
 
 def test_the_ranges_of_the_map_are_those_of_its_situations() -> None:

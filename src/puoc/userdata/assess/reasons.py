@@ -16,6 +16,7 @@ MEASURED: Final = {
     "alpha below": (0.004, 48),
     "labelled positives above": (0.008, 36),
     "values a row below": (0.050, 18),
+    "values a row above": (0.031, 132),
 }
 INSIDE: Final = 0.024  # the same inside of the map, with as many unlabelled rows
 
