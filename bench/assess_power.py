@@ -1,6 +1,6 @@
 """How often `puoc assess` finds negatives in U and new negatives in V, by its own scorers on named classes.
 
-    PUOC_MIRROR=... python bench/assess_power.py --draws 100 --parts PARTS      # goes on where it was
+    PUOC_MIRROR=... python bench/assess_power.py --draws 60 --parts PARTS      # goes on where it was
     python bench/assess_power.py --merge --parts PARTS --out docs/evidence/assess_power.parquet
 
 Each draw is a situation with known truth. It is split, fitted and tested as in the command: the perceptron (PU) and the
@@ -106,7 +106,7 @@ def merged(parts: Path) -> pd.DataFrame:
 def main() -> None:
     """Compute the parts that are missing, or add them up."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--draws", type=int, default=60)
     parser.add_argument("--parts", type=Path, required=True)
     parser.add_argument("--merge", action="store_true")
     parser.add_argument("--out", type=Path)
