@@ -26,6 +26,7 @@ KEY: Final = "puoc"  # only one key: the order of several would differ from proc
 MAX_VALUES = 1 << 26  # of one row; a picture of 4,700 x 4,700 pixels in colour has as many
 _MAX_HEADER = 100_000_000  # bytes, as in safetensors
 _MAX_NAME = 200  # characters
+_LONGEST = 400  # characters of an explanation, which may repeat a wrong value
 _SHOWN = 80  # characters of a wrong value in a message
 
 #: Bytes of a value, by safetensors' names of types. Methods have no other arrays.
@@ -60,6 +61,7 @@ class Threshold(Record):
     value: FiniteFloat  # rows with this score or a higher one are called positive
     rows: int = Field(ge=1)  # scored to find it: unlabelled rows, or withheld positives
     share: float = Field(ge=0, le=1)  # of those rows that it calls positive
+    alerts: float | None = Field(None, ge=0, le=1)  # share of the unlabelled rows that it calls positive, if known
 
     @model_validator(mode="before")
     @classmethod
@@ -70,6 +72,16 @@ class Threshold(Record):
             asked = round(1 - missed, 12) if isinstance(missed, int | float) else missed
             return values | {"by": "recall", "asked": asked}
         return values
+
+
+class Ranking(Record):
+    """How the method ranks labelled positives against unlabelled rows, none of which it learned from."""
+
+    auc: float = Field(ge=0, le=1)
+    low: float = Field(ge=0, le=1)  # of the 95 % interval
+    high: float = Field(ge=0, le=1)
+    positives: int = Field(ge=1)  # numbers of rows
+    unlabelled: int = Field(ge=1)
 
 
 class Meta(BaseModel):
@@ -91,6 +103,7 @@ class Meta(BaseModel):
     about: JsonObject = {}  # free notes of the program that fitted the model
     prepared: JsonObject | None = None  # from a user's files to rows: puoc.datasets.readers.Preparing
     threshold: Threshold | None = None  # absent: the model gives scores only
+    ranking: Ranking | None = None  # absent: not checked, as with no unlabelled rows
     marks: tuple[str, ...] = ()  # warnings that belong to every score: overlap with the test rows that was allowed
 
     @model_validator(mode="after")
@@ -158,7 +171,7 @@ def fault(error: ErrorDetails) -> str:
         return f"field {place!r} is missing in {got}"
     message = error["msg"].removeprefix("Value error, ").replace("Input should be", "expected", 1)
     shown = "" if error["type"] == "value_error" else f", got {got}"
-    return (f"field {place!r}: " if place else "") + message[:1].lower() + message[1:] + shown
+    return (f"field {place!r}: " if place else "") + message[:1].lower() + message[1:_LONGEST] + shown
 
 
 def _length(start: bytes, size: int, name: str) -> int:

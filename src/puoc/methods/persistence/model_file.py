@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["FittedEncoder", "Meta", "Model", "Threshold", "dump", "load", "read_meta", "score", "score_rows"]
 
 _ENCODER_PREFIX = "encoder:"  # of the names of a fitted encoder's arrays
-_OMITTED_IF_EMPTY = ("prepared", "threshold", "marks")  # models of user data have them
+_OMITTED_IF_EMPTY = ("prepared", "threshold", "ranking", "marks")  # models of user data have them
 _TRIED_VALUES = 1 << 20  # of a row that is scored when a file is loaded; a larger row takes too long
 _MAX_SIDE = 4096  # of what an encoder makes of a row, as far as a hyperparameter sets it: pixels, or words of a text
 
