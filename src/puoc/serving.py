@@ -4,6 +4,10 @@
 are those values. For a model of a user's table or texts, it takes a DataFrame with the columns of the file. The
 signature of a logged model has the shapes and types that MLflow checks before it calls this module. So through
 ``mlflow.pyfunc`` a model of images takes arrays, or a DataFrame of one column with a flat list in each row.
+
+The type in the signature is float32 for integers too, as for pictures of 0 to 255: MLflow converts JSON to that type,
+and would turn values in [0, 1] into zeros without a word. As floats they reach ``predict``, which refuses fractions.
+Arrays of integers are passed as ``X.astype("float32")``.
 """
 
 from __future__ import annotations

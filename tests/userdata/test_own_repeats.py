@@ -70,7 +70,7 @@ def test_many_equal_positives_are_asked_back_and_both_answers_are_taken(here: Pa
     Path("m").unlink()
     code, said = puoc(*OC, "--repeats", "apart")
     assert code == 0, said
-    assert "on 24 withheld positives" in said
+    assert "of 24 withheld positives" in said
     Path("m").unlink()
     refused(puoc(*OC, "--repeats", "some"), "--repeats: got 'some'; expected together or apart")
     refused(puoc("fit", "--method", "oc_svm", "--positives", "p.csv", "--check", "--repeats", "apart"), "--repeats")

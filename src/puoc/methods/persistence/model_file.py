@@ -260,6 +260,13 @@ def _checked(rows: Array, dtype: str) -> NDArray[np.float32]:
             raise ValueError("rows hold NaN or infinite values, finite numbers expected; drop or fill those rows")
         if np.dtype(dtype).kind in "biu" and not np.array_equal(rows, np.rint(rows)):
             raise ValueError(f"rows hold fractions, stored values ({dtype}) expected: do not scale them beforehand")
+    if rows.size and np.dtype(dtype).kind in "iu":
+        limits = np.iinfo(dtype)
+        if rows.min() < limits.min or rows.max() > limits.max:
+            raise ValueError(
+                f"rows hold values from {rows.min():g} to {rows.max():g}; stored values ({dtype}) from {limits.min} to "
+                f"{limits.max} expected"
+            )
     return rows.astype(np.float32, order="C")  # a frame's columns lie apart, and sums over them round otherwise
 
 

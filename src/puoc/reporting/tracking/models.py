@@ -129,7 +129,8 @@ def _signature(meta: Meta) -> tuple[ModelSignature, pd.DataFrame | Array]:
             for name in frame.columns
         ]
         return ModelSignature(inputs=Schema(columns), outputs=outputs), frame
-    dtype, shape = np.dtype(meta.dtype), meta.shape
+    # MLflow converts what comes as JSON to this type before a model sees it: integers would cut fractions to zeros
+    dtype, shape = np.dtype(meta.dtype if np.dtype(meta.dtype).kind == "f" else np.float32), meta.shape
     inputs = Schema([TensorSpec(dtype, (-1, *shape))])
     return ModelSignature(inputs=inputs, outputs=outputs), np.full((1, *shape), meta.scale / 2, dtype=dtype)
 
