@@ -37,8 +37,17 @@ class ServedModel:
 
         Raises
         ------
-        ValueError : there are parameters, or the rows do not fit the model.
+        ValueError : there are parameters, or the rows do not fit the model. It is an error of MLflow too, so that a
+            client of ``mlflow models serve`` gets its words.
         """
+        try:
+            return self._scores(model_input, params)
+        except ValueError as error:
+            raise _refusal(str(error)) from error
+
+    def _scores(
+        self, model_input: pd.DataFrame | ArrayLike, params: Mapping[str, object] | None
+    ) -> NDArray[np.float64]:
         if params:
             raise ValueError(
                 f"got the parameters {sorted(params)}; expected none, since a score depends on the rows alone"
@@ -48,6 +57,16 @@ class ServedModel:
             return modelfile.score(self.model, preparing.from_frame(model_input).X)
         X = model_input.to_numpy() if isinstance(model_input, pd.DataFrame) else np.asarray(model_input)
         return modelfile.score(self.model, modelfile.as_rows(X, self.model.meta))
+
+
+def _refusal(message: str) -> ValueError:
+    from mlflow.exceptions import MlflowException
+    from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+
+    class RefusedRows(MlflowException, ValueError):  # noqa: N818 - names the input
+        """Rows that do not fit the model."""
+
+    return RefusedRows(message, error_code=INVALID_PARAMETER_VALUE)
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:
