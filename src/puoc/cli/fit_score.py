@@ -9,9 +9,11 @@ import typer
 
 from puoc.cli.console import (
     STORAGE_ERROR,
+    check_writable,
     console,
     exit_on_invalid_input,
     exit_on_storage_error,
+    folders_as_before,
     path_errors,
     say,
 )
@@ -36,6 +38,12 @@ from puoc.cli.read_options import (
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
 _NOTHING_WRITTEN = "nothing was written"
+_LARGEST_CHUNK = 2**31 - 1
+#: Suffixes that promise something else than a model file.
+_OTHER_SUFFIXES = (
+    *(".csv", ".tsv", ".txt", ".parquet", ".json", ".yaml", ".yml", ".html", ".htm", ".xlsx", ".pdf", ".zip", ".gz"),
+    *(".png", ".jpg", ".jpeg", ".py", ".md", ".pkl", ".pickle", ".joblib", ".pt", ".pth", ".onnx", ".npy", ".npz"),
+)
 
 
 def fit(
@@ -102,8 +110,11 @@ def fit(
     with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN), path_errors():
         if out is None and not check:
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
+        _check_suffix(out)
         _check_apart(out, mlflow)
         _check_free(out, mlflow)
+        check_writable("--out", out)
+        check_writable("--mlflow", mlflow)
         if false_alarms is not None:
             raise ValueError(
                 f"--false-alarms: got {false_alarms}; the option is now --recall, since it bounds missed positives. "
@@ -198,7 +209,8 @@ def score(
     model: Annotated[Path, typer.Option(help="A model file that puoc fit wrote.")],
     out: Annotated[Path | None, typer.Option(help="File to write: .csv, .tsv or .parquet. Default: print CSV.")] = None,
     chunk: Annotated[
-        int | None, typer.Option(min=1, help="Number of rows read at once; it does not change the scores.")
+        int | None,
+        typer.Option(min=1, max=_LARGEST_CHUNK, help="Number of rows read at once; it does not change the scores."),
     ] = None,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -210,8 +222,10 @@ def score(
         exit_on_invalid_input(),
         exit_on_storage_error(_NOTHING_WRITTEN if out else "not all scores were printed"),
         path_errors(),
+        folders_as_before(out),
     ):
         _check_free(out)
+        check_writable("--out", out)
         from puoc.datasets.readers.options import how_of
         from puoc.userdata.score import score_file
 
@@ -229,6 +243,15 @@ def score(
 def _warn(warning: str | None) -> None:
     if warning is not None:
         console(stderr=True).print(warning, style="bold red", highlight=False, markup=False, soft_wrap=True)
+
+
+def _check_suffix(out: Path | None) -> None:
+    """Raise a ValueError for a model file that is named as another kind of file."""
+    if out is not None and out.suffix.lower() in _OTHER_SUFFIXES:
+        raise ValueError(
+            f"--out: got {out}, and {out.suffix} is the name of another kind of file; expected a name without a "
+            f"suffix, or {out.with_suffix('.safetensors')}"
+        )
 
 
 def _check_apart(out: Path | None, mlflow: Path | None) -> None:
@@ -256,13 +279,14 @@ def _check_free(*paths: Path | None) -> None:
 def _write(out: Path, content: bytes, mlflow: Path | None) -> None:
     from puoc.store.atomic import create
 
-    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN):
+    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN), folders_as_before(out):
         if not create(out, content):
             raise ValueError(f"{out}: another process has written this file in the meantime; name another path")
     if mlflow is not None:
         from puoc.reporting.tracking.models import save_folder
 
-        with exit_on_storage_error(f"the model {out} was written, but the folder {mlflow} was not"):
+        missing = f"the model {out} was written, but the folder {mlflow} was not"
+        with exit_on_storage_error(missing), folders_as_before(mlflow):
             save_folder(out, mlflow)
         say(f"MLflow model: {mlflow}")
     say(f"model: {out} ({len(content)} bytes)")
