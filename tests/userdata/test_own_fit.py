@@ -197,19 +197,17 @@ def test_a_model_file_and_a_folder_in_each_others_way_are_refused_before_a_fit(o
     assert sorted(path.name for path in files.iterdir()) == ["p.csv", "t.csv", "u.csv", "v.csv"]
 
 
-def test_what_cannot_be_written_is_told_without_a_promise_to_go_on(files) -> None:
+def test_what_cannot_be_written_is_told_before_anything_is_done(files) -> None:
     fit("oc_svm")
-    for words in (
-        ("fit", "--method", "oc_svm", "--positives", "p.csv", "--out", "/proc/nothing/m"),
-        ("score", "--model", "model", "v.csv", "--out", "/proc/nothing/scores.csv"),
+    to_fit = ("fit", "--method", "oc_svm", "--positives", "p.csv")
+    for option, words in (
+        ("--out: /proc/nothing/m", (*to_fit, "--out", "/proc/nothing/m")),
+        ("--mlflow: /proc/nothing/f", (*to_fit, "--out", "m", "--mlflow", "/proc/nothing/f")),
+        ("--out: /proc/nothing/s.csv", ("score", "--model", "model", "v.csv", "--out", "/proc/nothing/s.csv")),
     ):
-        code, said = puoc(*words)
-        assert code == 1
-        assert said.splitlines()[-1].endswith("; nothing was written")
-    words = ("--positives", "p.csv", "--out", "m", "--mlflow", "/proc/nothing/folder")
-    code, said = puoc("fit", "--method", "oc_svm", *words)
-    assert code == 1
-    assert said.splitlines()[-1].endswith("; the model m was written, but the folder /proc/nothing/folder was not")
+        said = refused(puoc(*words), option, "cannot be written, since /proc takes no file", "folder that you may write")
+        assert len(said.splitlines()) == 1
+        assert not Path("m").exists()
 
 
 def test_a_reader_who_has_seen_enough_ends_the_printing_quietly(files) -> None:

@@ -110,9 +110,9 @@ def fit(
     with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN), path_errors():
         if out is None and not check:
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
-        _check_suffix(out)
         _check_apart(out, mlflow)
         _check_free(out, mlflow)
+        _check_suffix(out)
         check_writable("--out", out)
         check_writable("--mlflow", mlflow)
         if false_alarms is not None:
