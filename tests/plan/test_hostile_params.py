@@ -45,7 +45,7 @@ def test_every_fault_of_a_changed_file_says_what_was_expected(tmp_path: Path) ->
     tree = YAML(typ="safe", pure=True).load(TINY)
     places, rng = list(paths(tree)), np.random.default_rng(3)
     path, silent, refused = tmp_path / "params.yaml", [], 0
-    for _ in range(60):
+    for _ in range(45):
         changed = deepcopy(tree)
         *above, last = places[int(rng.integers(len(places)))]
         place = changed
@@ -64,7 +64,7 @@ def test_every_fault_of_a_changed_file_says_what_was_expected(tmp_path: Path) ->
         refused += bool(found)
         silent += [fault for fault in found if not any(word in fault for word in TELLS)]
         assert max(map(len, found), default=0) < 3000
-    assert refused > 30
+    assert refused > 20
     assert silent == []
 
 
@@ -97,12 +97,12 @@ def test_a_device_and_a_folder_are_no_settings(tmp_path: Path) -> None:
 
 
 LARGE = {
-    "unknown sections": TINY + "".join(f"key{i}: 1\n" for i in range(5000)),
-    "unknown keys": TINY.replace("seeds: 2\n", "seeds: 2\n" + "".join(f"    key{i}: 1\n" for i in range(5000)), 1),
-    "seeds": TINY.replace("seeds: 2\n", f"seeds: {list(range(8000))}\n", 1),
+    "unknown sections": TINY + "".join(f"key{i}: 1\n" for i in range(1500)),
+    "unknown keys": TINY.replace("seeds: 2\n", "seeds: 2\n" + "".join(f"    key{i}: 1\n" for i in range(1500)), 1),
+    "seeds": TINY.replace("seeds: 2\n", f"seeds: {list(range(2000))}\n", 1),
     "a number of seeds": TINY.replace("seeds: 2\n", "seeds: 100000\n", 1),
-    "classes": TINY.replace("pos: [0, 1]\n", f"pos: {list(range(8000))}\n", 1),
-    "methods": TINY.replace("methods: [oc", f"methods: [{', '.join(f'm{i}' for i in range(5000))}, oc", 1),
+    "classes": TINY.replace("pos: [0, 1]\n", f"pos: {list(range(2000))}\n", 1),
+    "methods": TINY.replace("methods: [oc", f"methods: [{', '.join(f'm{i}' for i in range(1500))}, oc", 1),
 }
 
 
@@ -117,7 +117,7 @@ def test_very_many_of_anything_is_refused_in_a_short_message(case: str, tmp_path
     assert done.exit_code == 2
     assert len(done.output) < 10_000
     if case.startswith("unknown"):
-        assert done.output.splitlines()[-1] == "and 4,980 more faults (5,000 in all)"
+        assert done.output.splitlines()[-1] == "and 1,480 more faults (1,500 in all)"
 
 
 def test_aliases_nested_to_exponential_size_are_refused(tmp_path: Path) -> None:
