@@ -205,7 +205,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_done(files) -> None:
         ("--mlflow: /proc/nothing/f", (*to_fit, "--out", "m", "--mlflow", "/proc/nothing/f")),
         ("--out: /proc/nothing/s.csv", ("score", "--model", "model", "v.csv", "--out", "/proc/nothing/s.csv")),
     ):
-        said = refused(puoc(*words), option, "cannot be written, since /proc takes no file", "folder that you may write")
+        said = refused(puoc(*words), option, "cannot be written, since /proc takes no file", "that you may write")
         assert len(said.splitlines()) == 1
         assert not Path("m").exists()
 
