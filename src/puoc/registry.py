@@ -7,6 +7,7 @@ command that needs no method does not load torch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from functools import wraps
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -90,10 +91,41 @@ def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
                 places = f"in {known.__module__} and {cls.__module__}"
                 raise ValueError(f"{registry.kind} {name!r} is defined twice, {places}; expected once")
         setattr(cls, "kind" if registry is SCENARIOS else "name", name)
+        for learns in ("fit_lanes", "estimate") if registry not in (DATASETS, SCENARIOS) else ():
+            if hasattr(cls, learns):
+                setattr(cls, learns, _refusing_labels(getattr(cls, learns)))
         registry.add(name, cls)
         return cls
 
     return register
+
+
+def _refusing_labels(learn: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse labels in the place of unlabelled rows, as ``fit(X, y)`` of other libraries would pass them.
+
+    One-class methods do not look at unlabelled rows, so they would take labels and train on all rows without a word.
+    This is here and not in the classes, because it changes no result, and their code is part of the id of a fit.
+
+    Parameters
+    ----------
+    learn : ``fit_lanes`` of a method or an encoder, or ``estimate`` of a class prior.
+    """
+
+    @wraps(learn)
+    def checked(self: object, samples: Any, *args: Any, **kwargs: Any) -> Any:
+        for sample in [samples] if hasattr(samples, "X_u") else samples:
+            if sample.X_u is None:
+                continue
+            rows, given = (getattr(X, "shape", (len(X),)) for X in (sample.X_p, sample.X_u))
+            if len(given) < 2 or given[1:] != rows[1:]:
+                raise ValueError(
+                    f"X_u has shape {given}; expected unlabelled rows (n_u, {', '.join(map(str, rows[1:]))}), as rows "
+                    f"of X_u have the shape of those of X_p, {rows[1:]}. Methods take no labels y: pass the labelled "
+                    "positives as X_p, and the unlabelled rows as X_u"
+                )
+        return learn(self, samples, *args, **kwargs)
+
+    return checked
 
 
 def method(name: str) -> Callable[[C], C]:

@@ -4,6 +4,10 @@
 are those values. For a model of a user's table or texts, it takes a DataFrame with the columns of the file. The
 signature of a logged model has the shapes and types that MLflow checks before it calls this module. So through
 ``mlflow.pyfunc`` a model of images takes arrays, or a DataFrame of one column with a flat list in each row.
+
+The type in the signature is float32 for integers too, as for pictures of 0 to 255: MLflow converts JSON to that type,
+and would turn values in [0, 1] into zeros without a word. As floats they reach ``predict``, which refuses fractions.
+Arrays of integers are passed as ``X.astype("float32")``.
 """
 
 from __future__ import annotations
@@ -33,8 +37,17 @@ class ServedModel:
 
         Raises
         ------
-        ValueError : there are parameters, or the rows do not fit the model.
+        ValueError : there are parameters, or the rows do not fit the model. It is an error of MLflow too, so that a
+            client of ``mlflow models serve`` gets its words.
         """
+        try:
+            return self._scores(model_input, params)
+        except ValueError as error:
+            raise _refusal(str(error)) from error
+
+    def _scores(
+        self, model_input: pd.DataFrame | ArrayLike, params: Mapping[str, object] | None
+    ) -> NDArray[np.float64]:
         if params:
             raise ValueError(
                 f"got the parameters {sorted(params)}; expected none, since a score depends on the rows alone"
@@ -44,6 +57,16 @@ class ServedModel:
             return modelfile.score(self.model, preparing.from_frame(model_input).X)
         X = model_input.to_numpy() if isinstance(model_input, pd.DataFrame) else np.asarray(model_input)
         return modelfile.score(self.model, modelfile.as_rows(X, self.model.meta))
+
+
+def _refusal(message: str) -> ValueError:
+    from mlflow.exceptions import MlflowException
+    from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+
+    class RefusedRows(MlflowException, ValueError):  # noqa: N818 - names the input
+        """Rows that do not fit the model."""
+
+    return RefusedRows(message, error_code=INVALID_PARAMETER_VALUE)
 
 
 def _load_pyfunc(data_path: str) -> ServedModel:

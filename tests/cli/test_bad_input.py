@@ -83,7 +83,7 @@ WRONG = {
     "a leading zero": (("seeds: 2", "seeds: 012"), ["tables.one_vs_all.seeds: got 012", "leading zero", "write 12"]),
     "no as a method": (
         ("  nnpu:\n    prior", "  nnpu:\n    method: no\n    prior"),
-        ["methods.nnpu.method: unknown method 'no'", "known: ", "oc_svm"],
+        ["methods.nnpu.method: unknown method 'no'", "expected one of ", "oc_svm"],
     ),
     "an alpha above 1": (
         ("alphas: [0.5]", "alphas: [1.2]"),
@@ -122,7 +122,7 @@ WRONG = {
     ),
     "an unknown method": (
         ("  nnpu:\n    prior", "  nnpuu:\n    prior"),
-        ["methods.nnpuu: unknown method 'nnpuu' (did you mean 'nnpu'?); known: "],
+        ["methods.nnpuu: unknown method 'nnpuu' (did you mean 'nnpu'?); expected one of "],
     ),
     "an unknown hyperparameter": (
         ("lr_decay: 0.99", "lr_decai: 0.99"),

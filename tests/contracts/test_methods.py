@@ -273,7 +273,7 @@ def test_a_whole_number_is_the_float_it_stands_for() -> None:
 
 
 def test_an_unknown_method_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=f"unknown name 'svdd'; known: {', '.join(sorted(METHODS))}"):
+    with pytest.raises(ValueError, match=f"unknown name 'svdd'; expected one of {', '.join(sorted(METHODS))}"):
         make("svdd", {})
 
 

@@ -87,13 +87,13 @@ def test_a_newer_or_foreign_file_is_refused_by_name(tmp_path: Path) -> None:
         path.write_bytes(foreign)
         with pytest.raises(ValueError, match=r"foreign.safetensors: not a model file of puoc"):
             modelfile.load(path)
-    with pytest.raises(ValueError, match="arrays are damaged"):
+    with pytest.raises(ValueError, match="damaged"):
         modelfile.load(content[:-8])
 
 
 def test_a_header_field_that_is_missing_or_unknown_is_named() -> None:
     content = model("oc_svm")
-    for key, other, expected in (("scale", "scael", "'scale': Field required"), ("versions", "version5", "'version5'")):
+    for key, other, expected in (("scale", "scael", "'scale' is missing"), ("versions", "version5", "'version5'")):
         changed = content.replace(f'\\"{key}\\"'.encode(), f'\\"{other}\\"'.encode())
         assert changed != content
         with pytest.raises(ValueError, match=expected):

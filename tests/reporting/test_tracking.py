@@ -170,7 +170,7 @@ def test_a_logged_model_loads_by_both_names_and_scores_to_the_last_bit(tracked: 
     mlflow.set_tracking_uri(Store(tracked.root).uri)
     for uri in (owner.data.tags["model_uri"], f"runs:/{owner.info.run_id}/model"):
         loaded = mlflow.pyfunc.load_model(uri)
-        assert np.array_equal(loaded.predict(X), expected)
+        assert np.array_equal(loaded.predict(X.astype(np.float32)), expected)
     assert loaded.metadata.run_id == owner.info.run_id
 
 
@@ -620,7 +620,9 @@ def test_the_best_configuration_is_registered_once_and_loads_by_its_alias(projec
     expected = modelfile.score(modelfile.load(project.models["pu_svm"]), X)
     mlflow.set_tracking_uri(Store(tmp_path).uri)
     try:
-        assert np.array_equal(mlflow.pyfunc.load_model("models:/shift.toy@best").predict(X), expected)
+        assert np.array_equal(
+            mlflow.pyfunc.load_model("models:/shift.toy@best").predict(X.astype(np.float32)), expected
+        )
     finally:
         mlflow.set_tracking_uri("")  # MLflow keeps the address for the process, and in its environment
 
@@ -754,7 +756,9 @@ def test_a_server_is_used_where_the_environment_names_one(tmp_path: Path, monkey
         mlflow.set_tracking_uri(f"http://127.0.0.1:{port}")
         loaded = mlflow.pyfunc.load_model(run.data.tags["model_uri"])
         X = stored_rows(5)
-        assert np.array_equal(loaded.predict(X), modelfile.score(modelfile.load(project.models["pu_svm"]), X))
+        assert np.array_equal(
+            loaded.predict(X.astype(np.float32)), modelfile.score(modelfile.load(project.models["pu_svm"]), X)
+        )
         assert not (tmp_path / "project" / "mlruns" / "mlflow.db").exists()
         assert "Warning" not in (tmp_path / "log").read_text()
     finally:

@@ -247,7 +247,7 @@ def test_frozen_features_are_computed_once_a_dataset_and_in_parts(
 WRONG = {
     "an unknown encoder": (
         ("encoder: autoencoder", "encoder: autoencodr"),
-        "encoders.code.encoder: unknown encoder 'autoencodr' (did you mean 'autoencoder'?); known: autoencoder",
+        "encoders.code.encoder: unknown encoder 'autoencodr' (did you mean 'autoencoder'?); expected one of auto",
     ),
     "a hyperparameter of an encoder": (
         ("dimension: 16", "dimensions: 16"),

@@ -257,8 +257,9 @@ def test_a_control_character_is_refused(read):
 
 
 def test_a_missing_file_and_a_folder_are_refused_with_their_path(tmp_path):
-    for path, reason in [(tmp_path / "absent.yaml", os.strerror(2)), (tmp_path, os.strerror(21))]:
-        with pytest.raises(InvalidInput, match=f"{path}: cannot be read \\({reason}\\)"):
+    absent = tmp_path / "absent.yaml"
+    for path, reason in [(absent, f"cannot be read \\({os.strerror(2)}\\)"), (tmp_path, "a folder; expected a YAML")]:
+        with pytest.raises(InvalidInput, match=f"{path}: {reason}"):
             YamlFile(path)
 
 

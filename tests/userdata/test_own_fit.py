@@ -140,24 +140,24 @@ def test_a_threshold_by_alpha_calls_that_share_of_u_positive(files) -> None:
     assert ((found["score"] >= value) == found["positive_by_alpha_0.3"]).all()
 
 
-def test_a_threshold_by_false_alarms_rests_on_positives_that_nothing_was_fitted_to(files) -> None:
-    said = fit("oc_svm", "--false-alarms", "0.1", "--withhold", "0.5", "--seed", "3")
-    assert "by a false-alarm rate of 0.1 on 30 withheld positives" in said
+def test_a_threshold_by_recall_rests_on_positives_that_nothing_was_fitted_to(files) -> None:
+    said = fit("oc_svm", "--recall", "0.9", "--withhold", "0.5", "--seed", "3")
+    assert "a recall of at least 0.9 is expected of new positives; 0.9333 of 30 withheld" in said
     threshold = modelfile.read_meta(Path("model")).threshold
-    assert threshold.by == "false_alarm_rate"
+    assert threshold.by == "recall"
     pair = read_pair(Path("p.csv"), Path("u.csv"), from_positives=True, withhold=0.5, seed=3)
     assert pair.held is not None
     held = np.sort(modelfile.score(modelfile.load(Path("model")), pair.held.X))
     assert held[2] == threshold.value  # the 3rd of 30: 3 <= .1 * 31
-    assert "positive_by_false_alarm_rate_0.1" in scores("v.csv").columns
+    assert "positive_at_recall_0.9" in scores("v.csv").columns
     refused(
-        puoc("fit", "--method", "oc_svm", "--positives", "p.csv", "--out", "m", "--false-alarms", "0.01"),
-        "needs 99 withheld positives at least, and 12 were withheld",
+        puoc("fit", "--method", "oc_svm", "--positives", "p.csv", "--out", "m", "--recall", "0.99"),
+        "needs at least 99 withheld positives, and 12 were withheld",
     )
     assert not Path("m").exists()
 
 
-def test_the_false_alarm_rate_is_kept_on_new_positives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recall_is_kept_on_new_positives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     new = customers(4000, 99, 1.5)
     missed = []
@@ -166,8 +166,9 @@ def test_the_false_alarm_rate_is_kept_on_new_positives(tmp_path: Path, monkeypat
         pair = read_pair(Path("p.csv"), None, from_positives=True, withhold=0.5, seed=seed)
         from puoc.userdata import fit as fitting
         from puoc.userdata.settings import settings
+        from puoc.userdata.thresholds import ThresholdRule
 
-        made = fitting.fit(pair, settings("oc_svm"), rule=fitting.ThresholdRule(false_alarms=0.1))
+        made = fitting.fit(pair, settings("oc_svm"), rule=ThresholdRule(recall=0.9))
         model = modelfile.load(made.content)
         preparing = modelfile.preparing(model.meta)
         assert preparing is not None
@@ -196,19 +197,17 @@ def test_a_model_file_and_a_folder_in_each_others_way_are_refused_before_a_fit(o
     assert sorted(path.name for path in files.iterdir()) == ["p.csv", "t.csv", "u.csv", "v.csv"]
 
 
-def test_what_cannot_be_written_is_told_without_a_promise_to_go_on(files) -> None:
+def test_what_cannot_be_written_is_told_before_anything_is_done(files) -> None:
     fit("oc_svm")
-    for words in (
-        ("fit", "--method", "oc_svm", "--positives", "p.csv", "--out", "/proc/nothing/m"),
-        ("score", "--model", "model", "v.csv", "--out", "/proc/nothing/scores.csv"),
+    to_fit = ("fit", "--method", "oc_svm", "--positives", "p.csv")
+    for option, words in (
+        ("--out: /proc/nothing/m", (*to_fit, "--out", "/proc/nothing/m")),
+        ("--mlflow: /proc/nothing/f", (*to_fit, "--out", "m", "--mlflow", "/proc/nothing/f")),
+        ("--out: /proc/nothing/s.csv", ("score", "--model", "model", "v.csv", "--out", "/proc/nothing/s.csv")),
     ):
-        code, said = puoc(*words)
-        assert code == 1
-        assert said.splitlines()[-1].endswith("; nothing was written")
-    words = ("--positives", "p.csv", "--out", "m", "--mlflow", "/proc/nothing/folder")
-    code, said = puoc("fit", "--method", "oc_svm", *words)
-    assert code == 1
-    assert said.splitlines()[-1].endswith("; the model m was written, but the folder /proc/nothing/folder was not")
+        said = refused(puoc(*words), option, "cannot be written, since /proc takes no file", "that you may write")
+        assert len(said.splitlines()) == 1
+        assert not Path("m").exists()
 
 
 def test_a_reader_who_has_seen_enough_ends_the_printing_quietly(files) -> None:
@@ -257,16 +256,16 @@ REFUSED = {
     "a prior for nothing": (["--method", "naive", "--prior", "0.5"], ["naive takes no class prior"]),
     "an unknown encoder": (["--method", "naive", "--encoder", "x"], ["--encoder: got 'x'", "flatten", "autoencoder"]),
     "an encoder for pictures": (["--method", "naive", "--encoder", "autoencoder"], ["takes image rows, got vector"]),
-    "two thresholds": (["--method", "nnpu", "--by-alpha", "--false-alarms", "0.1"], ["expected one threshold"]),
-    "a rate that is none": (["--method", "naive", "--false-alarms", "2"], ["--false-alarms: got 2"]),
+    "two thresholds": (["--method", "nnpu", "--by-alpha", "--recall", "0.9"], ["expected one threshold"]),
+    "a rate that is none": (["--method", "naive", "--recall", "2"], ["--recall: got 2"]),
     "no share to withhold": (
-        ["--method", "oc_svm", "--false-alarms", "0.1", "--withhold", "0"],
+        ["--method", "oc_svm", "--recall", "0.9", "--withhold", "0"],
         ["--withhold: got 0; expected a share in (0, 1)"],
     ),
-    "all withheld": (["--method", "oc_svm", "--false-alarms", "0.1", "--withhold", "1"], ["--withhold: got 1"]),
-    "no number to withhold": (["--method", "oc_svm", "--false-alarms", "0.1", "--withhold", "nan"], ["got nan"]),
-    "withheld for nothing": (["--method", "oc_svm", "--withhold", "0.3"], ["got 0.3", "without --false-alarms"]),
-    "too few withheld": (["--method", "oc_svm", "--false-alarms", "0.01"], ["99 withheld positives at least"]),
+    "all withheld": (["--method", "oc_svm", "--recall", "0.9", "--withhold", "1"], ["--withhold: got 1"]),
+    "no number to withhold": (["--method", "oc_svm", "--recall", "0.9", "--withhold", "nan"], ["got nan"]),
+    "withheld for nothing": (["--method", "oc_svm", "--withhold", "0.3"], ["got 0.3", "without --recall"]),
+    "too few withheld": (["--method", "oc_svm", "--recall", "0.99"], ["at least 99 withheld positives"]),
     "an open bracket": (["--method", "pu_svm", "--params", "lam=[1"], ["--params: got 'lam=[1'; expected name=value"]),
     "a tag": (["--method", "pu_svm", "--params", "lam=!!python/name:os.system x"], ["--params: got 'lam=!!python"]),
     "a date": (["--method", "pu_svm", "--params", "lam=2020-01-01"], ["--params: lam is a date; expected a number"]),
@@ -444,8 +443,8 @@ UNFIT = {
     ),
     "no unlabelled rows for alpha": (["--method", "oc_svm", "--positives", "p.csv", "--by-alpha"], "rows are needed"),
     "too few withheld": (
-        ["--method", "oc_svm", "--positives", "p.csv", "--false-alarms", "0.01"],
-        "99 withheld positives at least, and 12 were",
+        ["--method", "oc_svm", "--positives", "p.csv", "--recall", "0.99"],
+        "at least 99 withheld positives, and 12 were",
     ),
     "a label of parts of pictures": (
         ["--method", "vpu", "--positives", "p", "--unlabelled", "u", "--test", "parts", "--label", "stadt"],

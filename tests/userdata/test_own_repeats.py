@@ -18,9 +18,10 @@ from puoc.userdata import fit as fitting
 from puoc.userdata.assess.decision import assess
 from puoc.userdata.assess.input_rows import checked
 from puoc.userdata.settings import settings
+from puoc.userdata.thresholds import ThresholdRule
 
 FLEXIBLE = ("kernel=rbf", "gamma=20.0")  # hardly scores a row that it did not learn from above one that it did
-OC = ("fit", "--method", "oc_svm", "--positives", "p.csv", "--false-alarms", "0.1", "--out", "m")
+OC = ("fit", "--method", "oc_svm", "--positives", "p.csv", "--recall", "0.9", "--out", "m")
 
 
 @pytest.fixture
@@ -37,14 +38,14 @@ def copied(frame: pd.DataFrame, times: int) -> pd.DataFrame:
     return pd.concat([frame] * times).sample(frac=1, random_state=0)
 
 
-def test_the_false_alarm_rate_is_kept_where_positives_were_copied(here: Path) -> None:
+def test_the_recall_is_kept_where_positives_were_copied(here: Path) -> None:
     new, missed = numbers(2000, 99), []
     for seed in range(12):
         copied(numbers(60, seed), 4).to_csv("p.csv", index=False)
         pair = read_pair(Path("p.csv"), from_positives=True, withhold=0.2, seed=seed, repeats="together")
         assert pair.held is not None
         assert (len(pair.positives), len(pair.held)) == (4 * 48, 12)
-        rule = fitting.ThresholdRule(false_alarms=0.1)
+        rule = ThresholdRule(recall=0.9)
         made = fitting.fit(pair, settings("oc_svm", given=FLEXIBLE), rule=rule)
         model = modelfile.load(made.content)
         preparing = modelfile.preparing(model.meta)
@@ -60,16 +61,16 @@ def test_many_equal_positives_are_asked_back_and_both_answers_are_taken(here: Pa
     for more in ((), ("--check",)):
         refused(puoc(*OC, *more), "--repeats: 90 of 120 rows of p.csv repeat another one", "together", "apart")
     assert not Path("m").exists()
-    refused(puoc(*OC, "--repeats", "together"), "needs 9 withheld positives at least, and 6 were withheld")
+    refused(puoc(*OC, "--repeats", "together"), "needs at least 9 withheld positives, and 6 were withheld")
     code, said = puoc(*OC, "--repeats", "together", "--withhold", "0.5")
     assert code == 0, said
     assert "90 of 120 labelled positives repeat another one: copies are withheld together and count once" in said
     assert "45 copies of withheld rows are not used" in said
-    assert "on 15 withheld positives" in said
+    assert "of 15 withheld positives" in said
     Path("m").unlink()
     code, said = puoc(*OC, "--repeats", "apart")
     assert code == 0, said
-    assert "on 24 withheld positives" in said
+    assert "of 24 withheld positives" in said
     Path("m").unlink()
     refused(puoc(*OC, "--repeats", "some"), "--repeats: got 'some'; expected together or apart")
     refused(puoc("fit", "--method", "oc_svm", "--positives", "p.csv", "--check", "--repeats", "apart"), "--repeats")
@@ -114,7 +115,7 @@ def test_withheld_positives_that_are_learned_from_as_unlabelled_ones_are_told(he
     p = customers(60, 1)
     p.to_csv("p.csv", index=False)
     pd.concat([customers(60, 2), p]).to_csv("u.csv", index=False)
-    words = ("--positives", "p.csv", "--unlabelled", "u.csv", "--false-alarms", "0.1", "--check")
+    words = ("--positives", "p.csv", "--unlabelled", "u.csv", "--recall", "0.9", "--check")
     code, said = puoc("fit", "--method", "pu_svm", "--prior", "0.3", *words)
     assert code == 0, said
     assert "note: equal rows: 12 of 12 rows of p.csv that are withheld are in u.csv too, such as" in said

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, path_errors, say
+from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, folders_as_before, path_errors, say
 from puoc.cli.read_options import (
     Category,
     Data,
@@ -91,7 +91,7 @@ def assess(
     files = {role: str(path) if path else None for role, path in (*paths.items(), ("incoming", incoming))}
     from puoc.store.atomic import write_bytes
 
-    with exit_on_storage_error("no page was written"):
+    with exit_on_storage_error("no page was written"), folders_as_before(html):
         write_bytes(html, page(assessment, files, list(pair.profile), notes).encode())
     if json:
         _print_json(assessment, files, pair, notes)

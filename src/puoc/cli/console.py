@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from errno import EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR
+from contextlib import contextmanager, suppress
+from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LARGEST_SEED = 2**63 - 1  # the limit of the generators of numpy and torch, as in params.yaml
+_DENIED = (EACCES, EPERM, EROFS)
 STORAGE_ERROR, INVALID_INPUT, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
 
 
@@ -40,18 +42,84 @@ def exit_on_storage_error(
     try:
         yield
     except OSError as error:
+        if error.errno in _DENIED:
+            option = _option_of(error)
+            _fail(f"{_denied(error, option)}; {consequence}", INVALID_INPUT if option else STORAGE_ERROR)
         _fail(f"{error}; {consequence}", STORAGE_ERROR)
 
 
 @contextmanager
 def path_errors() -> Iterator[None]:
-    """Convert an OSError caused by the path itself (name too long, folder in place of a file) to a ValueError."""
+    """Convert an OSError caused by the path itself (no right, name too long, a folder for a file) to a ValueError."""
     try:
         yield
     except OSError as error:
+        if error.errno in _DENIED:
+            raise ValueError(_denied(error, _option_of(error))) from error
         if error.errno not in (ENAMETOOLONG, EISDIR, ENOTDIR, ELOOP):
             raise
         raise ValueError(f"{error.filename}: {error.strerror}; expected another path") from error
+
+
+def _denied(error: OSError, option: str | None) -> str:
+    """Return the message about a path that may not be read or written."""
+    place = os.fsdecode(error.filename) if error.filename else str(error)
+    named = f"{option}: {place}" if option else place
+    return f"{named}: {error.strerror}; expected a path that you may read and write: change its rights or name another"
+
+
+def _option_of(error: OSError) -> str | None:
+    """Return the option or argument of the running command whose path lies above or below that of an error."""
+    try:  # typer has click's code inside, from version 0.26 on
+        from typer._click.globals import get_current_context
+    except ImportError:
+        from click import get_current_context  # type: ignore[no-redef]
+    context = get_current_context(silent=True)
+    if context is None or not error.filename:
+        return None
+    failed = Path(os.fsdecode(error.filename)).absolute()
+    for param in context.command.params:
+        given = context.params.get(param.name or "")
+        for path in given if isinstance(given, list | tuple) else [given]:
+            if isinstance(path, Path) and path.absolute() != Path.cwd():
+                around = (path.absolute(), *path.absolute().parents)
+                draft = failed.name.startswith(f".{path.name}.") and failed.parent == path.absolute().parent
+                if draft or failed in around or path.absolute() in failed.parents:
+                    return max(param.opts, key=len) if param.opts[0].startswith("-") else str(param.name).upper()
+    return None
+
+
+@contextmanager
+def folders_as_before(*paths: Path | None) -> Iterator[None]:
+    """Remove the folders above files to be written that the block made, if it fails and they are empty."""
+    new = [folder for path in paths if path is not None for folder in path.absolute().parents if not folder.exists()]
+    try:
+        yield
+    except BaseException:
+        for folder in sorted(new, key=lambda each: len(each.parts), reverse=True):
+            with suppress(OSError):  # it was not made, or something is in it
+                folder.rmdir()
+        raise
+
+
+def check_writable(option: str, path: Path | None) -> None:
+    """Check that a file can be written below the nearest folder that exists, before a long command starts.
+
+    Raises
+    ------
+    ValueError : the folder is not writable.
+    """
+    if path is None:
+        return
+    folder = next(above for above in path.absolute().parents if above.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"{option}: {path} cannot be written, since {folder} takes no file ({error.strerror}); expected a path "
+            "in a folder that you may write"
+        ) from error
 
 
 def planned(root: Path, computes: bool = False) -> None:

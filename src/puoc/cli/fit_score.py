@@ -9,9 +9,11 @@ import typer
 
 from puoc.cli.console import (
     STORAGE_ERROR,
+    check_writable,
     console,
     exit_on_invalid_input,
     exit_on_storage_error,
+    folders_as_before,
     path_errors,
     say,
 )
@@ -36,6 +38,12 @@ from puoc.cli.read_options import (
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
 _NOTHING_WRITTEN = "nothing was written"
+_LARGEST_CHUNK = 2**31 - 1
+#: Suffixes that promise something else than a model file.
+_OTHER_SUFFIXES = (
+    *(".csv", ".tsv", ".txt", ".parquet", ".json", ".yaml", ".yml", ".html", ".htm", ".xlsx", ".pdf", ".zip", ".gz"),
+    *(".png", ".jpg", ".jpeg", ".py", ".md", ".pkl", ".pickle", ".joblib", ".pt", ".pth", ".onnx", ".npy", ".npz"),
+)
 
 
 def fit(
@@ -63,11 +71,13 @@ def fit(
     by_alpha: Annotated[
         bool, typer.Option("--by-alpha", help="Set the threshold so that a share alpha of U is called positive.")
     ] = False,
-    false_alarms: Annotated[
-        float | None, typer.Option(help="Maximum false negative rate on new positives, for the threshold; in (0, 1).")
+    recall: Annotated[
+        float | None,
+        typer.Option(help="Set the threshold so that this share of new positives reaches it, as 0.9; in (0, 1)."),
     ] = None,
+    false_alarms: Annotated[str | None, typer.Option(hidden=True)] = None,
     withhold: Annotated[
-        float | None, typer.Option(help="Share of positives withheld from training for --false-alarms. Default: 0.2.")
+        float | None, typer.Option(help="Share of positives withheld from training for --recall. Default: 0.2.")
     ] = None,
     repeats: Annotated[
         str | None,
@@ -88,6 +98,9 @@ def fit(
     allow_overlap: Annotated[
         bool, typer.Option("--allow-overlap", help="Continue even if test rows are also training rows.")
     ] = False,
+    ranking_check: Annotated[
+        bool, typer.Option(help="Fit two more models to halves of the rows, to check the ranking of positives.")
+    ] = True,
     mlflow: Annotated[Path | None, typer.Option(help="Also write an MLflow model to this folder.")] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Read, profile and audit the data without fitting or writing.")
@@ -99,16 +112,24 @@ def fit(
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
         _check_apart(out, mlflow)
         _check_free(out, mlflow)
-        if by_alpha and false_alarms is not None:
-            raise ValueError("got --by-alpha and --false-alarms; expected one threshold")
-        if false_alarms is not None and not 0 < false_alarms < 1:
-            raise ValueError(f"--false-alarms: got {false_alarms:g}; expected a rate in (0, 1)")
-        if withhold is not None and false_alarms is None:
-            raise ValueError(f"--withhold: got {withhold:g} without --false-alarms, which alone uses withheld rows")
+        _check_suffix(out)
+        check_writable("--out", out)
+        check_writable("--mlflow", mlflow)
+        if false_alarms is not None:
+            raise ValueError(
+                f"--false-alarms: got {false_alarms}; the option is now --recall, since it bounds missed positives. "
+                "Say --recall 0.9 in place of --false-alarms 0.1"
+            )
+        if by_alpha and recall is not None:
+            raise ValueError("got --by-alpha and --recall; expected one threshold")
+        if recall is not None and not 0 < recall < 1:
+            raise ValueError(f"--recall: got {recall:g}; expected a share of the positives in (0, 1), such as 0.9")
+        if withhold is not None and recall is None:
+            raise ValueError(f"--withhold: got {withhold:g} without --recall, which alone uses withheld rows")
         if withhold is not None and not 0 < withhold < 1:
             raise ValueError(f"--withhold: got {withhold:g}; expected a share in (0, 1)")
-        if repeats is not None and false_alarms is None:
-            raise ValueError(f"--repeats: got {repeats!r} without --false-alarms, which alone uses withheld rows")
+        if repeats is not None and recall is None:
+            raise ValueError(f"--repeats: got {repeats!r} without --recall, which alone uses withheld rows")
         if repeats not in (None, "together", "apart"):
             raise ValueError(f"--repeats: got {repeats!r}; expected together or apart")
         from puoc.datasets.readers import read_pair
@@ -145,7 +166,7 @@ def fit(
             data=data,
             test=test,
             from_positives=from_positives,
-            withhold=0.0 if false_alarms is None else _WITHHELD_SHARE if withhold is None else withhold,
+            withhold=0.0 if recall is None else _WITHHELD_SHARE if withhold is None else withhold,
             seed=seed,
             repeats=repeats,  # type: ignore[arg-type]
         )
@@ -163,13 +184,16 @@ def fit(
         values = ", ".join(f"{name}={value}" for name, value in method_settings.params.items())
         say(f"{method_settings.method}: {values}  ({method_settings.source})")
         from puoc.userdata import fit as fitting
+        from puoc.userdata.thresholds import ThresholdRule
 
-        rule = fitting.ThresholdRule(by_alpha, false_alarms)
+        rule = ThresholdRule(by_alpha, recall)
         fitting.check(pair, method_settings, rule)
         if check:
             say("nothing was fitted: --check")
             return
-        model = fitting.fit(pair, method_settings, seed=seed, rule=rule, marks=audited.marks)
+        model = fitting.fit(
+            pair, method_settings, seed=seed, rule=rule, marks=audited.marks, check_ranking=ranking_check
+        )
     for note in model.notes:
         say(note)
     if model.test_auc is not None:
@@ -177,6 +201,7 @@ def fit(
         say(f"AUC on the test rows: {model.test_auc:.4f}{warnings}")
     assert out is not None, "checked above"
     _write(out, model.content, mlflow)
+    _warn(model.warning)
 
 
 def score(
@@ -184,7 +209,8 @@ def score(
     model: Annotated[Path, typer.Option(help="A model file that puoc fit wrote.")],
     out: Annotated[Path | None, typer.Option(help="File to write: .csv, .tsv or .parquet. Default: print CSV.")] = None,
     chunk: Annotated[
-        int | None, typer.Option(min=1, help="Number of rows read at once; it does not change the scores.")
+        int | None,
+        typer.Option(min=1, max=_LARGEST_CHUNK, help="Number of rows read at once; it does not change the scores."),
     ] = None,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -196,8 +222,10 @@ def score(
         exit_on_invalid_input(),
         exit_on_storage_error(_NOTHING_WRITTEN if out else "not all scores were printed"),
         path_errors(),
+        folders_as_before(out),
     ):
         _check_free(out)
+        check_writable("--out", out)
         from puoc.datasets.readers.options import how_of
         from puoc.userdata.score import score_file
 
@@ -209,6 +237,21 @@ def score(
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
         console(stderr=out is None).print(note, highlight=False, markup=False, soft_wrap=True)
+    _warn(done.warning)
+
+
+def _warn(warning: str | None) -> None:
+    if warning is not None:
+        console(stderr=True).print(warning, style="bold red", highlight=False, markup=False, soft_wrap=True)
+
+
+def _check_suffix(out: Path | None) -> None:
+    """Raise a ValueError for a model file that is named as another kind of file."""
+    if out is not None and out.suffix.lower() in _OTHER_SUFFIXES:
+        raise ValueError(
+            f"--out: got {out}, and {out.suffix} is the name of another kind of file; expected a name without a "
+            f"suffix, or {out.with_suffix('.safetensors')}"
+        )
 
 
 def _check_apart(out: Path | None, mlflow: Path | None) -> None:
@@ -236,13 +279,14 @@ def _check_free(*paths: Path | None) -> None:
 def _write(out: Path, content: bytes, mlflow: Path | None) -> None:
     from puoc.store.atomic import create
 
-    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN):
+    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN), folders_as_before(out):
         if not create(out, content):
             raise ValueError(f"{out}: another process has written this file in the meantime; name another path")
     if mlflow is not None:
         from puoc.reporting.tracking.models import save_folder
 
-        with exit_on_storage_error(f"the model {out} was written, but the folder {mlflow} was not"):
+        missing = f"the model {out} was written, but the folder {mlflow} was not"
+        with exit_on_storage_error(missing), folders_as_before(mlflow):
             save_folder(out, mlflow)
         say(f"MLflow model: {mlflow}")
     say(f"model: {out} ({len(content)} bytes)")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ROOT = Path()
 _SUFFIX = ".parquet"
+_MOST = 2**31 - 1  # fits that are computed again
 
 app = typer.Typer(help="Count, verify, export, import, compact and adopt the ledger.", no_args_is_help=True)
 
@@ -36,7 +37,8 @@ def ledger_count() -> None:
 @app.command("verify")
 def ledger_verify(
     recompute: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Compute N fits of the plan again and compare them as well.")
+        int | None,
+        typer.Option(min=1, max=_MOST, metavar="N", help="Compute N fits of the plan again and compare them as well."),
     ] = None,
     tolerance: Annotated[
         float,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from puoc.store.result_rows import ResultRow
 
 ROOT = Path()
+_MOST = 100_000  # workers or GPUs of one machine or cluster
 _SPEC = "grid, published, wide, ...: a space of tuning/spaces/<method>.yaml."
 
 Method = Annotated[str, typer.Option(help="Name of an entry of methods in params.yaml.")]
@@ -35,9 +36,12 @@ Search = Annotated[
 ]
 Address = Annotated[str | None, typer.Option(help="A Ray cluster: auto, or HOST:PORT of its head node.")]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Trials that run in parallel. Default: compute.workers, or all CPUs.")
+    int | None,
+    typer.Option(min=1, max=_MOST, help="Trials that run in parallel. Default: compute.workers, or all CPUs."),
 ]
-Gpus = Annotated[int | None, typer.Option(min=0, help="Number of GPUs. Default: 1 if compute.device is cuda, else 0.")]
+Gpus = Annotated[
+    int | None, typer.Option(min=0, max=_MOST, help="Number of GPUs. Default: 1 if compute.device is cuda, else 0.")
+]
 
 
 def sweep(

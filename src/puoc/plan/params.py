@@ -7,6 +7,7 @@ faults of a file are reported at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +24,9 @@ from puoc.store.plans import ComputeSpec
 from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
 
 M = TypeVar("M", bound=Spec)
+
+#: Trials of one table or sweep. Planning takes about half a millisecond for each.
+MAX_TRIALS = 200_000
 
 
 class Table(NamedTuple):
@@ -124,7 +128,14 @@ class _Reader(Entries, UserDataSection):
             self._check_published((*key, "published"), spec.published, [cell.name for cell in cells], spec.dataset)
         if spec.configs == "selected" and not self.file.data.get("tune"):
             self._fault((*key, "configs"), "got selected but nothing is tuned; expected published, or a section tune")
+        self._check_size(key, {"seeds": len(spec.seeds), "cells": len(cells), "methods": len(spec.methods)})
         return Table(spec, cells)
+
+    def _check_size(self, key: KeyPath, sizes: dict[str, int]) -> None:
+        trials = prod(sizes.values())
+        if trials > MAX_TRIALS:
+            got = " x ".join(f"{n:,} {name}" for name, n in sizes.items())
+            self._fault(key, f"got {trials:,} trials ({got}); expected at most {MAX_TRIALS:,}, so fewer of one of them")
 
     def _check_alpha(
         self, key: KeyPath, entries: tuple[str, ...], cells: list[Cell], methods: dict[str, MethodSpec]
@@ -171,7 +182,9 @@ class _Reader(Entries, UserDataSection):
         spec, cells = parts
         self._check_alpha(key, (name,), cells, methods)
         self._check_user_data(key, spec.dataset, {(): name}, methods, self.encoders, self.priors)
-        return Tune(spec, cells, self._configs(key, spec, methods[name]))
+        configs = self._configs(key, spec, methods[name])
+        self._check_size(key, {"seeds": len(spec.seeds), "cells": len(cells), "configurations": len(configs)})
+        return Tune(spec, cells, configs)
 
     def _sees_withheld(self, entry: MethodSpec) -> bool:
         prior = self.priors.get(entry.prior) if isinstance(entry.prior, str) else None
@@ -222,7 +235,7 @@ class _Reader(Entries, UserDataSection):
         known = [*model.model_fields, *SCENARIOS[scenario].model_fields]
         unknown = [name for name in raw if name not in known]
         for name in unknown:
-            self._fault((*key, name), f"unknown key{nearest(str(name), known)}; {scenario} takes {listed(known)}")
+            self._fault((*key, name), f"unknown key{nearest(str(name), known)}; expected one of {listed(known)}")
         spec_keys = {name: value for name, value in raw.items() if name in model.model_fields}
         scenario_keys = {name: value for name, value in raw.items() if name in known and name not in model.model_fields}
         spec = self._section(spec_keys, model, key)

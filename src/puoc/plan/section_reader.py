@@ -53,7 +53,8 @@ class Sections:
         if name in table:
             return name
         where = (*key, kind_of_id) if name != key[-1] else key
-        self._fault(where, f"unknown {kind_of_id} {name!r}{nearest(name, table)}; known: {listed(sorted(table))}")
+        known = listed(sorted(table))
+        self._fault(where, f"unknown {kind_of_id} {name!r}{nearest(name, table)}; expected one of {known}")
         return None
 
     def _normal(

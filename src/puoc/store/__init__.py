@@ -19,6 +19,7 @@ __all__ = [
     "provenance",
     "published",
     "result_rows",
+    "temporary",
     "times",
     "yaml_file",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from difflib import get_close_matches
+from itertools import islice
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -28,7 +29,7 @@ def sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
     if item["type"] == "extra_forbidden":
         return f"unknown key{nearest(last, model.model_fields)}; expected {listed(model.model_fields)}"
     if item["type"] == "missing":
-        return "the key is missing"
+        return f"the key is missing; expected {last}: VALUE"
     if item["type"] == "value_error":
         message = item["msg"].removeprefix("Value error, ")
         expected = message if message.startswith("expected") else f"expected {message}"
@@ -43,6 +44,9 @@ def expected_by(item: ErrorDetails) -> str:
     return _EXPECTED.get(item["type"]) or item["msg"].removeprefix("Input should be ")
 
 
+_LISTED = 60  # names or values that a message repeats
+_LONGEST = 500  # characters of a value that a message repeats
+_COMPARED = 1000  # known words among which a spelling is searched
 MAX_NAME_LENGTH = 100  # the name of a file consists of up to two such names and may have at most 255 characters
 
 
@@ -55,13 +59,15 @@ def is_name(name: str) -> bool:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` if a known word is spelt alike, else an empty text."""
-    close = get_close_matches(word, list(known), n=1)
+    close = get_close_matches(word[:MAX_NAME_LENGTH], list(islice(known, _COMPARED)), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names with commas between them; ``none`` if there are none."""
-    return ", ".join(names) or "none"
+    """Return names with commas between them, the first ones of very many; ``none`` if there are none."""
+    listed_names = list(names)
+    more = len(listed_names) - _LISTED
+    return ", ".join(listed_names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "") or "none"
 
 
 def kind(value: object) -> str:
@@ -78,9 +84,11 @@ def _shown(value: object) -> str:
     """Return a value as it stands in the file, apart from quotes."""
     if value is None:
         return "nothing"
-    if isinstance(value, list):
-        return f"[{', '.join('null' if item is None else _shown(item) for item in value)}]"
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    if isinstance(value, list | tuple):
+        items = ", ".join("null" if item is None else _shown(item) for item in value[:_LISTED])
+        return f"[{items}, ... ({len(value):,} in all)]" if len(value) > _LISTED else f"[{items}]"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (

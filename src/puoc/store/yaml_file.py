@@ -7,6 +7,7 @@ is rejected.
 from __future__ import annotations
 
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,23 +20,33 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 KeyPath = tuple[str | int, ...]
 
+SHOWN_FAULTS = 20  # that a message lists; one mistake can cause thousands
+
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?")
 _MAX_DEPTH = 100  # of nested lists and mappings; ruamel fails at some hundreds without naming the line
+_MAX_BYTES = 250_000  # profiles/paper.yaml has 21,000; reading takes about 5 s for 500,000
 _MAX_VALUES = 100_000  # values repeated by aliases count each time; profiles/paper.yaml has 1,337
 _SHOWN = 60  # characters of a value that a message repeats
 _SCALARS = {"int": "a whole number", "float": "a number", "bool": "true or false"}  # by tag
 #: Errors of ruamel, besides its own, for a value that does not fit its tag.
 _VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _TOO_DEEP = f"got lists or mappings more than {_MAX_DEPTH} deep in one another; expected fewer (a bracket too many?)"
+_LIKE = "expected a line as 'key: value', 'key: [value, value]' or '- value'"
+_UTF8 = "expected UTF-8, so choose this encoding when you save the file"
 _OTHER_VERSION = re.compile(r"(\s*(#.*)?\n)*%YAML(?!\s+1\.2\b).*")
 
 
 class InvalidInput(ValueError):  # noqa: N818 - names the input, not the exception
-    """Invalid input of a user, found before anything was started. ``str()`` lists all faults, one on each line."""
+    """Invalid input of a user, found before anything was started.
+
+    ``str()`` lists the faults, one on each line: the first ``SHOWN_FAULTS`` of them, and the number of the others.
+    """
 
     def __init__(self, faults: list[str]):
-        super().__init__("\n".join(faults))
+        more = len(faults) - SHOWN_FAULTS
+        shown = faults if more <= 0 else [*faults[:SHOWN_FAULTS], f"and {more:,} more faults ({len(faults):,} in all)"]
+        super().__init__("\n".join(shown))
         self.faults = faults
 
 
@@ -44,12 +55,7 @@ class YamlFile:
 
     def __init__(self, path: Path):
         self.path = path
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise InvalidInput([f"{path}: cannot be read ({error.strerror}); expected a YAML file"]) from error
-        except UnicodeDecodeError as error:
-            raise InvalidInput([f"{path}: not UTF-8 text ({error.reason} at byte {error.start})"]) from error
+        text = _text(path)
         if directive := _OTHER_VERSION.match(text):
             got = directive[0].strip().splitlines()[-1]
             raise InvalidInput([f"{path.name}: got the directive {got}; expected YAML 1.2, without a directive"])
@@ -61,9 +67,10 @@ class YamlFile:
             faults = list(self._walk(root, (), ())) if root is not None else []
             if faults:
                 raise InvalidInput(faults)
-            self.data: Any = YAML(typ="safe", pure=True).load(text)
+            # from the nodes, since parsing takes nearly all of the time
+            self.data: Any = None if root is None else YAML(typ="safe", pure=True).constructor.construct_document(root)
         except YAMLError as error:
-            raise InvalidInput([_located(path, error)]) from error
+            raise InvalidInput([_located(path, error, text)]) from error
         except RecursionError as error:
             raise InvalidInput([f"{path.name}:{_line_of_deepest(text)}: {_TOO_DEEP}"]) from error
 
@@ -179,10 +186,38 @@ def dotted(key: KeyPath) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).removeprefix(".")
 
 
-def _located(path: Path, error: YAMLError) -> str:
-    """Return the message of an error as ``params.yaml:3: found character '\\t' that cannot start any token``."""
+def _text(path: Path) -> str:
+    """Return the text of a file. Raises InvalidInput unless it is a regular file of UTF-8 and of a size to be read."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            kind = "a folder" if path.is_dir() else "a pipe or a device"
+            raise InvalidInput([f"{path}: {kind}; expected a YAML file"])
+        if (size := path.stat().st_size) > _MAX_BYTES:
+            expected = f"expected a YAML file of at most {_MAX_BYTES:,} bytes"
+            raise InvalidInput(
+                [f"{path}: has {size:,} bytes; {expected}. Is it another file, or written by a program?"]
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput([f"{path}: cannot be read ({error.strerror}); expected a YAML file"]) from error
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or content.count(b"\0") > len(content) // 4:
+        raise InvalidInput([f"{path.name}: not UTF-8 text but UTF-16; {_UTF8}"])
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        got = _short(content.splitlines()[line - 1].decode("utf-8", "backslashreplace"))
+        raise InvalidInput([f"{path.name}:{line}: not UTF-8 text, got {got!r}; {_UTF8}"]) from error
+
+
+def _located(path: Path, error: YAMLError, text: str) -> str:
+    """Return the message of an error as ``params.yaml:3: found character '\\t'; got ...; expected ...``."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     parts = [getattr(error, part, None) for part in ("context", "problem")]
-    text = " ".join(", ".join(str(part) for part in parts if part).split()) or " ".join(str(error).split())
-    hint = "; indent with blanks, not tabs" if "'\\t'" in text else ""
-    return f"{path.name}:{mark.line + 1}: {text}{hint}" if mark else f"{path.name}: {text}{hint}"
+    words = " ".join(", ".join(str(part) for part in parts if part).split()) or " ".join(str(error).split())
+    hint = " (indent with blanks, not tabs)" if "'\\t'" in words else ""
+    lines = text.splitlines()
+    if mark is None or not lines:
+        return f"{path.name}: {words}; {_LIKE}{hint}"
+    line = min(mark.line, len(lines) - 1)
+    return f"{path.name}:{line + 1}: {words}; got {_short(lines[line].strip())!r}; {_LIKE}{hint}"

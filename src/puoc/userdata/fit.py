@@ -15,24 +15,17 @@ from puoc.datasets.readers.pu_data import Rows
 from puoc.methods import encoders
 from puoc.methods.encoders import Encodes
 from puoc.methods.persistence import model_file as modelfile
-from puoc.methods.persistence.model_file import Meta, Threshold
+from puoc.methods.persistence.header import Meta, Ranking, Threshold
 from puoc.methods.training.estimator import Encoder, Estimator, PUSample
 from puoc.methods.training.fitting import estimate_prior, train, train_encoder
 from puoc.records import Array
 from puoc.registry import METHODS, PRIORS
-from puoc.scenarios.drawing.draws import count_of
 from puoc.store.provenance import versions
-from puoc.userdata import preflight
+from puoc.userdata import preflight, ranking_check
 from puoc.userdata.settings import Part, Settings, packaged_methods
+from puoc.userdata.thresholds import ThresholdRule, check_rule, notes_on, threshold_of
 
 _MIN_SHARE = 0.001  # of either class, to which an estimated prior is moved, as in the benchmark
-
-
-class ThresholdRule(NamedTuple):
-    """How the threshold is set; without either there is none."""
-
-    by_alpha: bool = False
-    false_alarms: float | None = None
 
 
 class Fitted(NamedTuple):
@@ -41,6 +34,7 @@ class Fitted(NamedTuple):
     content: bytes  # of the model file
     notes: list[str]
     test_auc: float | None
+    warning: str | None = None  # of a model that does not rank labelled positives above unlabelled rows
 
 
 def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
@@ -59,26 +53,10 @@ def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
     if isinstance(settings.prior, Part) and seen not in PRIORS[settings.prior.name].inputs:
         taken = " or ".join(sorted(PRIORS[settings.prior.name].inputs))
         raise ValueError(f"--prior: {settings.prior.name} takes {taken} rows, and these are {seen} rows; give a number")
-    if rule.false_alarms is not None:
-        _rank(rule.false_alarms, 0 if pair.held is None else len(pair.held))
+    check_rule(rule, 0 if pair.held is None else len(pair.held))
     encoder = settings.encoder if isinstance(settings.encoder, Part) else _plain_encoder(settings, pair)
     n_u = 0 if pair.unlabelled is None else len(pair.unlabelled)
     preflight.check_rows(settings, encoder, pair.preparing.shape, len(pair.positives), n_u)
-
-
-def _rank(rate: float, withheld: int) -> int:
-    """Return which of the withheld positives, by ascending score, is the threshold.
-
-    All ranks of a new positive among m withheld ones are equally likely: P(below their k-th) is k / (m + 1).
-    """
-    k = int(np.floor(rate * (withheld + 1) + 1e-9))
-    if k < 1:
-        needed = int(np.ceil(1 / rate)) - 1
-        raise ValueError(
-            f"--false-alarms: a rate of {rate:g} needs {needed} withheld positives at least, and {withheld} were "
-            "withheld; withhold more by --withhold, or ask for a higher rate"
-        )
-    return k
 
 
 def _check_inputs(settings: Settings, inputs: str) -> str:
@@ -103,39 +81,77 @@ def fit(
     seed: int = 0,
     rule: ThresholdRule | None = None,
     marks: tuple[str, ...] = (),
+    check_ranking: bool = True,
 ) -> Fitted:
     """Fit a method to the rows that were read, and return the model file.
+
+    Parameters
+    ----------
+    check_ranking : also check that the method ranks positives above unlabelled rows (``ranking_check``). The model
+        stays the same.
 
     Raises
     ------
     ValueError : as ``check``, or the loss did not stay finite.
     """
     rule = rule or ThresholdRule()
-    cls = METHODS[settings.method]
     check(pair, settings, rule)
-    X_p, X_u = _scaled(pair, pair.positives), None if pair.unlabelled is None else _scaled(pair, pair.unlabelled)
+    X_p, X_u = _as_seen(pair, pair.X_p), None if pair.X_u is None else _as_seen(pair, pair.X_u)
     with _without_solution("--encoder"):
         encoder, fitted_encoder = _encoder(settings, pair, X_p, X_u, seed)
         seen_p, seen_u = encoder.encode(X_p), None if X_u is None else encoder.encode(X_u)
     with _without_solution("--prior"):
         alpha, prior_notes = _alpha(settings, seen_p, seen_u, seed)
-    sample = PUSample(seen_p, None, None, seed) if cls.kind == "oc" else PUSample(seen_p, seen_u, alpha, seed)
     with _without_solution(f"--method {settings.method}"):
-        [estimator] = train(settings.method, settings.params, [sample])
+        estimator = _train(settings, seen_p, seen_u, alpha, seed)
 
     def scores(rows: Rows) -> Array:
         return modelfile.score_rows(estimator, encoder, rows.X, pair.preparing.dtype, pair.preparing.scale)
 
-    threshold = _threshold(pair, rule, alpha, scores)
+    threshold = threshold_of(pair, rule, alpha, scores)
     test_auc = None
     if pair.test is not None and pair.test.positive is not None:
         test_scores = scores(pair.test)
         test_auc = auc(test_scores[pair.test.positive], test_scores[~pair.test.positive], pair.test.where)
-    meta = _meta(pair, settings, estimator, seed, alpha, threshold, marks)
-    notes = [*prior_notes, *_threshold_notes(threshold)]
+    notes = [*prior_notes, *notes_on(threshold, alpha, 0 if pair.unlabelled is None else len(pair.unlabelled))]
+    ranking = _ranking(pair, settings, alpha, scores, seed) if check_ranking else "as asked"
+    notes.append(
+        f"ranking not checked: {ranking}"
+        if isinstance(ranking, str)
+        else f"ranking of positives that were not learned from: {ranking_check.described(ranking)}"
+    )
+    found = None if isinstance(ranking, str) else ranking
+    meta = _meta(pair, settings, estimator, seed, alpha, threshold, found, marks)
     if estimator.keeps_training_rows:
         notes.append("the model contains training rows, or values computed from them: share it as you would share them")
-    return Fitted(modelfile.dump(estimator, meta, fitted_encoder), notes, test_auc)
+    warning = None if found is None else ranking_check.warning_of(found)
+    return Fitted(modelfile.dump(estimator, meta, fitted_encoder), notes, test_auc, warning)
+
+
+def _train(settings: Settings, X_p: Array, X_u: Array | None, alpha: float | None, seed: int) -> Estimator:
+    one_class = METHODS[settings.method].kind == "oc"
+    sample = PUSample(X_p, None, None, seed) if one_class else PUSample(X_p, X_u, alpha, seed)
+    [estimator] = train(settings.method, settings.params, [sample])
+    return estimator
+
+
+def _ranking(
+    pair: Pair, settings: Settings, alpha: float | None, scores: Callable[[Rows], Array], seed: int
+) -> Ranking | str:
+    """Return how the method ranks positives, by the model itself if it saw no such rows; or why that is unknown."""
+    if pair.unlabelled is None:
+        return "there are no unlabelled rows; give some by --unlabelled FILE"
+    learns_from_u = METHODS[settings.method].kind != "oc" or preflight.learns_from_u(settings.encoder)
+    if pair.held is not None and not learns_from_u:
+        return ranking_check.seen_by_nothing(scores(pair.held), scores(pair.unlabelled))
+
+    def fitted(P: Array, U: Array) -> Callable[[Array], Array]:
+        X_p, X_u = _as_seen(pair, P), _as_seen(pair, U)
+        encoder, _ = _encoder(settings, pair, X_p, X_u, seed)
+        estimator = _train(settings, encoder.encode(X_p), encoder.encode(X_u), alpha, seed)
+        return lambda X: modelfile.score_rows(estimator, encoder, X, pair.preparing.dtype, pair.preparing.scale)
+
+    return ranking_check.cross_fitted(pair.positives.X, pair.unlabelled.X, fitted, seed)
 
 
 @contextmanager
@@ -149,8 +165,8 @@ def _without_solution(option: str) -> Iterator[None]:
         raise ValueError(f"{option}: {error}; other --params, or another --prior, may help") from error
 
 
-def _scaled(pair: Pair, rows: Rows) -> Array:
-    return np.asarray(rows.X.astype(np.float32) / np.float32(pair.preparing.scale))
+def _as_seen(pair: Pair, X: Array) -> Array:
+    return np.asarray(X.astype(np.float32) / np.float32(pair.preparing.scale))
 
 
 def _encoder(
@@ -184,39 +200,6 @@ def _alpha(settings: Settings, X_p: Array, X_u: Array | None, seed: int) -> tupl
     return alpha, [f"class prior {alpha:.4g}: estimated by {part.name} from these rows{moved}{how} ({part.source})"]
 
 
-def _threshold(
-    pair: Pair, rule: ThresholdRule, alpha: float | None, scores: Callable[[Rows], Array]
-) -> Threshold | None:
-    if rule.by_alpha:
-        assert alpha is not None, "settings give a prior where a threshold rests on it"
-        assert pair.unlabelled is not None, "checked before the fit"
-        ascending = np.sort(scores(pair.unlabelled))
-        n_positive = min(max(count_of(alpha, len(ascending)), 1), len(ascending))
-        return _at(ascending, len(ascending) - n_positive, "alpha", alpha)
-    if rule.false_alarms is not None:
-        assert pair.held is not None, "read with positives withheld"
-        ascending = np.sort(scores(pair.held))
-        return _at(ascending, _rank(rule.false_alarms, len(ascending)) - 1, "false_alarm_rate", rule.false_alarms)
-    return None
-
-
-def _at(ascending: Array, place: int, by: str, target: float) -> Threshold:
-    value = float(ascending[place])
-    return Threshold(by=by, asked=target, value=value, rows=len(ascending), share=float((ascending >= value).mean()))
-
-
-def _threshold_notes(threshold: Threshold | None) -> list[str]:
-    if threshold is None:
-        return ["no threshold: the model gives scores (--by-alpha or --false-alarms RATE set one)"]
-    basis = (
-        f"the share alpha = {threshold.asked:.4g} of {threshold.rows} unlabelled rows, of which {threshold.share:.4g}"
-        if threshold.by == "alpha"
-        else f"a false-alarm rate of {threshold.asked:g} on {threshold.rows} withheld positives, of which "
-        f"{threshold.share:.4g}"
-    )
-    return [f"threshold {threshold.value:.6g}: by {basis} reach it"]
-
-
 def _meta(
     pair: Pair,
     settings: Settings,
@@ -224,6 +207,7 @@ def _meta(
     seed: int,
     alpha: float | None,
     threshold: Threshold | None,
+    ranking: Ranking | None,
     marks: tuple[str, ...],
 ) -> Meta:
     preparing = pair.preparing
@@ -248,5 +232,6 @@ def _meta(
         about={name: value for name, value in about.items() if value is not None},
         prepared=preparing.model_dump(mode="json"),
         threshold=threshold,
+        ranking=ranking,
         marks=marks,
     )

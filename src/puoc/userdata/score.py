@@ -22,6 +22,7 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.model_file import Threshold
 from puoc.methods.training.fitting import CHUNK
 from puoc.records import Array
+from puoc.userdata.ranking_check import warning_of
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # by suffix of the output file
 
@@ -34,6 +35,7 @@ class Scored(NamedTuple):
     rows: int
     positive: int | None  # rows that reach the threshold
     notes: list[str]
+    warning: str | None = None  # of a model that does not rank labelled positives above unlabelled rows
 
 
 def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once: int | None = None) -> Scored:
@@ -85,7 +87,8 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
             write(columns)
             rows += len(X)
     notes += [f"{n} {problem}" for problem, n in counts.items()]
-    return Scored(rows, positive if threshold is not None else None, notes)
+    warning = None if model.meta.ranking is None else warning_of(model.meta.ranking)
+    return Scored(rows, positive if threshold is not None else None, notes, warning)
 
 
 def _names(folder: Path) -> list[str]:
@@ -102,7 +105,7 @@ def _names(folder: Path) -> list[str]:
 
 def column_of(threshold: Threshold) -> str:
     """Return the name of the column of decisions, after what the threshold is based on."""
-    return f"positive_by_{threshold.by}_{threshold.asked:g}"
+    return f"positive_{'by_alpha' if threshold.by == 'alpha' else 'at_recall'}_{threshold.asked:g}"
 
 
 def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:

@@ -1,3 +1,3 @@
 """Model files: a fitted model as safetensors with its parameters as JSON."""
 
-__all__ = ["model_file"]
+__all__ = ["dry_run", "header", "model_file"]

@@ -7,77 +7,48 @@ stored values to the rows that the method sees (scale, then encoder, which may b
 from __future__ import annotations
 
 import dataclasses
-import json
-import struct
+import sys
+from contextlib import nullcontext
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 from safetensors import SafetensorError
 from safetensors.numpy import load as read_arrays
 from safetensors.numpy import save as write_arrays
 
+from puoc.methods.persistence.header import (
+    KEY,
+    FittedEncoder,
+    Meta,
+    Threshold,
+    fault,
+    open_regular,
+    parse_header,
+    read_header,
+)
 from puoc.methods.training.estimator import Encoder, Estimator
 from puoc.methods.training.fitting import score_in_chunks
-from puoc.records import Array, JsonObject, Params, Record, canonical_json
+from puoc.records import Array, Params, canonical_json
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import pandas as pd
 
     from puoc.datasets.readers import Preparing
     from puoc.methods.encoders import Encodes
 
-FORMAT: Final = "puoc-model"
-VERSION: Final = 1
+__all__ = ["FittedEncoder", "Meta", "Model", "Threshold", "dump", "load", "read_meta", "score", "score_rows"]
 
 _ENCODER_PREFIX = "encoder:"  # of the names of a fitted encoder's arrays
-_OMITTED_IF_EMPTY = ("prepared", "threshold", "marks")  # models of user data have them
-_KEY = "puoc"  # only one key: the order of several would differ from process to process, and with it the file's name
-
-
-class FittedEncoder(BaseModel):
-    """In the header: an encoder whose arrays are in the file too."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str
-    params: Params
-
-
-class Threshold(Record):
-    """Score from which a row is called positive, and what it is based on."""
-
-    by: str  # alpha, or false_alarm_rate
-    asked: float  # the share of U to be called positive, or the largest rate of missed positives
-    value: float  # rows with this score or a higher one are called positive
-    rows: int  # scored to find it: unlabelled rows, or withheld positives
-    share: float  # of those rows that it calls positive
-
-
-class Meta(BaseModel):
-    """The JSON in the header."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: Literal["puoc-model"] = FORMAT
-    version: Literal[1] = VERSION
-    method: str
-    params: Params  # validated hyperparameters
-    encoder: str | FittedEncoder | None = None  # absent: the method sees the scaled rows
-    shape: tuple[int, ...]  # of one stored row
-    dtype: str  # of stored values
-    scale: float = Field(gt=0)  # divisor that maps stored values to [0, 1]
-    numerics: Literal["fp32", "bf16"] = "fp32"  # of the training
-    versions: dict[str, str] = {}  # of the libraries that trained it
-    contains_training_rows: bool = False  # as support vectors or a memory bank, which matters if rows are private
-    about: JsonObject = {}  # free notes of the program that fitted the model
-    prepared: JsonObject | None = None  # from a user's files to rows: puoc.datasets.readers.Preparing
-    threshold: Threshold | None = None  # absent: the model gives scores only
-    marks: tuple[str, ...] = ()  # warnings that belong to every score: overlap with the test rows that was allowed
+_OMITTED_IF_EMPTY = ("prepared", "threshold", "ranking", "marks")  # models of user data have them
+_TRIED_VALUES = 1 << 20  # of a row that is scored when a file is loaded; a larger row takes too long
+_MAX_SIDE = 4096  # of what an encoder makes of a row, as far as a hyperparameter sets it: pixels, or words of a text
 
 
 class Model(NamedTuple):
@@ -107,7 +78,7 @@ def dump(estimator: Estimator, meta: Meta, encoder: Encoder | None = None) -> by
     arrays = {key: _contiguous(key, value) for key, value in estimator.state().items()}
     if encoder is not None:
         arrays |= {f"{_ENCODER_PREFIX}{key}": _contiguous(key, value) for key, value in encoder.state().items()}
-    return bytes(write_arrays(arrays, {_KEY: canonical_json(header)}))
+    return bytes(write_arrays(arrays, {KEY: canonical_json(header)}))
 
 
 def load(source: Path | str | bytes) -> Model:
@@ -115,18 +86,84 @@ def load(source: Path | str | bytes) -> Model:
 
     Raises
     ------
-    ValueError : not a model file, an unknown format, or hyperparameters that the method does not take.
+    ValueError : not a model file, an unknown format, hyperparameters that the method does not take, or arrays that do
+        not make a model of it. Nothing larger than the file is allocated before it is checked.
     """
     content, name = _content(source)
-    meta = _header(content, name)
+    meta = parse_header(content, len(content), name)
     try:
         arrays = read_arrays(content)
     except SafetensorError as error:
         raise ValueError(f"{name}: the arrays are damaged ({error}); a whole safetensors file expected") from error
-    encoder_keys = [key for key in arrays if key.startswith(_ENCODER_PREFIX)]
-    encoder = _encoder(meta, {key.removeprefix(_ENCODER_PREFIX): arrays.pop(key) for key in encoder_keys})
-    encoded_shape = encoder.encode(np.zeros((1, *meta.shape), dtype=np.float32)).shape[1:]
-    return Model(_make(meta.method, meta.params).restore(arrays, encoded_shape), encoder, meta)
+    for key, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name}: array {key!r} has values that are NaN or infinite; finite values expected")
+    _check_prepared(meta, name)
+    try:
+        model = _restored(meta, arrays)
+        if prod(meta.shape) <= _TRIED_VALUES:
+            _check_scores(model)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    except (TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError, AssertionError) as error:
+        raise ValueError(
+            f"{name}: the arrays do not make a model of {meta.method} for rows of shape {meta.shape} "
+            f"({type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else 'no reason given'}); "
+            "expected a file that puoc wrote"
+        ) from error
+    return model
+
+
+def _restored(meta: Meta, arrays: dict[str, Array]) -> Model:
+    state = {key: value for key, value in arrays.items() if not key.startswith(_ENCODER_PREFIX)}
+    of_encoder = {key.removeprefix(_ENCODER_PREFIX): arrays[key] for key in arrays.keys() - state.keys()}
+    made = _make(meta.method, meta.params)
+    with _without_memory():
+        _encoder(meta, of_encoder)
+    encoder = _encoder(meta, of_encoder)
+    shape = _encoded_shape(meta, encoder)
+    with _without_memory():
+        _make(meta.method, meta.params).restore(state, shape)
+    return Model(made.restore(state, shape), encoder, meta)
+
+
+def _without_memory() -> AbstractContextManager[object]:
+    """Return a context in which torch allocates nothing, to compare a network with the arrays before it is built."""
+    if "torch" not in sys.modules:  # the method and the encoder are imported, so they need none
+        return nullcontext()
+    from puoc.methods.persistence.dry_run import without_memory
+
+    return without_memory()
+
+
+def _encoded_shape(meta: Meta, encoder: Encodes) -> tuple[int, ...]:
+    if isinstance(encoder, Encoder) and (known := encoder.encoded_shape(meta.shape)) is not None:
+        return known
+    zeros = np.broadcast_to(np.float32(0), (1, *meta.shape))  # without memory
+    return encoder.encode(zeros).shape[1:]
+
+
+def _check_scores(model: Model) -> None:
+    """Check that one row can be scored. Some methods compare their arrays with each other only there."""
+    scores = score_rows(model.estimator, model.encoder, np.zeros((1, *model.meta.shape), np.float32), "float32", 1.0)
+    if scores.shape != (1,):
+        raise ValueError(f"one row has scores of shape {scores.shape}; expected one score a row")
+
+
+def _check_prepared(meta: Meta, name: str) -> None:
+    """Check that the steps from a user's file give the rows that the model takes."""
+    try:
+        steps = preparing(meta)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    if steps is None:
+        return
+    got, expected = (steps.shape, steps.dtype, steps.scale), (meta.shape, meta.dtype, meta.scale)
+    if got != expected:
+        raise ValueError(
+            f"{name}: header field 'prepared' makes rows of (shape, dtype, scale) {got}; expected {expected} as the "
+            "rest of the header"
+        )
 
 
 def _encoder(meta: Meta, arrays: dict[str, Array]) -> Encodes:
@@ -135,7 +172,12 @@ def _encoder(meta: Meta, arrays: dict[str, Array]) -> Encodes:
     encoder = meta.encoder
     if not isinstance(encoder, FittedEncoder):
         return encoders.plain(encoder)
-    return encoders.make(encoder.name, encoder.params).restore(arrays, meta.shape)
+    made = encoders.make(encoder.name, encoder.params)
+    for key in ("pixels", "length"):
+        value = encoder.params.get(key)
+        if isinstance(value, int) and value > _MAX_SIDE:
+            raise ValueError(f"encoder {encoder.name}: {key} is {value:,}; expected at most {_MAX_SIDE:,}")
+    return made.restore(arrays, meta.shape)
 
 
 def _make(name: str, params: Params) -> Estimator:
@@ -149,10 +191,8 @@ def _make(name: str, params: Params) -> Estimator:
 def read_meta(source: Path | str | bytes) -> Meta:
     """Read only the header, and neither the method nor the arrays. Raises ValueError as ``load``."""
     if isinstance(source, bytes):
-        return _header(source, "model")
-    with Path(source).open("rb") as file:
-        start = file.read(8)
-        return _header(start + file.read(_length(start)), str(source))
+        return parse_header(source, len(source), "model")
+    return read_header(Path(source))
 
 
 def score(model: Model, X: Array) -> NDArray[np.float64]:
@@ -196,8 +236,8 @@ def preparing(meta: Meta) -> Preparing | None:
     try:
         return TypeAdapter[Preparing](Preparing).validate_python(meta.prepared)
     except ValidationError as error:
-        reason = error.errors()[0]["msg"]
-        raise ValueError(f"header field 'prepared': {reason}; another version of puoc wrote it") from error
+        reason = fault(error.errors()[0])
+        raise ValueError(f"header field 'prepared': {reason}; expected the form that puoc fit writes") from error
 
 
 def example(meta: Meta) -> pd.DataFrame | None:
@@ -220,6 +260,13 @@ def _checked(rows: Array, dtype: str) -> NDArray[np.float32]:
             raise ValueError("rows hold NaN or infinite values, finite numbers expected; drop or fill those rows")
         if np.dtype(dtype).kind in "biu" and not np.array_equal(rows, np.rint(rows)):
             raise ValueError(f"rows hold fractions, stored values ({dtype}) expected: do not scale them beforehand")
+    if rows.size and np.dtype(dtype).kind in "iu":
+        limits = np.iinfo(dtype)
+        if rows.min() < limits.min or rows.max() > limits.max:
+            raise ValueError(
+                f"rows hold values from {rows.min():g} to {rows.max():g}; stored values ({dtype}) from {limits.min} to "
+                f"{limits.max} expected"
+            )
     return rows.astype(np.float32, order="C")  # a frame's columns lie apart, and sums over them round otherwise
 
 
@@ -238,27 +285,7 @@ def _contiguous(key: str, value: Array) -> Array:
 
 
 def _content(source: Path | str | bytes) -> tuple[bytes, str]:
-    return (source, "model") if isinstance(source, bytes) else (Path(source).read_bytes(), str(source))
-
-
-def _length(start: bytes) -> int:
-    """Return the length of the header: the first eight bytes of a safetensors file, little endian."""
-    return int(struct.unpack("<Q", start)[0]) if len(start) == 8 else 0
-
-
-def _header(content: bytes, name: str) -> Meta:
-    try:
-        header = json.loads(content[8 : 8 + _length(content[:8])])
-        values = json.loads(header["__metadata__"][_KEY])
-    except (ValueError, KeyError, TypeError) as error:
-        expected = f"expected a safetensors file with {_KEY!r} in its header"
-        raise ValueError(f"{name}: not a model file of puoc; {expected}") from error
-    if not isinstance(values, dict) or (values.get("format"), values.get("version")) != (FORMAT, VERSION):
-        got = f"{values.get('format')} version {values.get('version')}" if isinstance(values, dict) else repr(values)
-        raise ValueError(f"{name}: format {got}, {FORMAT} version {VERSION} expected; a newer puoc may read it")
-    try:
-        return Meta.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{name}: header field {place!r}: {first['msg']}, got {first.get('input')!r}") from error
+    if isinstance(source, bytes):
+        return source, "model"
+    with open_regular(Path(source)) as file:
+        return file.read(), str(source)

@@ -24,7 +24,7 @@ def make(table: Mapping[str, type[T]], name: str, params: Params) -> T:
     ValueError : unknown name; unknown, missing or invalid hyperparameters, with one sentence for each.
     """
     if name not in table:
-        raise ValueError(f"unknown name {name!r}; known: {', '.join(sorted(table))}")
+        raise ValueError(f"unknown name {name!r}; expected one of {', '.join(sorted(table))}")
     cls = table[name]
     assert is_dataclass(cls), f"{cls} lacks the decorator typed"
     known = [field.name for field in fields(cls)]
@@ -53,8 +53,8 @@ def normalise(table: Mapping[str, type[T]], name: str, params: Params) -> Params
 
 def _unknown(given: str, known: list[str]) -> str:
     near = get_close_matches(given, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-    return f"unknown hyperparameter {given!r} ({hint})"
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return f"unknown hyperparameter {given!r}{hint}; expected one of {', '.join(known)}"
 
 
 def _infinite(params: Params) -> list[tuple[str, float]]:
@@ -67,5 +67,5 @@ def _sentence(error: ErrorDetails) -> str:
         return error["msg"].removeprefix("Value error, ")
     field = error["loc"][0]
     if error["type"] == "missing":
-        return f"missing hyperparameter {field!r}"
+        return f"missing hyperparameter {field!r}, expected a value"
     return f"hyperparameter {field!r}: got {error['input']!r}, expected {expected_by(error)}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Container
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -20,6 +20,7 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.model_file import Meta
 from puoc.records import Array, content_id
 from puoc.serving import MODEL_FILE
+from puoc.store.temporary import temporary_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,14 +38,15 @@ class ModelLog:
 
     def __init__(self, client: MlflowClient):
         self.client = client
-        self._folder = tempfile.TemporaryDirectory(prefix="puoc-models-")
+        self._exits = ExitStack()
+        self._folder = self._exits.enter_context(temporary_folder("models"))
         self._templates: dict[str, tuple[Path, str]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        self._exits.close()
 
     def log(self, experiment: str, run: str, path: Path, tags: dict[str, str]) -> str:
         """Log a model file as the output of a run; returns the model's id.
@@ -75,7 +77,7 @@ class ModelLog:
     def _template(self, meta: Meta, path: Path) -> tuple[Path, str]:
         kind = content_id([meta.method, meta.shape, meta.dtype, meta.scale, meta.versions, meta.prepared])
         if kind not in self._templates:
-            self._templates[kind] = self._save(path, Path(self._folder.name) / kind)
+            self._templates[kind] = self._save(path, self._folder / kind)
         return self._templates[kind]
 
     def _save(self, path: Path, folder: Path) -> tuple[Path, str]:
@@ -99,8 +101,8 @@ def save_folder(path: Path, folder: Path) -> None:
     from mlflow.pyfunc import save_model
 
     meta = modelfile.read_meta(path)
-    with tempfile.TemporaryDirectory(prefix="puoc-model-") as temporary:
-        fitted = Path(temporary) / _DATA
+    with temporary_folder("model") as temporary:
+        fitted = temporary / _DATA
         fitted.mkdir()
         shutil.copyfile(path, fitted / MODEL_FILE)
         signature, example = _signature(meta)
@@ -129,7 +131,8 @@ def _signature(meta: Meta) -> tuple[ModelSignature, pd.DataFrame | Array]:
             for name in frame.columns
         ]
         return ModelSignature(inputs=Schema(columns), outputs=outputs), frame
-    dtype, shape = np.dtype(meta.dtype), meta.shape
+    # MLflow converts what comes as JSON to this type before a model sees it: integers would cut fractions to zeros
+    dtype, shape = np.dtype(meta.dtype if np.dtype(meta.dtype).kind == "f" else np.float32), meta.shape
     inputs = Schema([TensorSpec(dtype, (-1, *shape))])
     return ModelSignature(inputs=inputs, outputs=outputs), np.full((1, *shape), meta.scale / 2, dtype=dtype)
 

@@ -7,12 +7,10 @@ the database, where they can be viewed. A deleted run that is planned again is r
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from puoc.reporting.tracking import run_specs
@@ -23,6 +21,7 @@ from puoc.reporting.tracking.store import Store
 from puoc.store.ledger import Ledger
 from puoc.store.ledger_records import Entry
 from puoc.store.result_rows import ResultRow
+from puoc.store.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from mlflow.entities import Metric, Run
@@ -186,9 +185,9 @@ class Writer:
         else:
             self.store.client.update_run(stored.run_id, status="RUNNING")  # until all its content is written
         self._write(stored, spec, extra | self._model(stored, row, entry, ledger, models), entry)
-        with tempfile.TemporaryDirectory(prefix="puoc-run-") as folder:
-            if write_files(Path(folder), row.trial_id, row.scoring_digest, entry, ledger):
-                self.store.client.log_artifacts(stored.run_id, folder)
+        with temporary_folder("run") as folder:
+            if write_files(folder, row.trial_id, row.scoring_digest, entry, ledger):
+                self.store.client.log_artifacts(stored.run_id, str(folder))
         self._finish(stored, spec)
 
     def _current(self, spec: RunSpec) -> StoredRun | None:
