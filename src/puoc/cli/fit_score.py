@@ -25,6 +25,7 @@ from puoc.cli.read_options import (
     Header,
     Kind,
     Missing,
+    Number,
     Pixels,
     PositiveLabel,
     Positives,
@@ -32,6 +33,7 @@ from puoc.cli.read_options import (
     Separator,
     TextColumn,
     Unlabelled,
+    full_answers,
 )
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
@@ -39,6 +41,7 @@ _NOTHING_WRITTEN = "nothing was written"
 
 
 def fit(
+    context: typer.Context,
     method: Annotated[str, typer.Option(help="A method, or an entry of the settings file.")],
     out: Annotated[Path | None, typer.Option(help="The model file to write; it must not exist yet.")] = None,
     positives: Positives = None,
@@ -77,6 +80,7 @@ def fit(
     ] = None,
     drop: Drop = None,
     category: Category = None,
+    number: Number = None,
     missing: Missing = None,
     scaling: Annotated[str, typer.Option(help="Scaling of numeric columns: minmax or standard.")] = "minmax",
     pixels: Pixels = None,
@@ -94,7 +98,7 @@ def fit(
     ] = False,
 ) -> None:
     """Fit a method to your data and write a model file for puoc score."""
-    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN), path_errors():
+    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN), path_errors(), full_answers(context):
         if out is None and not check:
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
         _check_apart(out, mlflow)
@@ -122,6 +126,7 @@ def fit(
             text=text,
             drop=tuple(drop or ()),
             category=tuple(category or ()),
+            number=tuple(number or ()),
             missing=tuple(missing or ()),
             scaling=scaling,
             pixels=pixels,

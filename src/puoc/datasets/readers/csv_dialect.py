@@ -9,7 +9,6 @@ import codecs
 import csv
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from ipaddress import AddressValueError, IPv4Address
 from itertools import compress
@@ -86,9 +85,9 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
     header = how.header if how.header is not None else named or _header(path, rows, first)
     if not header:
         columns = tuple(f"column{number}" for number in range(1, len(columns) + 1))
-    _check_names(path, columns, first, how, wanted)
+    _check_names(path, columns, first, wanted)
     needed = set(wanted or ())
-    others = {*how.drop, *how.category, how.text}  # no numbers are read there
+    others = {*how.drop, *how.category, how.text, *doubled(columns)}  # no numbers are read there
     used = [name not in others and (wanted is None or name in needed) for name in columns]
     decimal = how.decimal or _decimal(path, rows[1:] if header else rows, used, first)
     return Layout(encoding, separator, decimal, columns, len(empty[0].splitlines()) + header, first)
@@ -204,30 +203,26 @@ def _mostly_numbers(rows: list[list[str]], place: int) -> bool:
     return 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) > len(cells)
 
 
-def _check_names(
-    path: Path, columns: tuple[str, ...], first: str, how: How, wanted: Sequence[str] | None = None
-) -> None:
-    needed = set(wanted or columns)
-    twice = sorted(name for name, n in Counter(columns).items() if n > 1 and name and name in needed)
-    if twice:
-        places = [str(place) for place, name in enumerate(columns, start=1) if name == twice[0]]
-        among = ", ".join(places[:9] + ["..."] * (len(places) > 9))
-        raise ValueError(
-            f"{path}: the column {twice[0]!r} stands {len(places)} times (columns {among}); expected each "
-            f"name once. The first line is {shown(first)}"
-        )
-    if wanted:
-        return
-    if columns.count("") > 1:
-        raise ValueError(
-            f"{path}: {columns.count('')} columns have no name, column {columns.index('') + 1} among them; give them "
-            f"names or take them away. The first line is {shown(first)}"
-        )
-    if "" in columns and "" not in how.drop:
-        raise ValueError(
-            f"{path}: column {columns.index('') + 1} has no name; the first line is {shown(first)}. If it counts the "
-            "rows, leave it out by --drop ''; else give it a name"
-        )
+def doubled(columns: Sequence[str]) -> dict[str, str]:
+    """Return the names that several columns have, with their places; columns without a name are one of these."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(columns, start=1):
+        places.setdefault(name, []).append(place)
+    found = {}
+    for name, at in places.items():
+        if len(at) > 1:
+            among = ", ".join([*map(str, at[:9]), *["..."] * (len(at) > 9)])
+            what = f"stands {len(at)} times" if name else f"has no name, {len(at)} times"
+            found[name] = f"{what} (columns {among}); expected each name once"
+    return found
+
+
+def _check_names(path: Path, columns: tuple[str, ...], first: str, wanted: Sequence[str] | None = None) -> None:
+    """Reject equal names of columns that are wanted, or of all columns."""
+    twice = doubled(columns)
+    faults = [name for name in twice if name in wanted] if wanted else list(twice)
+    if faults and (wanted or len(twice) == len(set(columns))):
+        raise ValueError(f"{path}: the column {faults[0]!r} {twice[faults[0]]}. The first line is {shown(first)}")
 
 
 def _decimal(path: Path, rows: list[list[str]], used: Sequence[bool], first: str) -> str:

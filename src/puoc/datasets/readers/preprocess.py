@@ -21,7 +21,7 @@ from puoc.datasets.readers.columns import Column
 from puoc.datasets.readers.csv_dialect import plain_name
 from puoc.datasets.readers.options import How, Scaling
 from puoc.datasets.readers.tables import AT_ONCE, RawTable, plain, stream_table
-from puoc.datasets.readers.values import NotNumbers, number_in
+from puoc.datasets.readers.values import ANY_TEXT, NotNumbers, number_in
 from puoc.records import Array, Record
 
 if TYPE_CHECKING:
@@ -84,15 +84,29 @@ class CategoryColumn(Record):
             [f"{self.name} is missing"] if self.indicator else []
         )
 
+    @property
+    def texts_as_values(self) -> tuple[str, ...]:
+        """Return the texts for a missing value that are categories here, as ``texts_of`` takes them."""
+        return tuple(text for text in ANY_TEXT if any(value.lower() == text for value in self.values))
+
     def of(self, table: RawTable, missing: Sequence[str]) -> Block:
         """Return the features of the column, (n, number of values) float64, each 0 or 1."""
-        cells = table.texts(self.name, missing)
+        marks = self.texts_as_values
+        cells = table.texts(self.name, missing, marks)
+        if len(marks) == 1 and not self.indicator:  # pandas takes NA for missing; an empty cell of a file is no null
+            was_null = pc.is_null(table.head(self.name, len(table)), nan_is_null=True)
+        else:
+            was_null = None
         absent = np.asarray(pc.is_null(cells), dtype=np.bool_)
         known = pa.array(self.values, pa.string())
         if table.holds_numbers(self.name):  # another program may have read 01 or 1.0 of a text file as a number
             cells, known = pc.cast(cells, pa.float64()), self._as_numbers(table.where)
         places = pc.index_in(cells, known, skip_nulls=True)
-        codes = np.asarray(pc.fill_null(places, len(self.values)), dtype=np.int64)
+        codes = np.array(pc.fill_null(places, len(self.values)), dtype=np.int64)
+        if was_null is not None:
+            read_as_missing = absent & np.asarray(was_null, dtype=np.bool_)
+            codes[read_as_missing] = [value.lower() for value in self.values].index(marks[0])
+            absent = absent & ~read_as_missing
         hot = np.zeros((len(codes), len(self.values) + 1))
         hot[np.arange(len(codes)), codes] = 1
         hot[:, -1] = absent
@@ -211,7 +225,8 @@ def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn |
 
     indicator = column.missing > 0
     if column.read_as == "category":
-        cells = [value for table in tables for value in table.texts(column.name, how.missing).to_pylist()]
+        literal = ANY_TEXT if column.name in how.category else ()
+        cells = [value for table in tables for value in table.texts(column.name, how.missing, literal).to_pylist()]
         known: Array = np.array([value for value in cells if value is not None], dtype=object)
         values = OneHotEncoder().fit(known[:, None]).categories_[0]
         return CategoryColumn(name=column.name, values=tuple(map(str, values)), indicator=indicator)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from puoc.datasets.readers.columns import Column, profile_of, unmet
+from puoc.datasets.readers.columns import Column, check_columns, profile_of, unmet
 from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_rows
 from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures, list_pictures
 from puoc.datasets.readers.labels import labels_of
@@ -136,6 +136,7 @@ def read_pair(
         if unlabelled is not None:
             U = _without_label(read_raw(Path(unlabelled), how), how)
             _same_kind(U, P)
+        check_columns([part for part in (P, U) if isinstance(part, RawTable)], how)
     how.check_applicable(P.kind)
     with_u = [] if U is None or from_positives else [U]
     withheld = None
@@ -165,6 +166,8 @@ def _labelled(path: Path, how: How, others: str) -> tuple[Raw, Raw, str]:
     table = read_table(path, how)
     labels = labels_of(table, how, others)
     plain = _plain(table.without([str(how.label)]), how)
+    if isinstance(plain, RawTable):
+        check_columns([plain], how)
     return plain.rows(labels.positive), plain.rows(~labels.positive), labels.note
 
 

@@ -54,7 +54,8 @@ def of_tables(tables: Sequence[RawTable], preparing: TablePreparing) -> Keys:
             numbers = np.concatenate([table.numbers(column.name, preparing.missing) for table in tables])
             cells = pd.Series(numbers + 0.0)
         else:
-            texts = [text for table in tables for text in table.texts(column.name, preparing.missing).to_pylist()]
+            read = [table.texts(column.name, preparing.missing, column.texts_as_values) for table in tables]
+            texts = [text for part in read for text in part.to_pylist()]
             cells = pd.Series(texts, dtype=object)
         codes, values = pd.factorize(cells, use_na_sentinel=False)
         found = pd.factorize(found * len(values) + codes)[0]  # both are below the number of rows

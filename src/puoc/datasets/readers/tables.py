@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -13,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puoc.datasets.readers.csv_dialect import Layout, layout_of, plain_name, shown
+from puoc.datasets.readers.csv_dialect import Layout, doubled, layout_of, plain_name, shown
 from puoc.datasets.readers.csv_lines import Lines
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.values import is_number, numbers_of, texts_of
@@ -35,6 +34,7 @@ class RawTable:
     start: int = 0  # rows of the file before these
     numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all from ``start`` on
     notes: tuple[str, ...] = ()  # warnings about the file; the part with the first row has them
+    unread: Mapping[str, str] = field(default_factory=dict)  # columns that were not read, with the reason
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
@@ -49,10 +49,15 @@ class RawTable:
         """Return the position of every column by its name."""
         return {name: place for place, name in enumerate(self.columns)}
 
-    def texts(self, column: str, missing: Sequence[str] = ()) -> pa.Array:
-        """Return the cells of a column as texts, null where missing. Raises ValueError if they cannot be texts."""
+    def texts(self, column: str, missing: Sequence[str] = (), values: Collection[str] = ()) -> pa.Array:
+        """Return the cells of a column as texts, null where missing, as ``texts_of``.
+
+        Raises
+        ------
+        ValueError : the cells cannot be texts.
+        """
         try:
-            return texts_of(self._cells(column), missing)
+            return texts_of(self._cells(column), missing, values)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
             reason = str(error).splitlines()[0]
             raise ValueError(
@@ -65,9 +70,17 @@ class RawTable:
         """Return the cells of a column as float64 (n,), NaN where missing. Raises NotNumbers."""
         return numbers_of(self._cells(column), self.decimal, missing)
 
+    def head(self, column: str, n: int) -> pa.Array:
+        """Return the first cells of a column as they are in the file."""
+        return _whole(self.cells.column(self.places[column]).slice(0, n))
+
+    def type_of(self, column: str) -> pa.DataType:
+        """Return the type of a column, which is a text in a text file."""
+        return self.cells.column(self.places[column]).type
+
     def holds_numbers(self, column: str) -> bool:
         """Return True for a column of a numeric type."""
-        return is_number(self.cells.column(self.places[column]).type)
+        return is_number(self.type_of(column))
 
     def _cells(self, column: str) -> pa.Array:
         return _whole(self.cells.column(self.places[column]))
@@ -91,7 +104,8 @@ class RawTable:
     def without(self, columns: Sequence[str]) -> RawTable:
         """Return the table without these columns."""
         left = set(columns)
-        return replace(self, cells=self.cells.select([name for name in self.columns if name not in left]))
+        unread = {name: why for name, why in self.unread.items() if name not in left}
+        return replace(self, cells=self.cells.select([n for n in self.columns if n not in left]), unread=unread)
 
     @property
     def hint(self) -> str:
@@ -156,6 +170,7 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
 
     layout = layout_of(path, how, columns)
     _check_there(path, layout.columns, columns)
+    unread = {} if columns else doubled(layout.columns)
     lines = Lines(path, layout.encoding, layout.separator)
     try:
         reader = csv.open_csv(
@@ -173,10 +188,10 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
             ),
             csv.ConvertOptions(
                 column_types={name: pa.string() for name in layout.columns},
-                include_columns=list(columns or layout.columns),
+                include_columns=list(columns or (name for name in layout.columns if name not in unread)),
             ),
         )
-        part = RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line)
+        part = RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line, unread=unread)
         for batch in reader:
             if len(part):
                 yield part
@@ -215,22 +230,22 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
         file = ParquetFile(path)
         written = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
         names = list(map(plain_name, written))
-        needed = set(names if columns is None else columns)
-        twice = sorted(name for name, n in Counter(names).items() if n > 1 and name in needed)
-        if twice:
-            raise ValueError(f"{path}: the column {twice[0]!r} stands {names.count(twice[0])} times; expected once")
         _check_there(path, names, columns)
-        used = {name: own for name, own in zip(names, written, strict=True) if name in needed}
-        for name, own in used.items():
-            kind = file.schema_arrow.field(own).type
-            if pa.types.is_nested(kind):
-                raise ValueError(f"{path}: column {name!r} holds {kind}; expected numbers, texts or truth values")
+        needed = set(names if columns is None else columns)
+        unread = {name: why for name, why in doubled(names).items() if name in needed}
+        for name, own in zip(names, written, strict=True):
+            if name in needed and name not in unread and pa.types.is_nested(kind := file.schema_arrow.field(own).type):
+                unread[name] = f"holds {_short(str(kind))}; expected numbers, texts or truth values"
+        if unread and (columns is not None or set(unread) == needed):
+            name, why = next(iter(unread.items()))
+            raise ValueError(f"{path}: the column {name!r} {why}")
+        used = [own for name, own in zip(names, written, strict=True) if name in needed and name not in unread]
         start = 0
-        for batch in file.iter_batches(AT_ONCE, columns=list(used.values())):
-            yield RawTable(str(path), plain(pa.Table.from_batches([batch])), start=start)
+        for batch in file.iter_batches(AT_ONCE, columns=used):
+            yield RawTable(str(path), plain(pa.Table.from_batches([batch])), start=start, unread=unread)
             start += batch.num_rows
         if start == 0:
-            yield RawTable(str(path), plain(file.schema_arrow.empty_table().select(list(used.values()))))
+            yield RawTable(str(path), plain(file.schema_arrow.empty_table().select(used)), unread=unread)
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: begins as a Parquet file but is none ({error}); write it again") from error
 
@@ -239,6 +254,10 @@ def plain(cells: pa.Table) -> pa.Table:
     """Return cells without dictionary and half-precision types, which not every function takes, with plain names."""
     kinds = [pa.field(plain_name(field.name), _plain_kind(field.type)) for field in cells.schema]
     return cells.rename_columns([field.name for field in kinds]).cast(pa.schema(kinds))
+
+
+def _short(kind: str) -> str:
+    return kind if len(kind) <= 60 else kind[:57] + "..."
 
 
 def _plain_kind(kind: pa.DataType) -> pa.DataType:

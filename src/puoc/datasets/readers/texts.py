@@ -124,6 +124,8 @@ class TextPreparing(Record):
 
 def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
     """Return the texts in a column of a table, empty if missing. Raises ValueError if there is no such column."""
+    if column in table.unread:
+        raise ValueError(f"{table.where}: the column {column!r} of the texts {table.unread[column]}")
     if column not in table.columns:
         has = ", ".join(map(repr, table.columns))
         raise ValueError(f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text")

@@ -56,7 +56,7 @@ def declare(
         audited = audit(pair)
         warnings = _warnings(audited, rows, allow_overlap)
     except ValueError as error:
-        raise ValueError(as_keys(str(error), given.values())) from error
+        raise ValueError(_in_keys(error, how, given.values())) from error
     arrays = rows.arrays
     assert arrays.split is not None, "it marks the test rows"
     sides = [np.bincount(arrays.y[arrays.split == side], minlength=len(OwnData.classes)) for side in (0, 1)]
@@ -75,6 +75,21 @@ def declare(
         notes=(*audited.repeats, *_notes(pair, rows, from_positives)),
         marks=warnings,
     )
+
+
+def _in_keys(error: ValueError, how: Mapping[str, object], paths: Iterable[str]) -> str:
+    """Return the message of an error with keys of the entry in place of options."""
+    from puoc.datasets.readers import DoubtfulColumns
+
+    if not isinstance(error, DoubtfulColumns):
+        return as_keys(str(error), paths)
+    keys: dict[str, list[str]] = {}
+    for option, value in error.answers:
+        given = how.get(option, ())
+        before = [str(one) for one in given] if isinstance(given, Iterable) else []
+        keys.setdefault(option, before).append(value)
+    lists = ", ".join(f"{key}: [{', '.join(map(repr, values))}]" for key, values in keys.items())
+    return as_keys(error.with_answer(f"These keys of the entry answer this: {lists}"), paths)
 
 
 def _below(role: str, given: str, root: Path) -> str:
