@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from own_files import puoc, refused
+from pyarrow import parquet
 
-from puoc.datasets.readers import DoubtfulColumns, How, read_pair
+from puoc.datasets.readers import DoubtfulColumns, How, read_pair, read_table
 
 TRANSACTIONS = Path(__file__).with_name("transactions.csv.gz")  # made up: 3,000 payments, 120 confirmed frauds
 N = 60
@@ -158,3 +160,47 @@ def test_the_interval_of_the_share_of_positives_holds_the_truth_without_the_id(t
     assert code == 0
     alpha = json.loads(said[said.index("{") :])["evidence"]["alpha"]
     assert alpha["low"] <= 0.041 <= alpha["high"]
+
+
+@pytest.mark.parametrize("wide", [3, 80])
+def test_doubled_names_and_nested_columns_are_left_out_by_the_option_that_is_named(wide: int, tmp_path: Path) -> None:
+    path = tmp_path / "odd.parquet"
+    numbers = pa.array(np.arange(5) % 3)
+    columns = [*[numbers] * wide, pa.array([[1]] * 5), numbers, numbers, pa.array(list("xyxxy")).dictionary_encode()]
+    names = [*(f"a.{i}" for i in range(wide)), "nested", "twice", "twice", "cät"]
+    parquet.write_table(pa.Table.from_arrays(columns, names=names), path)
+    with pytest.raises(DoubtfulColumns, match=r"(?s)'twice' stands 2 times.*'nested' holds list") as refusal:
+        read_pair(path)
+    dropped = tuple(value for _, value in refusal.value.answers)
+    pair = read_pair(path, how=How(drop=dropped))
+    assert sorted(pair.preparing.left_out) == ["nested", "twice"]
+    assert pair.X_p.shape == (5, wide + 2)
+    text = tmp_path / "odd.csv"
+    text.write_text("a,a,b\n1,2,3\n2,3,4\n")
+    assert [column.name for column in read_pair(text, how=How(drop=("a",))).preparing.columns] == ["b"]
+
+
+def test_what_means_missing_elsewhere_is_a_value_where_a_column_is_named_as_a_category(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("land,b\n" + "NA,1\nUS,2\nDE,2\nNone,1\nNA,2\n,1\n" * 3)
+    (land, _) = read_pair(path).profile
+    assert (land.missing, land.distinct) == (12, 2)
+    assert land.note == "'NA' or 'None' in 9 cells is read as missing; --category 'land' keeps such texts as categories"
+    pair = read_pair(path, how=How(category=("land",)))
+    assert pair.preparing.features[:5] == ("land=DE", "land=NA", "land=None", "land=US", "land is missing")
+    assert pair.X_p[:6, :5].argmax(axis=1).tolist() == [1, 3, 0, 2, 1, 4]
+    again = type(pair.preparing).model_validate_json(pair.preparing.model_dump_json())
+    assert np.array_equal(again.apply(read_table(path)).X, pair.X_p)
+
+
+def test_a_wide_profile_is_printed_short_and_names_command_no_terminal(tmp_path: Path) -> None:
+    frame = pd.DataFrame(rng.normal(size=(8, 500)), columns=[f"g{i}" for i in range(500)])
+    frame["\x1b[31mred\x1b[2J"] = [f"\x1b]0;title{i % 2}\x07" for i in range(8)]
+    frame.to_parquet(tmp_path / "wide.parquet")
+    code, said = puoc("fit", "--method", "oc_svm", "--positives", tmp_path / "wide.parquet", "--check")
+    assert code == 0, said
+    assert "461 further columns: " in said
+    assert len(said.splitlines()) < 200
+    assert not set(said) & set("\x1b\x07")
+    said = puoc("fit", "--method", "oc_svm", "--positives", tmp_path / "\x1b[31mred.csv", "--check")
+    assert "\x1b" not in refused(said, "there is no such file")

@@ -13,6 +13,7 @@ from puoc.cli.console import (
     exit_on_invalid_input,
     exit_on_storage_error,
     path_errors,
+    printable,
     say,
 )
 from puoc.cli.data_profile import audit_rows, print_profile, warn_of_biased_threshold
@@ -213,7 +214,7 @@ def score(
             raise typer.Exit(STORAGE_ERROR) from error
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
-        console(stderr=out is None).print(note, highlight=False, markup=False, soft_wrap=True)
+        console(stderr=out is None).print(printable(note), highlight=False, markup=False, soft_wrap=True)
 
 
 def _check_apart(out: Path | None, mlflow: Path | None) -> None:

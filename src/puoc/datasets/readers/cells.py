@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.tables import RawTable
-from puoc.datasets.readers.values import ANY_TEXT, NotNumbers, are_numbers, numbers_of, texts_of
+from puoc.datasets.readers.values import ANY_TEXT, NotNumbers, are_numbers, numbers_of, texts_of, written
 
 _EXACT = 2**53  # whole numbers up to here are float64
 _DOUBTFUL = ("na", "none", "null")  # texts for a missing value that may also be a category
@@ -46,9 +46,13 @@ class Cells:
         """Return the cells of each file as texts, null where missing. Raises ValueError as ``RawTable.texts``."""
         return [table.texts(self.name, self.how.missing, self._values) for table in self.tables]
 
-    def heads(self) -> list[pa.Array]:
-        """Return the first cells of each file as texts."""
-        return [texts_of(table.head(self.name, _HEAD), self.how.missing, self._values) for table in self.tables]
+    def varies(self) -> bool:
+        """Return True if the first cells of some file differ, so that the column is not one value in each file."""
+        heads = [table.head(self.name, _HEAD) for table in self.tables]
+        return any(len(pc.unique(head if self._typed else self._texts_of(head))) > 1 for head in heads)
+
+    def _texts_of(self, cells: pa.Array) -> pa.Array:
+        return texts_of(cells, self.how.missing, self._values)
 
     def numbers(self) -> list[NDArray[np.float64]] | None:
         """Return the cells of each file as numbers, NaN where missing; None if some are no finite numbers."""
@@ -59,6 +63,10 @@ class Cells:
             except NotNumbers:
                 self._numbers = None
         return self._numbers
+
+    def typed_numbers(self) -> list[NDArray[np.float64]] | None:
+        """Return the numbers of each file if the column has a numeric type."""
+        return self.numbers() if self._typed else None
 
     def _numbers_in(self, at: int) -> NDArray[np.float64]:
         table = self.tables[at]
@@ -76,18 +84,18 @@ class Cells:
     @cached_property
     def missing(self) -> list[int]:
         """Return the number of missing cells of each file."""
-        numbers = self.numbers() if self._typed else None
+        numbers = self.typed_numbers()
         if numbers is not None:
             return [int(np.isnan(x).sum()) for x in numbers]
         return [int(part.null_count) for part in self.texts]
 
     def facts(self) -> Facts:
         """Return the counts and the first values of the column. Raises ValueError as ``texts``."""
-        numbers = self.numbers() if self._typed else None
+        numbers = self.typed_numbers()
         if numbers is not None:
             x = np.concatenate(numbers)
             found = pc.unique(pa.array(x[~np.isnan(x)]))
-            values = [text.as_py() for text in texts_of(found.slice(0, 3))]
+            values = written(found.slice(0, 3)).to_pylist()
             return {"name": self.name, "missing": sum(self.missing), "distinct": len(found), "first": tuple(values)}
         found = pc.unique(pc.drop_null(pa.chunked_array(self.texts, pa.string())))
         first = tuple(str(value) for value in found[:3])

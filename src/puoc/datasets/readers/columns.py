@@ -135,6 +135,10 @@ def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool) -> Col
             _doubt(name, f"{table.where}: the column {name!r} {why}. Mend the file, or say --drop {name!r}")
     with_it = [table for table in tables if name in table.places]
     cells = Cells(with_it, name, how)
+    plain = cells.typed_numbers() if whole and name and name not in how.drop else None
+    if plain is not None and not of_numbers(name, plain):  # as most columns are; only its kind is asked for
+        _check_origin(cells)
+        return Column(name=name, read_as="number", missing=0, distinct=0, first=())
     try:
         facts = cells.facts()
     except ValueError as error:
@@ -236,10 +240,7 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
 def _check_origin(cells: Cells) -> None:
     """Reject a column with one value in the one file and another value in the other, such as a label."""
     tables, name = cells.tables, cells.name
-    if name in cells.how.category or len(tables) < 2 or len(tables[1]) < 2:
-        return
-    values = [pc.unique(part).to_pylist() for part in cells.heads()]
-    if any(len(found) > 1 for found in values):
+    if name in cells.how.category or len(tables) < 2 or len(tables[1]) < 2 or cells.varies():
         return
     values = [pc.unique(part).to_pylist() for part in cells.texts]
     if any(len(found) > 1 for found in values):

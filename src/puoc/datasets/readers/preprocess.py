@@ -7,7 +7,7 @@ Categories: one column for each value, and one for missing values. A value that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -26,6 +26,8 @@ from puoc.records import Array, Record
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_FITTED_AT_ONCE = 64  # columns of numbers
 
 
 class NumberColumn(Record):
@@ -191,9 +193,16 @@ class TablePreparing(Record):
                 f"{table.where}: no column {', '.join(map(repr, lacking))}; it has "
                 f"{', '.join(map(repr, table.columns))}, expected those that the model was trained on"
             )
-        blocks = [column.of(table, self.missing) for column in self.columns]
-        X = np.concatenate([block.X for block in blocks], axis=1).astype(np.float32)
-        missing, unknown = _joined(b.missing for b in blocks), _joined(b.unknown for b in blocks)
+        X = np.empty((len(table), *self.shape), dtype=np.float32)
+        missing: dict[str, int] = {}
+        unknown: dict[str, int] = {}
+        at = 0
+        for column in self.columns:  # one after the other, since a table of all in double precision is large
+            block = column.of(table, self.missing)
+            X[:, at : at + block.X.shape[1]] = block.X
+            at += block.X.shape[1]
+            missing |= {name: n for name, n in block.missing.items() if n}
+            unknown |= {name: n for name, n in block.unknown.items() if n}
         return Block(X, missing, unknown, notes=table.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
@@ -214,33 +223,50 @@ class TablePreparing(Record):
 
 def fit_table(tables: Sequence[RawTable], profile: Sequence[Column], how: How) -> TablePreparing:
     """Fit the preprocessing to the rows of tables with the same columns."""
-    columns = [_fit(tables, column, how) for column in profile if column.read_as != "left out"]
+    used = [column for column in profile if column.read_as != "left out"]
+    numbers = [column for column in used if column.read_as == "number"]
+    fitted: dict[str, NumberColumn | CategoryColumn] = {}
+    for first in range(0, len(numbers), _FITTED_AT_ONCE):
+        for made in _fit_numbers(tables, numbers[first : first + _FITTED_AT_ONCE], how):
+            fitted[made.name] = made
+    columns = [fitted[c.name] if c.read_as == "number" else _fit_category(tables, c, how) for c in used]
     left_out = {column.name: column.note for column in profile if column.read_as == "left out"}
     return TablePreparing(columns=tuple(columns), missing=how.missing, left_out=left_out)
 
 
-def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn | CategoryColumn:
-    from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+def _fit_category(tables: Sequence[RawTable], column: Column, how: How) -> CategoryColumn:
+    from sklearn.preprocessing import OneHotEncoder
 
-    indicator = column.missing > 0
-    if column.read_as == "category":
-        literal = ANY_TEXT if column.name in how.category else ()
-        cells = [value for table in tables for value in table.texts(column.name, how.missing, literal).to_pylist()]
-        known: Array = np.array([value for value in cells if value is not None], dtype=object)
-        values = OneHotEncoder().fit(known[:, None]).categories_[0]
-        return CategoryColumn(name=column.name, values=tuple(map(str, values)), indicator=indicator)
-    x = np.concatenate([table.numbers(column.name, how.missing) for table in tables])[:, None]
+    literal = ANY_TEXT if column.name in how.category else ()
+    cells = [value for table in tables for value in table.texts(column.name, how.missing, literal).to_pylist()]
+    known: Array = np.array([value for value in cells if value is not None], dtype=object)
+    values = OneHotEncoder().fit(known[:, None]).categories_[0]
+    return CategoryColumn(name=column.name, values=tuple(map(str, values)), indicator=column.missing > 0)
+
+
+def _fit_numbers(tables: Sequence[RawTable], columns: Sequence[Column], how: How) -> Iterator[NumberColumn]:
+    """Fit some columns of numbers together; each is fitted as it would be alone."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    x = np.stack([np.concatenate([t.numbers(c.name, how.missing) for t in tables]) for c in columns], axis=1)
     imputer = SimpleImputer(strategy="median").fit(x)
     filled = imputer.transform(x)
-    common = {"name": column.name, "fill": float(imputer.statistics_[0]), "indicator": indicator}
     if how.scaling == "minmax":
         scaler = MinMaxScaler().fit(filled)
-        minus, times = -float(scaler.min_[0]), float(scaler.scale_[0])
+        minus, times = -scaler.min_, scaler.scale_
     else:
         scaler = StandardScaler().fit(filled)
-        minus, times = float(scaler.mean_[0]), float(scaler.scale_[0])
-    return NumberColumn(**common, scaling=how.scaling, minus=minus, times=times)
+        minus, times = scaler.mean_, scaler.scale_
+    for at, column in enumerate(columns):
+        yield NumberColumn(
+            name=column.name,
+            fill=float(imputer.statistics_[at]),
+            indicator=column.missing > 0,
+            scaling=how.scaling,
+            minus=float(minus[at]),
+            times=float(times[at]),
+        )
 
 
 def raw_of(frame: pd.DataFrame, columns: Sequence[str]) -> RawTable:
@@ -261,7 +287,3 @@ def _cells(series: pd.Series) -> pa.Array:
         cells = zip(series, series.isna(), strict=True)
         return pa.array([None if absent else str(value) for value, absent in cells], pa.string())
     return pa.Array.from_pandas(series)
-
-
-def _joined(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    return {name: n for part in counts for name, n in part.items() if n}

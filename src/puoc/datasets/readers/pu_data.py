@@ -18,7 +18,7 @@ from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import Block, TablePreparing, fit_table
 from puoc.datasets.readers.row_contents import contents_of
-from puoc.datasets.readers.tables import RawTable, read_table
+from puoc.datasets.readers.tables import RawTable, read_table, split_rows
 from puoc.datasets.readers.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
 from puoc.records import Array
 
@@ -168,6 +168,10 @@ def _labelled(path: Path, how: How, others: str) -> tuple[Raw, Raw, str]:
     plain = _plain(table.without([str(how.label)]), how)
     if isinstance(plain, RawTable):
         check_columns([plain], how)
+        whole = [plain]
+        del table, plain
+        P, U = split_rows(whole, labels.positive)
+        return P, U, labels.note
     return plain.rows(labels.positive), plain.rows(~labels.positive), labels.note
 
 

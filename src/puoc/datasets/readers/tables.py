@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,12 @@ from puoc.datasets.readers.values import is_number, numbers_of, texts_of
 
 _MAX_SEARCHED = 1 << 28  # bytes that are searched for an unclosed quotation mark after the parser has failed
 _BYTES = 1 << 23  # of delimited text parsed at once
+_AT_ONCE_COLUMNS = 64  # of a wide Parquet file
 AT_ONCE = 1 << 16  # rows of a block
+
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,32 @@ class RawTable:
     def hint(self) -> str:
         """Return a sentence with the first line of a text file, for an error message."""
         return f" The first line of {self.where} is {shown(self.first_line)}." if self.first_line else ""
+
+
+def split_rows(only: list[RawTable], mask: NDArray[np.bool_]) -> tuple[RawTable, RawTable]:
+    """Return the rows of a table for which a mask (n,) is True, and the others.
+
+    The table is taken out of its list, and its columns are freed one after the other, so that no two copies of a wide
+    table are in the memory.
+    """
+    whole = only.pop()
+    empty = whole.rows(np.zeros(len(whole), dtype=np.bool_))
+    numbers, kept = whole.row_numbers(), (pa.array(mask), pa.array(~mask))
+    notes = [whole.notes if side[:1].any() else () for side in (mask, ~mask)]
+    columns = whole.cells.columns[::-1]
+    del whole
+    parts: tuple[list[pa.ChunkedArray], list[pa.ChunkedArray]] = ([], [])
+    while columns:
+        column = columns.pop()
+        for part, side in zip(parts, kept, strict=True):
+            part.append(column.filter(side))
+        del column
+    pa.default_memory_pool().release_unused()
+    P, U = (
+        replace(empty, cells=pa.table(part, schema=empty.cells.schema), numbers_in_file=numbers[side], notes=note)
+        for part, side, note in zip(parts, (mask, ~mask), notes, strict=True)
+    )
+    return P, U
 
 
 def read_table(path: Path, how: How | None = None) -> RawTable:
@@ -227,27 +258,41 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
     from pyarrow.parquet import ParquetFile
 
     try:
-        file = ParquetFile(path)
-        written = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        file = ParquetFile(path, pre_buffer=False)  # a buffer of a whole row group is as large again
+        schema = file.schema_arrow  # made anew at each look
+        written = [name for name in schema.names if not name.startswith("__index_level_")]
         names = list(map(plain_name, written))
         _check_there(path, names, columns)
         needed = set(names if columns is None else columns)
         unread = {name: why for name, why in doubled(names).items() if name in needed}
         for name, own in zip(names, written, strict=True):
-            if name in needed and name not in unread and pa.types.is_nested(kind := file.schema_arrow.field(own).type):
+            if name in needed and name not in unread and pa.types.is_nested(kind := schema.field(own).type):
                 unread[name] = f"holds {_short(str(kind))}; expected numbers, texts or truth values"
         if unread and (columns is not None or set(unread) == needed):
             name, why = next(iter(unread.items()))
             raise ValueError(f"{path}: the column {name!r} {why}")
         used = [own for name, own in zip(names, written, strict=True) if name in needed and name not in unread]
+        if columns is None and len(used) > _AT_ONCE_COLUMNS:
+            yield RawTable(str(path), _read_wide(file, used), unread=unread)
+            return
         start = 0
         for batch in file.iter_batches(AT_ONCE, columns=used):
             yield RawTable(str(path), plain(pa.Table.from_batches([batch])), start=start, unread=unread)
             start += batch.num_rows
         if start == 0:
-            yield RawTable(str(path), plain(file.schema_arrow.empty_table().select(used)), unread=unread)
+            yield RawTable(str(path), plain(schema.empty_table().select(used)), unread=unread)
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: begins as a Parquet file but is none ({error}); write it again") from error
+
+
+def _read_wide(file: ParquetFile, columns: Sequence[str]) -> pa.Table:
+    """Read a file of many columns a few at a time, since reading one takes several times the memory of its cells."""
+    blocks = []
+    for first in range(0, len(columns), _AT_ONCE_COLUMNS):
+        blocks.append(plain(file.read(columns[first : first + _AT_ONCE_COLUMNS], use_threads=False)))
+        pa.default_memory_pool().release_unused()
+    names = [name for block in blocks for name in block.column_names]
+    return pa.table([column for block in blocks for column in block.columns], names=names)
 
 
 def plain(cells: pa.Table) -> pa.Table:

@@ -43,7 +43,7 @@ def texts_of(column: pa.Array, missing: Sequence[str] = (), values: Collection[s
     ----------
     values : texts of ``MISSING`` that are values of this column, in lower case; ``ANY_TEXT`` for all but the empty one.
     """
-    cells = pc.utf8_trim_whitespace(_written(_present(column, missing)))
+    cells = pc.utf8_trim_whitespace(written(_present(column, missing)))
     lower = pc.utf8_lower(cells)
     cells = pc.if_else(pc.is_in(lower, _TRUTHS), lower, cells)  # programs write True or true
     usual = [text for text in MISSING if text not in values]
@@ -72,7 +72,8 @@ def _listed(missing: Sequence[str]) -> list[float]:
     return [value for text in missing if (value := number_in(text.strip().replace(",", "."))) is not None]
 
 
-def _written(column: pa.Array) -> pa.Array:
+def written(column: pa.Array) -> pa.Array:
+    """Return cells of any type as texts."""
     if pa.types.is_boolean(column.type):
         return pc.if_else(column, "true", "false")
     if pa.types.is_floating(column.type):  # a whole number is written without decimals, whatever other columns hold
@@ -106,7 +107,8 @@ def numbers_of(column: pa.Array, decimal: str = ".", missing: Sequence[str] = ()
     NotNumbers : the first cell that is neither missing nor a finite number.
     """
     if is_number(column.type):
-        found = np.array(_floats(_present(column, missing)), dtype=np.float64)  # null becomes NaN
+        present = _present(column, missing) if missing else column
+        found = np.array(_floats(present), dtype=np.float64)  # null becomes NaN
         strange = np.flatnonzero(np.isinf(found))
         if len(strange):
             raise NotNumbers(int(strange[0]), str(found[strange[0]]))
