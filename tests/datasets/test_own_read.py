@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import io
+import lzma
 import os
+import pickle
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -556,4 +559,22 @@ def test_numbers_with_leading_zeros_are_doubted(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_in_words(name: str, tmp_path: Path) -> None:
     pipe = tmp_path / name
     os.mkfifo(pipe)
-    refused(check(pipe), f"{pipe}: a pipe or a device, which can be read only once; expected a file")
+    refused(check(pipe), f"{pipe}: a pipe or a device, not a regular file; expected a file")
+
+
+OTHER_FORMS = {
+    "a bzip2 archive": bz2.compress(PLAIN.encode()),
+    "an xz archive": lzma.compress(PLAIN.encode()),
+    "a zstd archive": bytes(pa.compress(PLAIN.encode(), "zstd")),
+    "a Feather or Arrow file": b"ARROW1\0\0...",
+    "an array of NumPy": b"\x93NUMPY\x01\0",
+    "a pickle": pickle.dumps([1], protocol=4),
+    "a picture": b"\x89PNG\r\n\x1a\n",
+}
+
+
+@pytest.mark.parametrize(("what", "content"), OTHER_FORMS.items(), ids=OTHER_FORMS.keys())
+@pytest.mark.parametrize("name", ["p.csv", "p.txt"])
+def test_a_file_of_another_form_is_named_as_what_it_is(what: str, content: bytes, name: str, tmp_path: Path) -> None:
+    message = refused(check(file(tmp_path, content, name)), f"{name}: {what} in place of ")
+    assert "--encoding" not in message

@@ -17,6 +17,8 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from puoc.store.regular_file import check_regular
+
 KeyPath = tuple[str | int, ...]
 
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
@@ -44,6 +46,10 @@ class YamlFile:
 
     def __init__(self, path: Path):
         self.path = path
+        try:
+            check_regular(path, "a YAML file")
+        except ValueError as error:
+            raise InvalidInput([str(error)]) from error
         try:
             text = path.read_text(encoding="utf-8-sig")
         except OSError as error:

@@ -22,6 +22,7 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.model_file import Threshold
 from puoc.methods.training.fitting import CHUNK
 from puoc.records import Array
+from puoc.store.regular_file import check_regular
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # by suffix of the output file
 
@@ -55,6 +56,7 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     for source in (model_path, path):
         if not source.exists():
             raise ValueError(f"{source}: there is no such file or folder")
+    check_regular(model_path, "a model file that puoc fit made")
     if model_path.is_dir():
         raise ValueError(f"{model_path}: a folder; expected a model file that puoc fit made")
     model = modelfile.load(model_path)

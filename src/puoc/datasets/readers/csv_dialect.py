@@ -28,7 +28,26 @@ _BEGINNINGS = (
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet or document", "save it as CSV"),
     (b"%PDF", "a PDF document", "export its table as CSV"),
     (b"SQLite format 3", "an SQLite database", "export its table as CSV"),
-    (b"\x80\x04", "a pickle", "write the table as CSV or Parquet; puoc reads no pickle"),
+    *(
+        (b"\x80" + bytes([n]), "a pickle", "write the table as CSV or Parquet; puoc reads no pickle")
+        for n in range(2, 6)
+    ),
+    (b"BZh", "a bzip2 archive", "unpack it"),
+    (b"\xfd7zXZ\0", "an xz archive", "unpack it"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
+    (b"\x04\x22\x4d\x18", "an lz4 archive", "unpack it"),
+    (b"Rar!", "a rar archive", "unpack it"),
+    (b"ARROW1", "a Feather or Arrow file", "write the table as Parquet (pandas: to_parquet)"),
+    (b"FEA1", "a Feather file", "write the table as Parquet (pandas: to_parquet)"),
+    (b"\x93NUMPY", "an array of NumPy", "write it as CSV (numpy.savetxt) or Parquet"),
+    (b"\x89HDF", "an HDF5 file", "write the table as CSV or Parquet"),
+    (b"Obj\x01", "an Avro file", "write the table as Parquet"),
+    (b"ORC", "an ORC file", "write the table as Parquet"),
+    (b"\x89PNG", "a picture", "give a folder of pictures, or a table"),
+    (b"\xff\xd8\xff", "a picture", "give a folder of pictures, or a table"),
+    (b"GIF8", "a picture", "give a folder of pictures, or a table"),
+    (b"MATLAB", "a MATLAB file", "write the table as CSV"),
 )
 _EMPTY_LINES = re.compile(r"([ \t]*(\r\n|\r|\n))*")
 _EXCEL = re.compile(r"\"?sep=(?P<separator>.)\"?$", re.IGNORECASE)
@@ -115,9 +134,7 @@ def _text(path: Path, how: How) -> tuple[str, str]:
         with path.open("rb") as file:
             head = file.read(size)
             whole = not file.read(1)
-        for start, what, advice in _BEGINNINGS:
-            if head.startswith(start):
-                raise ValueError(f"{path}: {what} in place of a table; expected CSV, TSV or Parquet. Please {advice}")
+        check_text(path, head, "a table; expected CSV, TSV or Parquet")
         encoding = encoding_of(head, how)
         text = _decoded(path, head, encoding, whole)
         if "\0" in text:
@@ -131,6 +148,13 @@ def _text(path: Path, how: How) -> tuple[str, str]:
         if size >= _MAX_HEAD:
             raise ValueError(f"{path}: no line ends in the first {size >> 20} MiB; expected a line of column names")
         size *= 8
+
+
+def check_text(path: Path, head: bytes, expected: str) -> None:
+    """Raise ValueError if a file begins as one of a known other form, such as an archive or a pickle."""
+    for start, what, advice in _BEGINNINGS:
+        if head.startswith(start):
+            raise ValueError(f"{path}: {what} in place of {expected}. Please {advice}")
 
 
 def _decoded(path: Path, head: bytes, encoding: str, whole: bool) -> str:

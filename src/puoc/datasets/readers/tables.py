@@ -16,6 +16,7 @@ from puoc.datasets.readers.csv_dialect import Layout, doubled, layout_of, plain_
 from puoc.datasets.readers.csv_lines import Lines
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.values import is_number, numbers_of, texts_of
+from puoc.store.regular_file import check_regular
 
 _MAX_SEARCHED = 1 << 28  # bytes that are searched for an unclosed quotation mark after the parser has failed
 _BYTES = 1 << 23  # of delimited text parsed at once
@@ -177,7 +178,7 @@ def stream_table(
     if path.is_dir():
         advice = "folders are for pictures (of the kind images)"
         raise ValueError(f"{path}: a folder; expected a file (CSV, TSV or Parquet); {advice}")
-    check_rereadable(path)
+    check_regular(path, "a file with these rows")
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -188,12 +189,6 @@ def stream_table(
         for first in range(0, max(len(part), 1), at_once):
             notes = () if first else part.notes
             yield replace(part, cells=part.cells.slice(first, at_once), start=part.start + first, notes=notes)
-
-
-def check_rereadable(path: Path) -> None:
-    """Raise ValueError for a pipe or a device, since the layout of a file is found before its rows are read."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise ValueError(f"{path}: a pipe or a device, which can be read only once; expected a file with these rows")
 
 
 def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
