@@ -101,4 +101,4 @@ def test_all_damaged_pictures_are_named_at_once(tmp_path: Path) -> None:
 def test_a_folder_of_parts_is_told_from_one_of_pictures(suffix: str, tmp_path: Path) -> None:
     (tmp_path / f"part0{suffix}").write_text("a\n1\n")
     said = puoc("fit", "--method", "oc_svm", "--positives", tmp_path, "--check")
-    refused(said, f"a folder of {suffix} files, and a folder is read as pictures; expected one file with all rows")
+    refused(said, f"no picture among 1 files, but {suffix} files; expected one file with all rows")

@@ -83,14 +83,16 @@ def audit_rows(pair: Pair, allowed: bool) -> Audit:
     audited = audit(pair)
     for note in (*audited.notes, *audited.repeats):
         say(f"note: {note}")
-    if audited.leaks and not allowed:
+    if audited.refused and not allowed:
         lines = "; ".join(map(str, audited.leaks))
         raise ValueError(
-            f"{lines}. A test on training rows overestimates the quality on new rows. Remove the rows from one file, "
-            "or pass --allow-overlap, which adds a warning to the model and its scores"
+            f"{lines}: {audited.effect}. A test on training rows overestimates the quality on new rows. Remove the "
+            "rows from one file, or pass --allow-overlap, which adds a warning to the AUC and to the model"
         )
     for leak in audited.leaks:
-        say(f"allowed: {leak}")
+        say(f"{'allowed' if audited.refused else 'note'}: {leak}")
+    if audited.leaks:
+        say(f"note: {audited.effect}")
     return audited
 
 

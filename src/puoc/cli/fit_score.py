@@ -175,12 +175,16 @@ def fit(
         if check:
             say("nothing was fitted: --check")
             return
-        model = fitting.fit(pair, method_settings, seed=seed, rule=rule, marks=audited.marks)
+        model = fitting.fit(
+            pair, method_settings, seed=seed, rule=rule, marks=audited.marks, overlapping=audited.overlapping
+        )
     for note in model.notes:
         say(note)
     if model.test_auc is not None:
         warnings = f"  [{'; '.join(audited.marks)}]" if audited.marks else ""
         say(f"AUC on the test rows: {model.test_auc:.4f}{warnings}")
+        for note in model.test_notes:
+            say(note)
     assert out is not None, "checked above"
     _write(out, model.content, mlflow)
 

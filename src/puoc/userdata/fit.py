@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puoc import methods
-from puoc.analysis.statistics.auc import auc
 from puoc.datasets.readers import Pair
 from puoc.datasets.readers.pu_data import Rows
 from puoc.methods import encoders
@@ -24,6 +24,7 @@ from puoc.scenarios.drawing.draws import count_of
 from puoc.store.provenance import versions
 from puoc.userdata import preflight
 from puoc.userdata.settings import Part, Settings, packaged_methods
+from puoc.userdata.tested import auc_of_test
 
 _MIN_SHARE = 0.001  # of either class, to which an estimated prior is moved, as in the benchmark
 
@@ -41,6 +42,7 @@ class Fitted(NamedTuple):
     content: bytes  # of the model file
     notes: list[str]
     test_auc: float | None
+    test_notes: tuple[str, ...] = ()
 
 
 def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
@@ -103,8 +105,13 @@ def fit(
     seed: int = 0,
     rule: ThresholdRule | None = None,
     marks: tuple[str, ...] = (),
+    overlapping: NDArray[np.bool_] | None = None,
 ) -> Fitted:
     """Fit a method to the rows that were read, and return the model file.
+
+    Parameters
+    ----------
+    overlapping : (n,) of the test rows, those that are also training rows.
 
     Raises
     ------
@@ -127,15 +134,14 @@ def fit(
         return modelfile.score_rows(estimator, encoder, rows.X, pair.preparing.dtype, pair.preparing.scale)
 
     threshold = _threshold(pair, rule, alpha, scores)
-    test_auc = None
+    test = None
     if pair.test is not None and pair.test.positive is not None:
-        test_scores = scores(pair.test)
-        test_auc = auc(test_scores[pair.test.positive], test_scores[~pair.test.positive], pair.test.where)
+        test = auc_of_test(scores(pair.test), pair.test.positive, pair.test.where, overlapping)
     meta = _meta(pair, settings, estimator, seed, alpha, threshold, marks)
     notes = [*prior_notes, *_threshold_notes(threshold)]
     if estimator.keeps_training_rows:
         notes.append("the model contains training rows, or values computed from them: share it as you would share them")
-    return Fitted(modelfile.dump(estimator, meta, fitted_encoder), notes, test_auc)
+    return Fitted(modelfile.dump(estimator, meta, fitted_encoder), notes, test and test.auc, test.notes if test else ())
 
 
 @contextmanager

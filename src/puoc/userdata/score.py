@@ -67,11 +67,11 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     notes: list[str] = []
     names = _names(path) if isinstance(preparing, PicturePreparing) else None
     blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
-    threshold, marks = model.meta.threshold, "; ".join(model.meta.marks)
+    threshold = model.meta.threshold
     rows = positive = 0
     prepared = aligned(_counted(blocks, counts, notes), CHUNK)
     first = list(islice(prepared, 1))  # a file that does not fit is rejected before anything is written
-    with _writer(out, _schema(names is not None, threshold, marks)) as write:
+    with _writer(out, _schema(names is not None, threshold)) as write:
         for X in chain(first, prepared):
             scores = modelfile.score(model, X)
             columns: dict[str, Array | Sequence[str]] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
@@ -82,8 +82,6 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
                 reached = scores >= threshold.value
                 columns[column_of(threshold)] = reached
                 positive += int(reached.sum())
-            if marks:
-                columns["marks"] = [marks] * len(X)
             write(columns)
             rows += len(X)
     notes += [f"{n} {problem}" for problem, n in counts.items()]
@@ -130,12 +128,10 @@ def _counted(blocks: Iterable[Block], counts: Counter[str], notes: list[str]) ->
         yield block.X
 
 
-def _schema(files: bool, threshold: Threshold | None, marks: str) -> pa.Schema:
+def _schema(files: bool, threshold: Threshold | None) -> pa.Schema:
     fields = [("row", pa.int64()), *([("file", pa.string())] if files else []), ("score", pa.float64())]
     if threshold is not None:
         fields.append((column_of(threshold), pa.bool_()))
-    if marks:
-        fields.append(("marks", pa.string()))
     return pa.schema(fields)
 
 

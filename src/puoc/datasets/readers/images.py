@@ -151,7 +151,7 @@ def list_pictures(path: Path) -> RawPictures:
         tables = {".parquet", ".csv", ".tsv", ".txt"} & {file.suffix.lower() for file in files}
         if tables:
             raise ValueError(
-                f"{path}: a folder of {' and '.join(sorted(tables))} files, and a folder is read as pictures; expected "
+                f"{path}: no picture among {len(files)} files, but {' and '.join(sorted(tables))} files; expected "
                 "one file with all rows, so join them (in Python: pandas.concat, or pyarrow.dataset for Parquet parts)"
             )
         known = ", ".join(sorted(_SUFFIXES))

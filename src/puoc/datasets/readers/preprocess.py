@@ -27,6 +27,7 @@ from puoc.records import Array, Record
 if TYPE_CHECKING:
     import pandas as pd
 
+_FAR = 10  # standard deviations; a column scaled to [0, 1] is far out where it is its whole range away
 _FITTED_AT_ONCE = 64  # columns of numbers
 
 
@@ -67,8 +68,11 @@ class NumberColumn(Record):
                 f"{table.where}, row {table.row(int(large[0]))}: column {self.name!r} holds a number too large for "
                 "single precision; expected numbers of the size of those that the model was trained on"
             )
+        low, high = (-1, 2) if self.scaling == "minmax" else (-_FAR, _FAR)
+        far = int(((x < low) | (x > high)).sum())
         parts = [x, absent.astype(np.float64)] if self.indicator else [x]
-        return Block(np.stack(parts, axis=1), {self.name: int(absent.sum())}, {})
+        met = {f"values of {self.name!r} far outside those of training: another unit?": far} if far else {}
+        return Block(np.stack(parts, axis=1), {self.name: int(absent.sum())}, {}, met)
 
 
 class CategoryColumn(Record):
@@ -196,6 +200,7 @@ class TablePreparing(Record):
         X = np.empty((len(table), *self.shape), dtype=np.float32)
         missing: dict[str, int] = {}
         unknown: dict[str, int] = {}
+        met: dict[str, int] = {}
         at = 0
         for column in self.columns:  # one after the other, since a table of all in double precision is large
             block = column.of(table, self.missing)
@@ -203,7 +208,8 @@ class TablePreparing(Record):
             at += block.X.shape[1]
             missing |= {name: n for name, n in block.missing.items() if n}
             unknown |= {name: n for name, n in block.unknown.items() if n}
-        return Block(X, missing, unknown, notes=table.notes)
+            met |= block.met
+        return Block(X, missing, unknown, met, table.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Prepare a file block by block. Raises ValueError as the reader and ``apply``."""
