@@ -22,22 +22,23 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from random_net import RandomNet
 from scipy.stats import beta
 
-from puoc.analysis.reliability.alpha import combined_p, dkw_bound, share_of_negatives
-from puoc.analysis.reliability.paper_tests import P_CRIT, Test, two_sample_ps
-from puoc.analysis.reliability.shift import new_negatives_p
-from puoc.methods.training.random_net import RandomNet
+from puoc.analysis.reliability.alpha import share_of_negatives
+from puoc.analysis.reliability.shift import incoming
+from puoc.analysis.reliability.two_sample import Test, two_sample_ps
 from puoc.scenarios.drawing.draws import stream
 from puoc.scenarios.drawing.simulate import (
+    KINDS,
     Gaussian,
     Incoming,
+    Kind,
     Pool,
     Population,
     Scores,
     Situation,
     Truth,
-    embedded,
     situation,
 )
 
@@ -47,6 +48,7 @@ Score = Callable[[Array], Array]  # (draws, n, d) to (draws, n)
 CHUNK = 100  # draws in a part, scored and tested together
 SIZES = (150, 200, 200)  # P, U, V
 LEVEL = 0.05  # of the calibrated tests; of each side of an interval a half
+P_CRIT = 0.1  # the paper's limit of a p-value
 TESTS: tuple[Test, ...] = ("mann_whitney", "t")
 
 
@@ -94,6 +96,36 @@ class Scored(NamedTuple):
     p: Array
     u: Array
     vs: list[Array]
+
+
+def embedded(X: Array, y: Array, classes: dict[Kind, tuple[int, ...]], d: int) -> Pool:
+    """Return a pool of rows as their first ``d`` principal components, fitted to all rows without their classes.
+
+    Parameters
+    ----------
+    X : (n, *shape) rows.
+    y : (n,) class numbers.
+    classes : class numbers of the positives, the known and the new negatives.
+    """
+    flat = X.reshape(len(X), -1).astype(np.float64)
+    centred = flat - flat.mean(axis=0)
+    components = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :d]
+    Z = centred @ components
+    return Pool(**{kind: Z[np.isin(y, classes[kind])] for kind in KINDS})
+
+
+def dkw_bound(f_p: Array, f_u: Array, level: float = 0.95) -> float:
+    """A simple lower bound of the share of negatives in U from Dvoretzky-Kiefer-Wolfowitz bands.
+
+    It is sup_t (F_U - F_P) / (1 - F_P) at the ends of two bands. Each one-sided band has half of the error
+    (1 - level) / 2 (Massart's constant), sqrt(log(2 / error) / (2 n)).
+    """
+    thresholds = np.unique(np.concatenate([f_p, f_u]))
+    widths = [np.sqrt(np.log(4 / (1 - level)) / (2 * len(f))) for f in (f_p, f_u)]
+    F_p, F_u = (np.searchsorted(np.sort(f), thresholds, side="right") / len(f) for f in (f_p, f_u))
+    above = 1 - F_p - widths[0]
+    gain = F_u - widths[1] - F_p - widths[0]
+    return float(np.max(np.where(above > 0, gain / np.where(above > 0, above, 1), 0), initial=0.0))
 
 
 @lru_cache(maxsize=1)
@@ -152,9 +184,12 @@ def of_alpha(halves: list[Scored], share: float) -> dict[str, Array]:
 
 def of_shift(halves: list[Scored]) -> dict[str, Array]:
     """Alarms (draws,) of the calibrated test for new negatives in V; scores (draws, rows) or (draws, rows, 2)."""
-    one, other = (new_negatives_p(half.p, half.u, half.vs[0]) for half in halves)
-    both = np.array([combined_p([first, second]) for first, second in zip(one, other, strict=True)])
-    return {"mixture, one split": one <= LEVEL, "mixture, both halves": both <= LEVEL}
+    one, both = [], []
+    for draw in range(len(halves[0].p)):
+        splits = [(half.p[draw], half.u[draw], half.vs[0][draw]) for half in halves]
+        one.append(incoming(splits[:1]).p_new <= LEVEL)
+        both.append(incoming(splits).p_new <= LEVEL)
+    return {"mixture, one split": np.array(one), "mixture, both halves": np.array(both)}
 
 
 def alarms(drawn: list[Situation], truth: Truth) -> Iterator[tuple[int, str, str, Array]]:

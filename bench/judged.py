@@ -31,7 +31,15 @@ def answered(rows: pd.DataFrame, table: pd.DataFrame | None = None) -> pd.DataFr
     worth = rows[list(FAMILIES)].to_numpy()
     chosen = worth[np.arange(len(rows)), [FAMILIES.index(one) for one in advice]]
     regret = worth.max(axis=1) - chosen
-    return rows.assign(answer=[one.answer for one in found], advice=advice, auc=chosen, regret=regret)
+    return rows.assign(
+        answer=[one.answer for one in found],
+        advice=advice,
+        auc=chosen,
+        regret=regret,
+        first=[one.first for one in found],
+        second=[one.second for one in found],
+        probability=[one.probability for one in found],
+    )
 
 
 def main() -> None:

@@ -108,7 +108,7 @@ def judged_on() -> Named:
     X, y = cifar10_features()
     return {
         "shells": (Shells(), 300),
-        "pendigits 0 2 3 5 6 8 / 1 7 / 4 9": (_pendigits(mirror / "pendigits"), 300),
+        "pendigits 0 2 3 5 6 8 / 1 7 / 4 9": (by_class(*pendigits(), (0, 2, 3, 5, 6, 8), (1, 7), (4, 9)), 300),
         "twitter genuine / social 1 2 / social 3, traditional": (_twitter(mirror / "cresci2017"), 200),
         "sms ham / spam / spam of prizes": (_sms(mirror), 80),
         "reviews true / invented praise / invented blame": (_reviews(mirror), 100),
@@ -117,9 +117,11 @@ def judged_on() -> Named:
     }
 
 
-def _pendigits(folder: Path) -> Pool:
+def pendigits() -> tuple[Array, Array]:
+    """Values (n, 16) and classes (n,) of PenDigits, from PUOC_MIRROR."""
+    folder = Path(os.environ["PUOC_MIRROR"]) / "pendigits"
     pens = np.concatenate([np.loadtxt(folder / f"pendigits.{part}", delimiter=",") for part in ("tra", "tes")])
-    return by_class(pens[:, :16], pens[:, 16], (0, 2, 3, 5, 6, 8), (1, 7), (4, 9))
+    return pens[:, :16], pens[:, 16]
 
 
 def _twitter(folder: Path) -> Pool:
@@ -207,5 +209,7 @@ def measure(data: Named, seeds: tuple[int, ...], parts: Path) -> None:
 
 
 def together(parts: Path) -> pd.DataFrame:
-    """All cells of a folder."""
+    """All cells of a folder, or of a file in which they were put together before: answers can be computed again."""
+    if parts.is_file():
+        return pd.read_parquet(parts)
     return pd.concat([pd.read_parquet(path) for path in sorted(parts.glob("*.parquet"))], ignore_index=True)

@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from false_alarms import P_CRIT
 from numpy.typing import NDArray
 from populations import cifar10_features, together
+from random_net import RandomNet
 
 from puoc import methods
-from puoc.analysis.reliability.paper_tests import P_CRIT, two_sample_p
+from puoc.analysis.reliability.two_sample import two_sample_p
 from puoc.methods.training.estimator import Estimator
 from puoc.methods.training.principal_components import Seen
-from puoc.methods.training.random_net import RandomNet
 from puoc.scenarios.drawing.draws import stream
 from puoc.scenarios.drawing.simulate import Incoming, Pool, Truth, situation
 from puoc.userdata.assess.reference_methods import question

@@ -14,16 +14,32 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 from judged import answered
 from populations import learned_on, measure, together
 
-from puoc.analysis.reliability.robustness_map import aggregate_regions
+from puoc.userdata.assess.reference_methods import FAMILIES
 
 SEEDS = (0, 1)
 TABLE = Path("src/puoc/analysis/reliability/robustness.csv")
 EVIDENCE = Path("docs/evidence/robustness_map.parquet")
+BASE = "PU-OC"  # the family that the others are compared with
+
+
+def aggregate_regions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Compute one row per region, from one row per situation with the families' AUCs (columns OC, PU-OC, PU)."""
+    rows = rows.assign(worst=rows[BASE] < rows[["OC", "PU"]].min(axis=1) - 1e-9)
+    regions = []
+    for (shift, n_u, alpha), part in rows.groupby(["shift", "n_u", "alpha"], sort=True):
+        row = {"shift": shift, "n_u": n_u, "alpha": alpha, "n": len(part), "base_worst": part["worst"].mean()}
+        for family in FAMILIES:
+            lead = part[family] - part[BASE]
+            row |= {f"{family}_auc": part[family].mean(), f"{family}_lead": lead.mean()}
+            row |= {f"{family}_spread": lead.std(ddof=1) if len(part) > 1 else np.nan}
+        regions.append(row)
+    return pd.DataFrame(regions)
 
 
 def table_of(rows: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 import pandas as pd
-from evidence_plans import EVIDENCE, Lines, plan_of, profile_sections
+from evidence_plans import EVIDENCE, LSTM_ENTRIES, UNRECORDED, Lines, lstm_rows, plan_of, profile_sections
 
 from puoc.analysis.paper.answer import counted_rows, number_counts
 from puoc.analysis.paper.claims import ClaimRow, claims
@@ -18,8 +18,8 @@ from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
 from puoc.store.plans import TablePlan
 
-#: Rows that are compared with the paper's numbers. The profile paper has several tables, the others are one-vs-all.
-_COMPARED = ("paper", "cifar10", "cifar10_methods", "cifar10_small")
+#: Rows that are compared with the paper's numbers. The profile paper has several tables.
+_COMPARED = ("paper", "cifar10", "cifar10_methods", "cifar10_small", "lstm_pendigits")
 #: Profiles whose tables over alpha, |U| and shifts are compared by family.
 _FAMILIES = ("paper", "paper_small", "quick")
 _BAR = 20  # characters
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 @cache
 def answer() -> Answer:
     """Compare the committed rows with the paper, as the stage ``compare`` does."""
-    tables = [table for name in _COMPARED for table in _tables(name)]
+    tables = [table for name in _COMPARED for table in compared_tables(name)]
     plans, recorded = [plan for plan, _ in tables], {plan.table: rows for plan, rows in tables}
     held = reservations(plans, recorded)
     tests = [row for plan, rows in tables for row in twin_tests(plan, rows)]
@@ -80,7 +80,7 @@ def answer_families() -> Lines:
     """The family that ranks best over alpha, |U| and shifts, by table."""
     lines = [["profile", "table", "over", "dataset", "seeds", *OUTCOMES, "decided cells"]]
     for name in _FAMILIES:
-        for plan, rows in _tables(name):
+        for plan, rows in compared_tables(name):
             found = family_wins([plan], {plan.table: rows})
             if found:
                 lines.append([f"`{name}`", *_family_line(found, len(plan.seeds))])
@@ -102,11 +102,15 @@ def spread_coverage() -> Lines:
     return lines
 
 
-def _tables(name: str) -> list[tuple[TablePlan, pd.DataFrame]]:
+def compared_tables(name: str) -> list[tuple[TablePlan, pd.DataFrame]]:
     """Return each table of a file of rows with its plan; none if the file does not exist."""
     path = EVIDENCE / f"{name}.parquet"
     if not path.is_file():
         return []
+    if name == "lstm_pendigits":
+        rows = lstm_rows()
+        plan = plan_of(rows, "lstm", LSTM_ENTRIES)
+        return [(plan, planned_rows(rows, plan, name))]
     rows = pd.read_parquet(path)
     tables, methods = profile_sections(name) if name in _FAMILIES else ({}, {})
     named = {entry: method["published_as"] for entry, method in methods.items() if "published_as" in method}
@@ -114,17 +118,13 @@ def _tables(name: str) -> list[tuple[TablePlan, pd.DataFrame]]:
     for table, of_table in rows.groupby("table", sort=False):
         section = tables.get(table, {})
         if "scenario" not in of_table:  # the rows of the small map are means of trials that all are ok
-            of_table = of_table.assign(scenario=section["scenario"], **_UNRECORDED)
+            of_table = of_table.assign(scenario=section["scenario"], **UNRECORDED)
             if section["scenario"] not in AXES:
                 continue
         published = "ova" if name not in _FAMILIES else section.get("published")
         plan = plan_of(of_table, published, named)
         found.append((plan, planned_rows(of_table, plan, name)))
     return found
-
-
-_UNRECORDED = {"status": "ok", "reason": None, "attempts": 1, "fit_id": ""}
-_UNRECORDED |= {"device": "cpu", "torch_version": "2.14.1", "numerics": "fp32"}
 
 
 def _bar(by_state: tuple[int, ...]) -> str:

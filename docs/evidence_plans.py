@@ -40,6 +40,24 @@ def plan_of(rows: pd.DataFrame, published: str | None, published_as: dict[str, s
     )
 
 
+def lstm_rows() -> pd.DataFrame:
+    """Return the rows of both LSTMs on PenDigits with what their profile declares and the rows have not."""
+    rows = pd.read_parquet(EVIDENCE / "lstm_pendigits.parquet")
+    section = profile_sections("lstm_pendigits")[0]["pen"]
+    sizes = {name: section[name] for name in _SIZES}
+    classes = {name: json.dumps([section[name]]) for name in ("pos", "neg")}
+    rows = rows.assign(**sizes, **classes, scenario=section["scenario"], dataset=section["dataset"])
+    kinds = {"oc_lstm": "oc", "pu_lstm": "pu_oc"}
+    return rows.assign(kind=rows["method"].map(kinds), **UNRECORDED)
+
+
+#: Columns of rows of which all trials are ok.
+UNRECORDED = {"status": "ok", "reason": None, "attempts": 1, "fit_id": ""}
+UNRECORDED |= {"device": "cpu", "torch_version": "2.14.1", "numerics": "fp32"}
+#: The entries of lstm_pendigits with the published setting.
+LSTM_ENTRIES = {"oc": "oc_lstm", "pu": "pu_lstm"}
+
+
 def profile_sections(name: str) -> tuple[dict, dict]:
     """Return the tables and the methods of a profile."""
     params = YAML(typ="safe", pure=True).load(PROFILES / f"{name}.yaml")

@@ -8,15 +8,31 @@ import pandas as pd
 from ruamel.yaml import YAML
 
 from puoc.analysis.paper.published import AVERAGE_COLUMN, RESULT_TABLES, numbers
+from puoc.analysis.tables.summary import CHANCE, below_chance
 
 EVIDENCE = Path(__file__).parent / "evidence"
 PROFILE = Path(__file__).parents[1] / "profiles" / "paper_small.yaml"
 TEN = ["oc_svm", "pu_svm", "csi", "pu_csi", "drocc", "pu_drocc", "oc_cnn", "pu_cnn", "drpu", "pan"]
 
 
+def hidden(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Return the cells below chance that the average of a table and entry hides, in brackets; "" if there are none.
+
+    A cell is below chance if its mean AUC over seeds is below .5.
+    """
+    means = rows.groupby(["table", "entry", "cell"], sort=False)["auc"].mean()
+    found = {}
+    for (table, entry), part in means.groupby(["table", "entry"], sort=False):
+        of_cell = part.droplevel(["table", "entry"])
+        text = below_chance(of_cell.to_dict()) if len(of_cell) > 1 else ""
+        found[table, entry] = f" (hides {text})" if text else ""
+    return found
+
+
 def small_map() -> list[list[str]]:
     """The tables of ten image methods: the mean AUC over a table's columns, averaged over seeds, and the paper's."""
     means, seeds = _means()
+    low = _below_chance()
     asked = YAML(typ="safe", pure=True).load(PROFILE)["tables"]
     printed = numbers(*RESULT_TABLES)
     printed = printed[printed["column"] != AVERAGE_COLUMN].groupby(["published", "method"])["value"].mean()
@@ -24,7 +40,7 @@ def small_map() -> list[list[str]]:
     for table, part in means.groupby("table", sort=False):
         found = part.set_index("entry")
         if set(TEN) <= set(found.index):
-            aucs = [f"{found.at[entry, 'auc']:.2f}" for entry in TEN]
+            aucs = [f"{found.at[entry, 'auc']:.2f}{low.get((table, entry), '')}" for entry in TEN]
             lines.append([f"`{table}`", str(found["columns"].max()), str(seeds[table]), *aucs])
             name = asked[table].get("published")
             if name in printed.index.get_level_values("published"):
@@ -35,12 +51,27 @@ def small_map() -> list[list[str]]:
 def small_map_rest() -> list[list[str]]:
     """The other tables: the mean AUC over a table's columns, averaged over seeds."""
     means, seeds = _means()
+    low = _below_chance()
     lines = [["table", "columns", "seeds", "mean held-out AUC"]]
     for table, part in means.groupby("table", sort=False):
         if not set(TEN) <= set(part["entry"]):
-            aucs = ", ".join(f"`{one.entry}` {one.auc:.2f}" for one in part.itertuples())
+            aucs = ", ".join(
+                f"`{one.entry}` {one.auc:.2f}{low.get((table, one.entry), '')}" for one in part.itertuples()
+            )
             lines.append([f"`{table}`", str(part["columns"].max()), str(seeds[table]), aucs])
     return lines
+
+
+def _below_chance() -> dict[tuple[str, str], str]:
+    """Return the number of columns below chance and the lowest mean AUC, by table and entry; "" if there are none."""
+    rows = pd.read_parquet(EVIDENCE / "paper_small.parquet")
+    means = rows.groupby(["table", "entry", "cell"], sort=False)["auc"].mean()
+    found = {}
+    for key, part in means.groupby(["table", "entry"], sort=False):
+        low = part[part < CHANCE]
+        if len(part) > 1 and len(low):
+            found[key] = f" ({len(low)} below .5, least {low.min():.2f})"
+    return found
 
 
 def _means() -> tuple[pd.DataFrame, dict[str, int]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from evidence_plans import EVIDENCE, Lines, plan_of
+from answer_tables import compared_tables
+from evidence_plans import Lines
 
 from puoc.analysis.paper.claims import claims
 from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.published import RESULT_TABLES, columns, methods, numbers
 from puoc.analysis.paper.verdicts import VerdictRow, verdicts
-from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import summarise
 
 
@@ -38,16 +37,15 @@ def paper_contradictions() -> Lines:
 
 
 def paper_verdicts() -> Lines:
-    """Every published number that committed rows answer, with its verdict."""
-    lines = [["column", "entry", "paper", "scored on", "ours", "n", "difference, 95 %", "verdict", "not as published"]]
-    for name in ("cifar10", "cifar10_small"):
-        rows = pd.read_parquet(EVIDENCE / f"{name}.parquet")
-        for _, of_table in rows.groupby("table", sort=True):
-            plan = plan_of(of_table, "ova")
-            kept = planned_rows(of_table, plan, name)
+    """Every run of a published number by the committed rows, with its verdict."""
+    heads = ["rows", "column", "entry", "paper", "scored on", "ours", "n", "difference, 95 %", "verdict"]
+    lines = []
+    for name in ("cifar10", "cifar10_methods", "cifar10_small", "lstm_pendigits"):
+        for plan, kept in compared_tables(name):
             held = reservations([plan], {plan.table: kept})
-            lines += [_line(row) for row in verdicts([plan], summarise(plan, kept), [], held) if row.n]
-    return [lines[0], *sorted(lines[1:])]
+            found = verdicts([plan], summarise(plan, kept), [], held)
+            lines += [[f"`{name}`", *_line(row)] for row in found if row.n]
+    return [[*heads, "not as published"], *sorted(lines, key=lambda line: (line[1], line[2], line[0]))]
 
 
 def _line(row: VerdictRow) -> list[str]:

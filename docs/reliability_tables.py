@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from scipy import stats
 
 EVIDENCE = Path(__file__).parent / "evidence"
 FAMILIES = ["OC", "PU-OC", "PU"]
@@ -49,27 +53,32 @@ def false_alarms_shift() -> Lines:
     return _false_alarms(_level(0.5, True), ["procedure", "alpha_v"])
 
 
-def power_alpha() -> Lines:
-    """How often a lower bound above 0 is found for the share of negatives, by the PU scorer."""
-    rows = pd.read_parquet(EVIDENCE / "power.parquet")
-    rows = rows[(rows["procedure"] == "bound above 0, both halves") & (rows["scorer"] == "least_squares")]
-    return _wide(rows, ["kind", "n_u"], "alpha")
-
-
-def power_shift() -> Lines:
-    """How often new negatives are found, by both scorers together, at a share ``new`` of V's negatives."""
-    rows = pd.read_parquet(EVIDENCE / "power.parquet")
-    rows = rows[(rows["procedure"] == "mixture, both halves") & (rows["scorer"] == "both scorers")]
-    return _wide(rows, ["kind", "n_u", "alpha"], "new")
-
-
-def _wide(rows: pd.DataFrame, by: list[str], column: str) -> Lines:
-    values = sorted(rows[column].unique(), reverse=column == "alpha")
-    lines = [[*("rows of U" if name == "n_u" else name for name in by), "draws", *(f"{column} {v:g}" for v in values)]]
-    for key, part in rows.groupby(by, sort=True):
-        rates = part.set_index(column)["rate"]
-        lines.append([*map(_text, key), str(part["draws"].min()), *(f"{rates[value]:.2f}" for value in values)])
+def assess_power_alpha() -> Lines:
+    """How often `puoc assess` reports negatives in U, and how often its interval misses the true share."""
+    rows = pd.read_parquet(EVIDENCE / "assess_power.parquet")
+    lines = [["data", "rows of U", "alpha", "draws", "negatives reported", "interval misses alpha"]]
+    for (kind, n_u, alpha), part in rows[rows["new"].isna()].groupby(["kind", "n_u", "alpha"], sort=True):
+        of = part.set_index("finding")
+        shown = [_rate(of.loc[finding]) for finding in ("negatives in U", "interval misses alpha")]
+        lines.append([kind, str(n_u), f"{alpha:g}", str(part["draws"].iloc[0]), *shown])
     return lines
+
+
+def assess_power_shift() -> Lines:
+    """How often `puoc assess` reports new negatives, at a share ``new`` of V's negatives; at 0 it is a false alarm."""
+    rows = pd.read_parquet(EVIDENCE / "assess_power.parquet")
+    rows = rows[rows["new"].notna()]
+    shares = sorted(rows["new"].unique())
+    lines = [["data", "rows of U and of V", "alpha", "draws", *(f"new {share:g}" for share in shares)]]
+    for (kind, n_u, alpha), part in rows.groupby(["kind", "n_u", "alpha"], sort=True):
+        of = part.set_index("new")
+        shown = [_rate(of.loc[share]) for share in shares]
+        lines.append([kind, str(n_u), f"{alpha:g}", str(part["draws"].iloc[0]), *shown])
+    return lines
+
+
+def _rate(row: pd.Series) -> str:
+    return f"{row['rate']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
 
 
 def robustness() -> Lines:
@@ -93,6 +102,67 @@ def left_out() -> Lines:
 def judged() -> Lines:
     """Mean and worst AUC regret of the advice and of each constant policy."""
     return _regrets(pd.read_parquet(EVIDENCE / "judged.parquet"))
+
+
+def judged_saving() -> Lines:
+    """Regret of each policy, and what the advice saves against it: mean over the datasets, with a t interval."""
+    rows = pd.read_parquet(EVIDENCE / "judged.parquet")
+    best = rows[FAMILIES].max(axis=1)
+    regrets = {f"always {family}": best - rows[family] for family in FAMILIES}
+    for against, name in (("v", "the best withheld AUC of P against V"), ("u", "the best withheld AUC of P against U")):
+        regrets[name] = best - [_of_best_auc(row, against) for row in rows.to_dict("records")]
+    lines = [["policy", "mean regret", "worst", "saving of assess by dataset (95 % interval)"]]
+    lines.append(["the advice of assess", f"{rows['regret'].mean():.3f}", f"{rows['regret'].max():.3f}", ""])
+    for name, regret in regrets.items():
+        saving = (regret - rows["regret"]).groupby(rows["data"]).mean()
+        low, high = stats.t.interval(0.95, len(saving) - 1, saving.mean(), stats.sem(saving))
+        shown = f"{saving.mean():.4f} ({low:.3f} to {high:.3f}), n = {len(saving)}"
+        lines.append([name, f"{regret.mean():.3f}", f"{regret.max():.3f}", shown])
+    return lines
+
+
+def _of_best_auc(row: dict[str, Any], against: str) -> float:
+    """AUC of the family that ranks withheld P best above the rows of one sample."""
+    evidence = json.loads(row["evidence"])
+    gained = evidence["incoming"]["gained"] if against == "v" else evidence["gained"]
+    auc: float = row[max(gained, key=lambda one: one["auc"])["family"]]
+    return auc
+
+
+def judged_odds() -> Lines:
+    """How often the first family was better than the next, by the probability that assess states."""
+    lines = [["stated probability", "left out: cells", "stated", "better", "judged: cells", "stated", "better"]]
+    samples = [pd.read_parquet(EVIDENCE / f"{name}.parquet") for name in ("left_out", "judged")]
+    for low, high in pairwise((0.5, 0.6, 0.7, 0.8, 1.0)):
+        line = [f"{low:g} to {high:g}"]
+        for rows in samples:
+            part = rows[(rows["probability"] >= low) & (rows["probability"] < high + (high == 1))]
+            line += [str(len(part)), f"{part['probability'].mean():.2f}", f"{_better(part).mean():.2f}"]
+        lines.append(line)
+    return lines
+
+
+def _better(rows: pd.DataFrame) -> pd.Series:
+    """1 where the first family had a higher AUC than the second, 0 where a lower one; a half where equal."""
+    first, second = (
+        pd.Series([row[row[place]] for row in rows.to_dict("records")], index=rows.index)
+        for place in ("first", "second")
+    )
+    return (first > second) + 0.5 * (first == second)
+
+
+def outside_map() -> Lines:
+    """Outside of the map: regrets, and how often the first family was better than the next."""
+    rows = pd.read_parquet(EVIDENCE / "outside_map.parquet")
+    lines = [["outside", "cells", "stated", "better", "mean regret: assess", *FAMILIES]]
+    inside = pd.read_parquet(EVIDENCE / "left_out.parquet")
+    inside = inside[inside["n_u"] == rows["n_u"].iloc[0]].assign(outside="inside (left out)")
+    for name, part in pd.concat([inside, rows]).groupby("outside", sort=False):
+        best = part[FAMILIES].max(axis=1)
+        regrets = [part["regret"], *(best - part[family] for family in FAMILIES)]
+        stated = f"{part['probability'].mean():.2f}", f"{_better(part).mean():.2f}"
+        lines.append([name, str(len(part)), *stated, *(f"{regret.mean():.3f}" for regret in regrets)])
+    return lines
 
 
 def _regrets(rows: pd.DataFrame) -> Lines:

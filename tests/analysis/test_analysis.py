@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 import pytest
-from plans import entry_plan, table_plan
+from plans import entry_plan, table_plan, with_entries
 
 from puoc.analysis.statistics.signed_rank import PAIRS_FOR_INTERVAL
-from puoc.analysis.statistics.significance import SignificanceRow, twin_tests
+from puoc.analysis.statistics.significance import SignificanceRow, over_all_tables, twin_tests
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import SummaryRow, summarise
+from puoc.records import Prior
+from puoc.reporting.page.significance import evidence_sentences
+from puoc.reporting.page.tables import CellView, row_views
 from puoc.store.plans import EntryPlan, TablePlan
 
 Row = TypeVar("Row", SummaryRow, SignificanceRow)
@@ -89,6 +93,28 @@ def test_an_ok_row_without_an_auc_is_told_and_not_averaged() -> None:
     assert "1 ok without an AUC" in cell.reasons
 
 
+def test_an_average_names_the_cells_below_chance_that_it_hides() -> None:
+    asked = plan()
+    found = summarise(asked, rows(asked, {("pu_svm", "a"): [0.4, 0.42, 0.41], ("pu_svm", "b"): [0.9, 0.9, 0.9]}))
+    average = at(found, "average", "pu_svm")
+    assert average.below_chance == "0.41 at a"
+    assert {row.below_chance for row in found if row is not average} == {""}
+    (note,) = {view.note for view in _cells("pu_svm", asked, found) if view.note}
+    assert note == "hides 0.41 at a"
+
+
+def _cells(entry: str, asked: TablePlan, found: list[SummaryRow]) -> list[CellView]:
+    return next(view.cells for view in row_views("t0", asked, None, found, []) if view.name == entry)
+
+
+def test_an_entry_that_is_told_alpha_says_so() -> None:
+    asked = plan()
+    told = asked.entries[0].model_copy(update={"prior": Prior(kind="true")})
+    asked = with_entries(asked, (told, *asked.entries[1:]))
+    views = row_views("t0", asked, None, summarise(asked, None), [])
+    assert [view.told_alpha for view in views] == [True] + [False] * (len(views) - 1)
+
+
 def test_a_table_that_was_not_run_has_every_cell_and_no_number() -> None:
     summary = summarise(plan(), None)
     assert len(summary) == 9
@@ -124,6 +150,26 @@ def test_twin_tests_by_hand() -> None:
     average = at(tests, "average")
     assert (average.family_size, average.p, average.p_adjusted) == (1, 0.0625, 0.0625)
     assert average.mean_difference == pytest.approx(0.015)
+
+
+def test_the_adjustment_over_all_tables_counts_the_tests_of_each_that_has_some() -> None:
+    better = [0.51, 0.52, 0.53, 0.54, 0.55, 0.56, 0.57, 0.58]
+    asked = plan(seeds=8)
+    values = {("oc_svm", "a"): [0.5] * 8, ("oc_svm", "b"): [0.5] * 8}
+    values |= {("pu_svm", "a"): better, ("pu_svm", "b"): better}
+    one = twin_tests(asked, rows(asked, values))
+    assert {test.p_adjusted_all for test in one} == {None}
+    other = [replace(test, table="other", family=test.family.replace(asked.table, "other")) for test in one]
+    not_run = [replace(test, family="twin pairs of t3, cells") for test in twin_tests(plan(), None)]
+    found = over_all_tables([*one, *other, *not_run])
+    cells = [test for test in found if not test.is_average and test.p is not None]
+    assert {test.family_size for test in cells} == {2}
+    assert {test.family_size_all for test in cells} == {4}
+    assert {test.p_adjusted for test in cells} == {2 * 2 / 2**8}
+    assert {test.p_adjusted_all for test in cells} == {4 * 2 / 2**8}
+    assert [test.p_adjusted for test in found] == [test.p_adjusted for test in [*one, *other, *not_run]]
+    (sentence, _) = evidence_sentences([test for test in found if test.table == asked.table], run=True)
+    assert sentence.endswith("That holds for this table; after Holm over the 4 of all tables, 2 of them.")
 
 
 @pytest.mark.parametrize("n", [PAIRS_FOR_INTERVAL - 1, PAIRS_FOR_INTERVAL])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from puoc.analysis.statistics.effects import rank_biserial_interval
 from puoc.analysis.statistics.holm import holm
 from puoc.analysis.statistics.power import power
 from puoc.analysis.statistics.signed_rank import shift_with_interval, signed_rank_test
@@ -67,3 +68,24 @@ def test_the_interval_of_the_shift_covers_at_least_as_often_as_it_says(n_seeds: 
         assert high is not None
         hit += low <= 0.02 <= high
     assert hit / TABLES >= 0.95 - 0.015
+
+
+@pytest.mark.parametrize("n_seeds", [5, 8, 12, 30])
+@pytest.mark.parametrize("kind", ["normal", "heavy tails", "skewed"])
+def test_the_interval_of_the_effect_covers_as_the_docs_say(kind: str, n_seeds: int) -> None:
+    """docs/results.md gives the least and the largest of these rates."""
+    gen = np.random.default_rng(1)
+    draw = {
+        "normal": gen.standard_normal,
+        "heavy tails": lambda shape: gen.standard_t(3, shape) / np.sqrt(3),
+        "skewed": lambda shape: gen.standard_exponential(shape) - 1,
+    }[kind]
+    for effect in (0.0, 0.5, 1.5, 3.0):
+        truth = 2 * float((draw((2, 1_000_000)).sum(axis=0) + 2 * effect > 0).mean()) - 1
+        hit = 0
+        for differences in draw((400, n_seeds)) + effect:
+            low, high = rank_biserial_interval(differences)
+            assert low is not None
+            assert high is not None
+            hit += low - 1e-3 <= truth <= high + 1e-3
+        assert hit / 400 >= 0.91

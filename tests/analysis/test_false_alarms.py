@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 
+import benches
 import pandas as pd
 import pytest
 
@@ -17,14 +15,7 @@ ALLOWED = 0.08  # above nominal: 200 draws of a rate of .05 reach .13 by chance 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    path = Path(__file__).parents[2] / "bench" / "false_alarms.py"
-    spec = spec_from_file_location("false_alarms", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules["false_alarms"] = module
-    spec.loader.exec_module(module)
-    return module
+    return benches.bench("false_alarms")
 
 
 @pytest.mark.slow

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benches import bench
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu, norm, ttest_ind
 
-from puoc.analysis.reliability.alpha import PURE, combined_p, counted_order, dkw_bound, share_of_negatives
+from puoc.analysis.reliability.alpha import PURE, combined_p, counted_order, share_of_negatives
 from puoc.analysis.reliability.gain import gain, placements
-from puoc.analysis.reliability.paper_tests import high_alpha, random_networks, shift, split_p_crit, two_sample_p
 from puoc.analysis.reliability.shift import incoming
+from puoc.analysis.reliability.two_sample import two_sample_p
 from puoc.analysis.statistics.auc import auc
 
 Array = NDArray[Any]
@@ -33,7 +34,7 @@ def mixture(n: int, alpha: float, *negatives: float) -> Array:
     return np.concatenate([normal(n - n_neg * len(negatives), 0), *(normal(n_neg, at) for at in negatives)])
 
 
-# the paper's procedures
+# the two-sample tests of the paper's procedures
 
 
 def test_the_papers_tests_are_scipys_and_constant_scores_tell_nothing() -> None:
@@ -51,35 +52,6 @@ def test_the_papers_tests_are_scipys_and_constant_scores_tell_nothing() -> None:
         two_sample_p(one[:1], one, "t")
 
 
-def test_the_paper_advises_pu_where_u_differs_and_against_it_where_later_rows_do() -> None:
-    p, u = normal(100, 0), mixture(100, 0.5, -2.0)
-    assert high_alpha(p, u).advice == "PU"
-    assert high_alpha(p, normal(100, 0)).advice == "OC or PU-OC"
-    found = high_alpha(p, u, "t")
-    assert (found.p_crit, found.advice) == (0.1, "PU")
-    assert shift(u, u, 0.3) == (1.0, 0.3, "PU")
-    assert shift(u, u + 2, 0.3).advice == "OC or PU-OC"
-
-
-def test_p_crit_is_the_p_value_of_one_split_or_a_quantile_of_many() -> None:
-    scores = np.random.default_rng(1).normal(size=41)
-    order = np.random.default_rng(5).permutation(41)
-    one = split_p_crit(scores, np.random.default_rng(5))
-    assert one == mannwhitneyu(scores[order[:20]], scores[order[20:]]).pvalue
-    many = [split_p_crit(scores, np.random.default_rng(seed)) for seed in range(80)]
-    assert 0.4 < np.mean(many) < 0.6, "uniform under no difference: the rule fires at random"
-    assert split_p_crit(scores, np.random.default_rng(0), splits=80) < 0.25
-    with pytest.raises(ValueError, match="at least 4"):
-        split_p_crit(scores[:3], np.random.default_rng(0))
-
-
-def test_random_networks_give_a_p_value_a_seed() -> None:
-    X = np.random.default_rng(2).normal(size=(40, 3))
-    weights = np.random.default_rng(3).normal(size=(4, 3))
-    found = random_networks(lambda seed, rows: rows @ weights[seed], X, X + 2, range(4))
-    assert found == [two_sample_p(X @ w, (X + 2) @ w) for w in weights]
-
-
 # the share of negatives
 
 
@@ -91,7 +63,8 @@ def test_several_splits_count_by_their_lower_middle_p_value() -> None:
     assert combined_p([0.9, 0.8]) == 1.0
 
 
-def test_the_dkw_bound_is_the_formulas() -> None:
+def test_the_dkw_bound_of_the_bench_is_the_formulas() -> None:
+    dkw_bound = bench("false_alarms").dkw_bound
     f_p, f_u = normal(200, 0), mixture(200, 0.4, -9.0)
     width = np.sqrt(np.log(2 / 0.025) / 400)
     t = -5.0  # all negatives are below, no positive is
@@ -104,7 +77,7 @@ def test_the_dkw_bound_is_the_formulas() -> None:
 def test_the_interval_holds_the_share_and_beats_dkw(alpha: float) -> None:
     f_p, f_u = normal(300, 0), mixture(400, alpha, -6.0)
     found = share_of_negatives([(f_p, f_u)])
-    assert dkw_bound(f_p, f_u) < found.low <= 1 - alpha <= found.high
+    assert bench("false_alarms").dkw_bound(f_p, f_u) < found.low <= 1 - alpha <= found.high
     assert found.low > 1 - alpha - 0.12
     assert found.p < 0.001
 
@@ -134,7 +107,7 @@ def test_only_the_order_counts_and_ties_never_raise_the_bound(seed: int, alpha: 
 
 def test_too_few_scores_are_refused() -> None:
     few, many = np.arange(9.0), np.arange(30.0)
-    for ask in (lambda: share_of_negatives([(few, many)]), lambda: dkw_bound(many, few)):
+    for ask in (lambda: share_of_negatives([(few, many)]), lambda: share_of_negatives([(many, few)])):
         with pytest.raises(ValueError, match="got 9 scores of"):
             ask()
     with pytest.raises(ValueError, match="not finite"):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from benches import bench
 
-from puoc.analysis.reliability.robustness_map import ALPHAS, SIZES, aggregate_regions, packaged, region
-from puoc.scenarios.drawing.simulate import Gaussian, Incoming, Pool, Scores, Truth, embedded, situation
+from puoc.analysis.reliability.robustness_map import ALPHAS, SIZES, packaged, region
+from puoc.scenarios.drawing.simulate import Gaussian, Incoming, Pool, Scores, Truth, situation
 
 
 def test_a_situation_is_what_its_truth_says() -> None:
@@ -43,7 +44,9 @@ def test_scores_are_tied_and_an_embedding_keeps_the_classes_apart() -> None:
     drawn = situation(Scores(), Truth(500, 500, 0.5), np.random.default_rng(2))
     assert len(np.unique(drawn.X_p)) < 100
     X = np.repeat(np.eye(3) * 5, 20, axis=0) + np.random.default_rng(3).normal(size=(60, 3))
-    pool = embedded(X, np.repeat([0, 1, 2], 20), {"positive": (0,), "known": (1,), "new": (2,)}, d=2)
+    pool = bench("false_alarms").embedded(
+        X, np.repeat([0, 1, 2], 20), {"positive": (0,), "known": (1,), "new": (2,)}, d=2
+    )
     assert pool.positive.shape == pool.known.shape == (20, 2)
     assert np.linalg.norm(pool.positive.mean(0) - pool.new.mean(0)) > 4
 
@@ -60,7 +63,7 @@ def rows() -> pd.DataFrame:
 
 
 def test_a_region_is_the_mean_over_the_alphas_of_an_interval_at_the_nearest_size() -> None:
-    table = aggregate_regions(rows())
+    table = bench("robustness_map").aggregate_regions(rows())
     assert len(table) == 2 * len(SIZES) * len(ALPHAS)
     at = region(table, (0.45, 0.55), 700, "none")
     assert at.name == "alpha 0.5, |U| 500, no new negatives"
@@ -76,7 +79,7 @@ def test_a_region_is_the_mean_over_the_alphas_of_an_interval_at_the_nearest_size
 
 
 def test_where_a_size_lacks_an_alpha_the_nearest_that_has_it_stands_in_and_few_situations_are_not_sure() -> None:
-    table = aggregate_regions(rows())
+    table = bench("robustness_map").aggregate_regions(rows())
     table = table[(table["n_u"] < 5000) | (table["alpha"] < 0.9)]
     at = region(table, (0.7, 1.0), 4000, "none")
     assert at.name == "alpha 0.8 to 1, |U| 500 to 5000, no new negatives"

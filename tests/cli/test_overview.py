@@ -112,6 +112,12 @@ def test_a_report_takes_what_exists_and_a_table_that_is_taken_out_disappears(roo
     assert comparison_is_old(root)
     puoc("report", "--no-track")
     assert not comparison_is_old(root)
+    summary = root / "results" / "compare" / "summary.parquet"
+    whole = summary.read_bytes()
+    pd.read_parquet(summary).drop(columns="below_chance").to_parquet(summary)  # as an earlier version wrote it
+    assert comparison_is_old(root)
+    summary.write_bytes(whole)
+    assert not comparison_is_old(root)
     page = (root / "reports" / "index.html").read_text()
     assert "A title of its own" in page
     assert "not run" in page

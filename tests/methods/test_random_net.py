@@ -1,4 +1,4 @@
-"""The untrained network: what it scores with is the seed's, and no row changes it."""
+"""The untrained network of bench/random_net.py: what it scores with is the seed's, and no row changes it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from benches import bench
 from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
 from puoc.methods import METHODS, make
-from puoc.methods.training.random_net import RandomNet
+
+RandomNet = bench("random_net").RandomNet
 
 SHAPES = [(5,), (3, 16, 16)]
 

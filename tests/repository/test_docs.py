@@ -152,3 +152,14 @@ def test_the_commands_of_the_readme_exist() -> None:
 
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
     assert {word for word in re.findall(r"`?puoc ([a-z]+)", text) if word in known or f"puoc {word}`" in text} <= known
+
+
+def test_the_numbered_deviations_give_the_sizes_of_the_profile() -> None:
+    tables = YAML(typ="safe").load((ROOT / "profiles" / "paper.yaml").read_text())["tables"]
+    text = (ROOT / "docs" / "reproduction.md").read_text()
+    rows = {int(row[1]): row[0] for row in re.finditer(r"^\| (\d+) \|.*$", text, re.MULTILINE)}
+    reviews, messages = tables["sequences_op_spam"], tables["sequences_sms_spam"]
+    for number in (49, 59):
+        assert f"{reviews['n_pos_lab']} + {reviews['n_pos_unl']}" in rows[number]
+    assert f"{messages['n_pos_lab']:,} + {messages['n_pos_unl']:,} and {messages['n_neg_unl']}" in rows[48]
+    assert str(messages["n_neg_unl"]) in rows[59]

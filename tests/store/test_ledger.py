@@ -23,7 +23,7 @@ from puoc.cli.app import app
 from puoc.records import Fit, FitResult, Prior, Sample, TestSet, Trial, TrialResult, content_id
 from puoc.store import ledger_archive as archive
 from puoc.store import ledger_upkeep as upkeep
-from puoc.store.atomic import create, read_json, write_bytes
+from puoc.store.atomic import create, create_many, read_json, write_bytes
 from puoc.store.ledger import Ledger
 from puoc.store.ledger_records import Scored
 
@@ -559,3 +559,14 @@ def test_an_export_under_a_name_of_another_form_is_refused(name, tmp_path, monke
     assert done.exit_code == 2, done.output
     assert f"{name}: got {Path(name).suffix}; expected .parquet" in done.output
     assert not Path(name).exists()
+
+
+def test_many_files_are_written_together_and_what_stands_is_kept(tmp_path: Path) -> None:
+    names = [tmp_path / str(number % 2) / str(number) for number in range(6)]
+    assert create(names[3], b"first")
+    assert create_many([(name, name.name.encode()) for name in names]) == [True, True, True, False, True, True]
+    assert [name.read_bytes() for name in names] == [b"0", b"1", b"2", b"first", b"4", b"5"]
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(names)
+    with pytest.raises(OSError, match="7"):
+        create_many([(tmp_path / "0" / "6", b""), (names[0] / "7", b"")])  # a file is no folder
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(names)

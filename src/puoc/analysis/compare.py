@@ -17,7 +17,7 @@ from puoc.analysis.selection.regret import ChoiceRow, choices
 from puoc.analysis.selection.surface import SurfaceRow, SweepRow, sweeps
 from puoc.analysis.statistics.ranks import RankRow, rank_table
 from puoc.analysis.statistics.seed_power import EvidenceRow, evidence_table
-from puoc.analysis.statistics.significance import SignificanceRow, twin_tests
+from puoc.analysis.statistics.significance import SignificanceRow, over_all_tables, twin_tests
 from puoc.analysis.tables.frames import Row, column_types, rows_of, write_rows
 from puoc.analysis.tables.results import Trials, read_results
 from puoc.analysis.tables.summary import SummaryRow, summarise
@@ -105,7 +105,7 @@ def compare(root: Path | str, planned_trials: Trials | None = None) -> None:
     recorded = {plan.table: rows for plan, rows in results}
     reservation_by_cell = reservations(plans, recorded)
     summary = [row for plan, rows in results for row in summarise(plan, rows)]
-    tests = [row for plan, rows in results for row in twin_tests(plan, rows)]
+    tests = over_all_tables([row for plan, rows in results for row in twin_tests(plan, rows)])
     sweep_rows, surface = sweeps(root, planned_trials)
     comparison = Comparison(
         summary=summary,
@@ -150,12 +150,14 @@ def read_comparison(root: Path) -> Comparison:
 
 
 def comparison_is_old(root: Path) -> bool:
-    """Check whether ``results/compare`` is absent or older than the plan or the results.
+    """Check whether ``results/compare`` is absent, lacks columns, or is older than the plan or the results.
 
     ``dvc repro run@TABLE`` does not write it, and ``puoc report`` may follow immediately.
     """
     paths = [root / "results" / "compare" / f"{name}.parquet" for name in COMPARED]
     if not all(path.is_file() for path in paths):  # also after an upgrade that writes more files
+        return True
+    if any(set(column_types(row)) - _columns(path) for row, path in zip(COMPARED.values(), paths, strict=True)):
         return True
     compared = [path.stat().st_mtime_ns for path in paths]
     parts = ("work/plan/tables", "work/plan/tune", "work/configs", "results/tables", "results/tune", "results/sweeps")
@@ -163,6 +165,17 @@ def comparison_is_old(root: Path) -> bool:
     # folders are included because removing a file changes the time of its folder
     sources = [root / "results", *folders, *(path for folder in folders for path in folder.rglob("*"))]
     return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
+
+
+def _columns(path: Path) -> set[str]:
+    """Return the columns of a file. A damaged one is reported when it is read."""
+    from pyarrow import ArrowInvalid
+    from pyarrow.parquet import read_schema
+
+    try:
+        return set(read_schema(path).names)
+    except (ArrowInvalid, OSError):
+        return {name for row_type in COMPARED.values() for name in column_types(row_type)}
 
 
 def _read(path: Path, row_type: type[Row]) -> list[Row]:

@@ -113,6 +113,9 @@ def assess(
 
 def _print(assessment: Assessment) -> None:
     evidence, recommended = assessment.evidence, assessment.recommended
+    say(f"answer: {assessment.verdict}")
+    for line in assessment.outside:
+        say(f"note: {line}")
     say(f"{evidence.n_p} labelled positives, {evidence.n_u} unlabelled rows, {evidence.columns} values a row")
     for line in (*evidence.notes, *assessment.reasons):
         say(line)
@@ -124,8 +127,6 @@ def _print(assessment: Assessment) -> None:
     say(f"recommended: {recommended.method} ({params}), on {features}; {recommended.remark}")
     if recommended.command:
         say(f"to fit it: {recommended.command}")
-    unsure = f"; until then {assessment.advice}" if assessment.answer == "cannot tell" else ""
-    say(f"answer: {assessment.answer}{unsure}")
 
 
 def _print_json(assessment: Assessment, files: dict[str, str | None], pair: Pair, notes: list[str]) -> None:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,34 @@ def create(path: Path, content: bytes, durable: bool = True) -> bool:
     if durable:
         _sync_folder(path.parent)
     return True
+
+
+def create_many(files: Sequence[tuple[Path, bytes]]) -> list[bool]:
+    """Write files that must not exist yet, each whole or not at all. Return for each whether it was written.
+
+    The files survive a power cut like those of ``create``. Two syncs of the whole system replace two syncs for each
+    file, which take most of the time if there are thousands of small files.
+
+    Parameters
+    ----------
+    files : paths and contents; missing folders above the paths are created.
+
+    Raises
+    ------
+    OSError : no space, no permission or no hard links. Files that were linked before stand.
+    """
+    temporaries = [_temporary(path) for path, _ in files]
+    try:
+        for temporary, (path, content) in zip(temporaries, files, strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(temporary, content, durable=False)
+        os.sync()
+        written = [_link(temporary, path) for temporary, (path, _) in zip(temporaries, files, strict=True)]
+    finally:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+    os.sync()
+    return written
 
 
 def write_bytes(path: Path, content: bytes) -> bool:

@@ -21,12 +21,13 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from io import BytesIO
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
 
 from puoc.records import Array, FitResult, JsonObject, TrialResult
-from puoc.store.atomic import create
+from puoc.store.atomic import create, create_many
 from puoc.store.claims import Claim, claim, holder
 from puoc.store.ledger_records import Entry, Scored, content_name, parse_entry, parse_trial, read_parsed, record_of
 
@@ -150,14 +151,18 @@ class Ledger:
         """Record a fit; its model and scores have its name already. Return False if another record was first."""
         return self._create(self._path(result.fit.id, ".json"), record_of(result, trials))
 
-    def put_imported(self, result: FitResult, trials: Sequence[TrialResult]) -> bool:
-        """Record a fit that another ledger computed, without its model and scores; True if this record stands."""
-        first: dict[str, TrialResult] = {}
-        for trial in trials:
-            first.setdefault(trial.trial_id, trial)
-        created = self._create(self._path(result.fit.id, ".json"), record_of(result, first))
-        for trial in trials if created else ():
-            self.add_imported(trial)
+    def put_imported(self, fits: Sequence[tuple[FitResult, Sequence[TrialResult]]]) -> list[bool]:
+        """Record fits that another ledger computed, without models and scores. Return which of these records stand."""
+        records, rescored = [], []
+        for result, trials in fits:
+            first: dict[str, TrialResult] = {}
+            rescored.append([trial for trial in trials if first.setdefault(trial.trial_id, trial) is not trial])
+            path = self._path(result.fit.id, ".json")
+            records.append((path, self._encoded(path, record_of(result, first))))
+        created = create_many(records)
+        for others in compress(rescored, created):
+            for trial in others:
+                self.add_imported(trial)
         return created
 
     def add_imported(self, trial: TrialResult) -> bool:
@@ -228,11 +233,13 @@ class Ledger:
             os.utime(path)  # a file of an earlier attempt is in use again, so `compact` must not remove it for its age
         return path.name
 
+    def _create(self, path: Path, record: JsonObject) -> bool:
+        return create(path, self._encoded(path, record))
+
     @staticmethod
-    def _create(path: Path, record: JsonObject) -> bool:
+    def _encoded(path: Path, record: JsonObject) -> bytes:
         try:
-            text = json.dumps(record, sort_keys=True, allow_nan=False)
+            return json.dumps(record, sort_keys=True, allow_nan=False).encode()
         except ValueError as error:
             reason = "NaN or an infinite number in a result (curve, alpha_hat, ...); expected finite numbers"
             raise ValueError(f"{path.name}: {reason}") from error
-        return create(path, text.encode())

@@ -48,6 +48,11 @@ class EntryPlan(_Part):
         """Return True for a reference that sees true labels; it has no rank, no twin and no part in selection."""
         return self.labels == "oracle"
 
+    @property
+    def told_alpha(self) -> bool:
+        """Return True if a fit gets the true share of positives in U, which nobody knows outside of a benchmark."""
+        return self.prior is not None and self.prior.kind == "true"
+
     def to_json(self) -> JsonObject:
         """Return the value of the entry in a file, without its name."""
         content = self.model_dump(mode="json", exclude={"entry"})

@@ -61,21 +61,6 @@ def share_of_negatives(splits: list[tuple[Array, Array]], level: float = 0.95) -
     return Negatives(low, max(low, high), combined_p([p for _, p in tests]))
 
 
-def dkw_bound(f_p: Array, f_u: Array, level: float = 0.95) -> float:
-    """Compute a simple lower bound of beta from Dvoretzky-Kiefer-Wolfowitz bands.
-
-    It is sup_t (F_U - F_P) / (1 - F_P) at the ends of two bands. Each one-sided band has half of the error
-    (1 - level) / 2 (Massart's constant), sqrt(log(2 / error) / (2 n)).
-    """
-    _check(f_p, f_u)
-    thresholds = np.unique(np.concatenate([f_p, f_u]))
-    widths = [np.sqrt(np.log(4 / (1 - level)) / (2 * len(f))) for f in (f_p, f_u)]
-    F_p, F_u = (np.searchsorted(np.sort(f), thresholds, side="right") / len(f) for f in (f_p, f_u))
-    above = 1 - F_p - widths[0]
-    gain = F_u - widths[1] - F_p - widths[0]
-    return float(np.max(np.where(above > 0, gain / np.where(above > 0, above, 1), 0), initial=0.0))
-
-
 def counted_order(splits: int) -> tuple[int, float]:
     """Return which of the ascending p-values counts (its position from 0), and its factor.
 

@@ -19,6 +19,8 @@ ShiftKind = Literal["none", "new"]
 
 ALPHAS: Final = (0.3, 0.5, 0.8, 0.95, 1.0)  # centre of each region in alpha
 SIZES: Final = (50, 500, 5000)  # centre of each region in |U|, by ratio
+LABELLED: Final = (80, 300)  # fewest and most labelled positives of a situation
+COLUMNS: Final = (2, 784)  # fewest and most values of a row
 
 _FAMILIES = ("OC", "PU-OC", "PU")
 _BASE = "PU-OC"  # the family that the others are compared with
@@ -35,20 +37,6 @@ class Region(NamedTuple):
     base_worst: float  # share of situations in which PU-OC was the worst of the three
     n: int  # situations
     name: str
-
-
-def aggregate_regions(rows: pd.DataFrame) -> pd.DataFrame:
-    """Compute one row per region, from one row per situation with the families' AUCs (columns OC, PU-OC, PU)."""
-    rows = rows.assign(worst=rows[_BASE] < rows[["OC", "PU"]].min(axis=1) - 1e-9)
-    regions = []
-    for (shift, n_u, alpha), part in rows.groupby(["shift", "n_u", "alpha"], sort=True):
-        row = {"shift": shift, "n_u": n_u, "alpha": alpha, "n": len(part), "base_worst": part["worst"].mean()}
-        for family in _FAMILIES:
-            lead = part[family] - part[_BASE]
-            row |= {f"{family}_auc": part[family].mean(), f"{family}_lead": lead.mean()}
-            row |= {f"{family}_spread": lead.std(ddof=1) if len(part) > 1 else np.nan}
-        regions.append(row)
-    return pd.DataFrame(regions)
 
 
 @lru_cache(maxsize=1)

@@ -59,16 +59,6 @@ def incoming(splits: list[tuple[Array, Array, Array]], level: float = 0.95) -> S
     return Shift(combined_p([float(fits.p[0]) for fits in results]), ratio, low, high)
 
 
-def new_negatives_p(s_p: Array, s_u: Array, s_v: Array) -> Array:
-    """Return the p-values (r,) of one split each of r data sets of equal sizes, (r, n) or (r, n, 2).
-
-    Raises
-    ------
-    ValueError : as ``incoming``.
-    """
-    return _fits([s_p, s_u, s_v], 0.95).p
-
-
 def _fits(scores: list[Array], level: float) -> _Fits:
     from scipy.special import chdtrc, chdtri
 

@@ -11,11 +11,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.analysis.statistics.signed_rank import midranks, null_rank_sums, smallest_p
+from puoc.analysis.statistics.signed_rank import null_rank_sums, smallest_p
 
 #: Largest number of seeds that is considered.
 MAX_SEEDS = 200
-_DRAWS = 4000
+_DRAWS = 16_000
+_STEPS = 3
 
 
 def power(n: int, effect: float, comparisons: int = 1, level: float = 0.05) -> float:
@@ -55,16 +56,21 @@ def seeds_for_power(effect: float, wanted: float = 0.8, comparisons: int = 1, le
     """
     if not 0 < wanted < 1:
         raise ValueError(f"got a power of {wanted}, expected a number between 0 and 1")
-    low, high = seeds_to_reject(comparisons, level), MAX_SEEDS
-    if power(high, effect, comparisons, level) < wanted:
-        return None
-    while low < high:  # bisection: power grows with n, except for the steps of the exact level
+    low = seeds_to_reject(comparisons, level)
+    high = low
+    while power(high, effect, comparisons, level) < wanted:
+        if high == MAX_SEEDS:
+            return None
+        low, high = high + 1, min(2 * high, MAX_SEEDS)
+    while low < high:
         middle = (low + high) // 2
         if power(middle, effect, comparisons, level) >= wanted:
             high = middle
         else:
             low = middle + 1
-    return low
+    # the steps of the exact level may let fewer pairs have the power that a few more have not
+    fewest = seeds_to_reject(comparisons, level)
+    return min(n for n in range(max(fewest, low - _STEPS), low + 1) if power(n, effect, comparisons, level) >= wanted)
 
 
 def seeds_to_reject(comparisons: int = 1, level: float = 0.05) -> int:
@@ -83,12 +89,9 @@ def _largest_low_sum(n: int, level: float) -> int:
 
 
 @cache
-def _normals() -> NDArray[np.float64]:
-    return np.random.default_rng(0).standard_normal((_DRAWS, MAX_SEEDS))
-
-
-@cache
 def _rank_sums(n: int, effect: float) -> NDArray[np.float64]:
-    differences = _normals()[:, :n] + effect
-    sums: NDArray[np.float64] = (midranks(np.abs(differences)) * (differences > 0)).sum(axis=1)
+    # the first pairs of a draw are the same for every n
+    differences = np.random.default_rng(0).standard_normal((n, _DRAWS)).T + effect
+    order = np.argsort(np.abs(differences), axis=1)  # normal numbers are not tied
+    sums: NDArray[np.float64] = np.take_along_axis(differences > 0, order, axis=1) @ np.arange(1.0, n + 1)
     return sums

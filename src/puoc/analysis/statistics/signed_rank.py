@@ -16,8 +16,8 @@ from puoc.records import Array
 
 Alternative = Literal["two-sided", "greater", "less"]
 
-#: Up to this many non-zero differences, every sign pattern is counted; above, the normal approximation is used.
-EXACT_UP_TO = 25
+#: Up to this many non-zero differences, the null distribution is exact; above, the normal approximation is used.
+EXACT_UP_TO = 500
 #: Fewest pairs with a 95 % interval of the shift: the first n with 2^-n <= 0.025.
 PAIRS_FOR_INTERVAL = 6
 _DIGITS = 10  # differences that agree to these digits are equal: further digits depend on the order of summation
@@ -106,12 +106,7 @@ def midranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def null_rank_sums(n: int) -> NDArray[np.float64]:
     """Compute the probability of each sum of positive ranks, 0 to n(n+1)/2, of n untied pairs under the null."""
-    chances = np.zeros(n * (n + 1) // 2 + 1)
-    chances[0] = 1.0
-    for rank in range(1, n + 1):
-        chances = chances / 2
-        chances[rank:] += chances[:-rank].copy()
-    return chances
+    return _chances_of_sums(np.arange(1, n + 1))
 
 
 def finite_values(values: ArrayLike) -> NDArray[np.float64]:
@@ -135,20 +130,19 @@ def _doubled_midranks(sizes: NDArray[np.float64]) -> tuple[NDArray[np.int64], in
     return doubled.astype(np.int64), int(count[count > 1].sum())
 
 
-def _rank_sum_counts(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the sign patterns by rank sum; the index is the sum of the ranks with a plus."""
-    counts = np.zeros(int(ranks.sum()) + 1, dtype=np.int64)
-    counts[0] = 1
+def _chances_of_sums(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Compute the probability of each sum of the ranks with a plus, if every sign pattern is equally likely."""
+    chances = np.zeros(int(ranks.sum()) + 1)
+    chances[0] = 1.0
     for rank in ranks:
-        counts[rank:] += counts[:-rank].copy()
-    return counts
+        chances /= 2
+        chances[rank:] += chances[:-rank].copy()
+    return chances
 
 
 def _exact_p(doubled: NDArray[np.int64], observed: int, alternative: Alternative) -> float:
-    counts = _rank_sum_counts(doubled)
-    patterns = 2.0 ** len(doubled)
-    greater = float(counts[observed:].sum()) / patterns
-    less = float(counts[: observed + 1].sum()) / patterns
+    chances = _chances_of_sums(doubled)
+    greater, less = min(1.0, float(chances[observed:].sum())), min(1.0, float(chances[: observed + 1].sum()))
     # the distribution is symmetric about half the rank total, with ties too
     return {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}[alternative]
 
@@ -165,7 +159,7 @@ def _normal_p(doubled: NDArray[np.int64], observed: int, alternative: Alternativ
 def _rank_sums_outside(n: int, tail: float) -> int:
     """Return how many of the smallest rank sums (and of the largest) together have at most this probability."""
     if n <= EXACT_UP_TO:
-        below = np.cumsum(_rank_sum_counts(np.arange(1, n + 1))) / 2.0**n
+        below = np.cumsum(null_rank_sums(n))
         return int((below <= tail).sum())
     from scipy.stats import norm
 

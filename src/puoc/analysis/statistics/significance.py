@@ -1,7 +1,7 @@
 """Paired tests of each PU-OC method against the OC method that it extends, by cell, adjusted over the table.
 
 The tests are those of the paper (paired Wilcoxon over repetitions). In addition, there are Holm's adjustment and the
-smallest p that the number of seeds can reach.
+smallest p that the number of seeds can reach. The adjustment holds for one table; a second one is over all tables.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SignificanceRow:
     n_better: int = 0  # pairs in which the entry is higher; n_zero are ties
     n_worse: int = 0
     effect: float | None = None  # matched rank-biserial correlation, -1 to 1
-    effect_low: float | None = None  # 95 % bootstrap interval
+    effect_low: float | None = None  # 95 % interval
     effect_high: float | None = None
     chance_worse: float | None = None  # Bayesian signed-rank: lower by more than the region of practical equivalence
     chance_equal: float | None = None
@@ -67,12 +67,14 @@ class SignificanceRow:
     statistic: float | None = None
     p: float | None = None  # two-sided
     p_greater: float | None = None  # one-sided: entry better
-    p_adjusted: float | None = None  # Holm, two-sided
+    p_adjusted: float | None = None  # Holm over the family, two-sided
+    p_adjusted_all: float | None = None  # Holm over the families of all tables: cells, or averages
     min_p: float | None = None  # smallest p that n pairs can reach
     min_p_adjusted: float | None = None
     method: str = "not tested"  # exact, normal, none, not tested
     family: str
     family_size: int = 0
+    family_size_all: int = 0  # tests of all tables
     unit: str = UNIT
     unit_note: str
     note: str = ""
@@ -89,6 +91,28 @@ def twin_tests(plan: TablePlan, rows: pd.DataFrame | None) -> list[SignificanceR
     grid = None if rows is None else Grid.from_rows(plan, rows)
     columns = (*range(len(plan.cells)), None)
     return _adjusted([_test(plan, pair, cell, grid) for pair in plan.twin_pairs() for cell in columns])
+
+
+def over_all_tables(tests: Sequence[SignificanceRow]) -> list[SignificanceRow]:
+    """Return the tests of several tables with Holm's adjustment over all of them, cells and averages separately.
+
+    The adjustment of ``twin_tests`` holds for one table. Among several tables, one false finding is then likelier.
+    """
+    rows = list(tests)
+    for is_average in (False, True):
+        # a table without any test, such as one that was not run, has no part in it
+        sizes = {row.family: row.family_size for row in rows if row.is_average == is_average and row.p is not None}
+        size = sum(sizes.values())
+        of_kind = [index for index, row in enumerate(rows) if row.is_average == is_average]
+        with_p = [(index, p) for index in of_kind if (p := rows[index].p) is not None]
+        missing = [1.0] * max(size - len(with_p), 0)  # planned tests that could not be made
+        if not with_p:
+            continue
+        adjusted = holm([p for _, p in with_p] + missing)
+        found = {index: float(p) for (index, _), p in zip(with_p, adjusted[: len(with_p)], strict=True)}
+        for index in of_kind:
+            rows[index] = replace(rows[index], family_size_all=size, p_adjusted_all=found.get(index))
+    return rows
 
 
 def unit_note(plan: TablePlan) -> str:

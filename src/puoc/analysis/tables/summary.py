@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ from puoc.store.plans import EntryPlan, TablePlan
 
 #: Name of the column of class-averaged AUC; ``is_average`` distinguishes it from a cell with that name.
 AVERAGE = "average"
+#: The AUC of uninformative scores.
+CHANCE = 0.5
 
 
 class Statistics(NamedTuple):
@@ -65,6 +67,7 @@ class SummaryRow:
     n_skipped: int
     n_missing: int
     reasons: str
+    below_chance: str = ""  # of an average: its cells with a mean AUC below .5, which the average hides
     state: str = ""  # ok, partial, failed, skipped, not run; untested: no labelled test rows, auc_val_pu alone
     trial_ids: str  # JSON list of the trials behind the mean
 
@@ -95,7 +98,15 @@ def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> list[SummaryRow]:
         for index in (*range(len(plan.cells)), None):
             row = _unrun_row(plan, entry, index) if grid is None else _run_row(grid, position, index)
             summary.append(replace(row, state=_state(row, plan.tested)))
+        cells, average = summary[-1 - len(plan.cells) : -1], summary[-1]
+        summary[-1] = replace(average, below_chance=below_chance({row.cell: row.mean for row in cells}))
     return _ranked(summary)
+
+
+def below_chance(mean_by_cell: Mapping[str, float | None]) -> str:
+    """Describe the cells whose mean AUC is below .5; empty if there are none."""
+    low = {cell: mean for cell, mean in mean_by_cell.items() if mean is not None and mean < CHANCE}
+    return ", ".join(f"{mean:.2f} at {cell}" for cell, mean in sorted(low.items(), key=lambda item: item[1]))
 
 
 def _run_row(grid: Grid, position: int, cell: int | None) -> SummaryRow:

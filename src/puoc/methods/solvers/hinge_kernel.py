@@ -53,7 +53,7 @@ class KernelSolution:
     beta: Vector  # (n_p + n_u,) coefficients of the rows, P first
     b: float
     objective: float
-    bound: float  # certified lower bound on the minimum
+    bound: float  # lower bound on the minimum, up to rounding: it may exceed the objective by as much
     objective_at_zero: float  # at w = 0 with the best b
 
 

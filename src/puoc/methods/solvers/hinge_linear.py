@@ -36,7 +36,7 @@ class Solution:
     w: Vector  # (d,)
     b: float
     objective: float  # at (w, b), over all rows
-    bound: float  # certified lower bound on the minimum
+    bound: float  # lower bound on the minimum, up to the solver's tolerance: it may exceed the objective by as much
     objective_at_zero: float  # at w = 0 with the best b
 
 

@@ -14,6 +14,5 @@ __all__ = [
     "nets",
     "principal_components",
     "quantiles",
-    "random_net",
     "risks",
 ]

@@ -78,10 +78,15 @@ def _family_sentence(family: Sequence[SignificanceRow], plural: str) -> str:
         )
     n_significant = sum(test.p_adjusted is not None and test.p_adjusted < ALPHA for test in tested)
     are = "is" if n_significant == 1 else "are"
-    return (
+    sentence = (
         f"Of {counted(size, 'twin test')} of {plural}, {n_significant} {are} significant after Holm "
-        f"at {ALPHA} ({seeds}; smallest attainable adjusted p {p_value(floor)})."
+        f"at {ALPHA} ({seeds}; smallest attainable adjusted p {p_value(floor)})"
     )
+    size_all = max(test.family_size_all for test in tested)
+    if size_all <= size:
+        return f"{sentence}."
+    n_all = sum(test.p_adjusted_all is not None and test.p_adjusted_all < ALPHA for test in tested)
+    return f"{sentence}. That holds for this table; after Holm over the {size_all} of all tables, {n_all} of them."
 
 
 def _verdict(test: SignificanceRow) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from puoc.analysis.compare import Comparison, FailureRow, read_comparison
+from puoc.analysis.statistics.signed_rank import EXACT_UP_TO
 from puoc.analysis.tables.frames import replace_file
 from puoc.analysis.tables.results import Trials, present_rows, read_results
 from puoc.reporting.page.answer import answer_view
@@ -139,6 +140,7 @@ def _context(
         "environments": _environments(rows),
         "datasets": [_dataset(name) for name in sorted({table.plan.dataset for table in tables})],
         "power_heads": power_heads(),
+        "exact_up_to": EXACT_UP_TO,
         "n_planned": sum(n_planned(table.plan) for table in tables),
         "n_ok": int((rows["status"] == "ok").sum()) if len(rows) else 0,
         "n_fits": int(rows.loc[rows["status"] == "ok", "fit_id"].nunique()) if len(rows) else 0,

@@ -10,13 +10,12 @@ import pandas as pd
 from puoc.analysis.paper.verdicts import student
 from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.results import UNTESTED
-from puoc.analysis.tables.summary import AVERAGE, SummaryRow
+from puoc.analysis.tables.summary import AVERAGE, CHANCE, SummaryRow
 from puoc.reporting.page.format import DASH, number, spread
 from puoc.reporting.page.significance import ALPHA
 from puoc.reporting.page.sources import config_badge
 from puoc.store.plans import EntryPlan, TablePlan
 
-_CHANCE = 0.5  # the AUC of uninformative scores
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
 
@@ -25,7 +24,7 @@ class CellView:
     """One cell as shown."""
 
     text: str
-    note: str  # shown small below: holes
+    note: str  # shown small below: holes, and what an average hides
     title: str  # on hover
     href: str  # link to its trials; empty if there are none
     best: bool  # equal, as printed, to the best mean of the column
@@ -39,6 +38,7 @@ class RowView:
     name: str
     kind: str
     oracle: bool
+    told_alpha: bool  # the fit gets the true share of positives in U
     configs: str  # selected, published; empty if nothing was recorded
     cells: list[CellView]
 
@@ -65,6 +65,7 @@ def row_views(
             name=entry.entry,
             kind=_KINDS.get(entry.kind, entry.kind),
             oracle=entry.oracle,
+            told_alpha=entry.told_alpha,
             configs=config_badge(rows, entry.entry),
             cells=[
                 _cell_view(
@@ -93,7 +94,7 @@ def chance_notes(summary: Sequence[SummaryRow]) -> list[str]:
         if row.is_average or row.mean is None or row.std is None:
             continue
         error = row.std / row.n**0.5
-        if row.mean + student(row.n - 1) * error < _CHANCE:
+        if row.mean + student(row.n - 1) * error < CHANCE:
             cells.setdefault(row.entry, []).append((row.cell, f"({spread(row.mean, error)}, n = {row.n})"))
     notes = []
     for entry, cells_with_means in cells.items():
@@ -113,7 +114,7 @@ def constant_notes(rows: pd.DataFrame | None) -> list[str]:
     if rows is None:
         return []
     pool = rows["auc_train_pool"]  # none of user data, whose U has unknown classes
-    level = rows[(rows["status"] == "ok") & (rows["auc"] == _CHANCE) & ((pool == _CHANCE) | pool.isna())]
+    level = rows[(rows["status"] == "ok") & (rows["auc"] == CHANCE) & ((pool == CHANCE) | pool.isna())]
     notes = []
     for (entry, cell), group in level.groupby(["entry", "cell"], sort=False):
         seeds = ", ".join(str(seed) for seed in sorted(group["seed"]))
@@ -148,6 +149,7 @@ def _words(row: SummaryRow) -> tuple[str, str, str]:
     if row.n:
         title = f"n = {row.n}, min {number(row.min, 3)}, max {number(row.max, 3)}"
         note = "" if row.n == row.n_planned else f"n = {row.n} of {row.n_planned}"
+        note = "; ".join(filter(None, (note, row.below_chance and f"hides {row.below_chance}")))
         return spread(row.mean, row.std), note, "; ".join(filter(None, (title, row.reasons)))
     if row.is_average and row.state == "partial":
         return DASH, "no full seed", row.reasons

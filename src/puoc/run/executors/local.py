@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from puoc.run.executors.process_lifetime import (
     die_with_parent,
+    give_way_to_other_sessions,
     leave_signals_to_parent,
     raise_if_interrupted,
     signals_held,
@@ -137,6 +138,7 @@ def _serve(connection: Connection, parents: Connection, call: Callable[[J], R], 
     die_with_parent(parent)
     parents.close()
     leave_signals_to_parent()
+    give_way_to_other_sessions()
     import torch
 
     torch.set_num_threads(1)

@@ -8,8 +8,10 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 
@@ -20,6 +22,8 @@ _LIBC = ctypes.CDLL(None, use_errno=True)  # loaded before any fork
 _SHELLS = {"sh", "bash", "dash", "zsh", "ash"}
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _INTERRUPTED = 130  # exit code
+_AUTOGROUP = Path("/proc/self/autogroup")
+_AUTOGROUP_TRIES = 50
 
 _interrupted = threading.Event()
 
@@ -56,6 +60,27 @@ def leave_signals_to_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
+def give_way_to_other_sessions() -> None:
+    """Let a worker of low priority (``os.nice``) give way to the programs of other terminals too.
+
+    Linux with autogroups divides the processor among sessions first, and a nice value counts only inside its session.
+    So the worker begins a session of its own, which gets the same nice value.
+    """
+    priority = os.nice(0)
+    if priority <= 0 or not _AUTOGROUP.exists():
+        return
+    os.setsid()
+    for _ in range(_AUTOGROUP_TRIES):
+        try:
+            _AUTOGROUP.write_text(str(priority))
+        except BlockingIOError:  # the kernel allows one such change in a tenth of a second, for all users together
+            time.sleep(0.2)
+        except OSError:
+            return
+        else:
+            return
 
 
 def die_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:

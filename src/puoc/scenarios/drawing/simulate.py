@@ -135,19 +135,3 @@ class Pool:
                 raise ValueError(f"{n} {kind} rows wanted, the pool has {len(available)}")
             drawn[kind] = available[rng.choice(len(available), n, replace=False)]
         return drawn
-
-
-def embedded(X: Array, y: Array, classes: dict[Kind, tuple[int, ...]], d: int) -> Pool:
-    """Return a pool of rows as their first ``d`` principal components, fitted to all rows without their classes.
-
-    Parameters
-    ----------
-    X : (n, *shape) rows.
-    y : (n,) class numbers.
-    classes : class numbers of the positives, the known and the new negatives.
-    """
-    flat = X.reshape(len(X), -1).astype(np.float64)
-    centred = flat - flat.mean(axis=0)
-    components = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :d]
-    Z = centred @ components
-    return Pool(**{kind: Z[np.isin(y, classes[kind])] for kind in KINDS})

@@ -12,6 +12,7 @@ from puoc.store.published.form import Manifest, PublishedFit, in_words, outcome,
 from puoc.store.published.reading import read_published
 
 _SHOWN = 3  # contradictions in a message
+_BATCH = 500  # fits that are written together
 
 
 class Imported(NamedTuple):
@@ -52,18 +53,22 @@ def add_published(
             "nothing was imported; give --keep to keep the outcomes of the ledger"
         )
     mark = {"imported": f"{manifest.title}, {manifest.written}"}
+    new = [fit for fit in published if fit.result.fit.id not in known]
     n_fits = n_trials = 0
-    for fit in published:
-        result, trials = fit.result.model_copy(update=mark), [trial.model_copy(update=mark) for trial in fit.trials]
-        found = known.get(result.fit.id)
-        if found is None and ledger.put_imported(result, trials):
-            n_fits, n_trials = n_fits + 1, n_trials + len(trials)
-            continue
-        found = found or _compare(ledger, fit)  # another process has recorded the fit since
-        if found is not None and found.contradiction is None:
-            keys = {(trial.trial_id, trial.scoring_digest) for trial in found.unknown}
-            late = [trial for trial in trials if (trial.trial_id, trial.scoring_digest) in keys]
-            n_trials += sum(ledger.add_imported(trial) for trial in late)
+    for start in range(0, len(new), _BATCH):
+        batch = new[start : start + _BATCH]
+        marked = [
+            (fit.result.model_copy(update=mark), [trial.model_copy(update=mark) for trial in fit.trials])
+            for fit in batch
+        ]
+        for fit, created in zip(batch, ledger.put_imported(marked), strict=True):
+            if created:
+                n_fits, n_trials = n_fits + 1, n_trials + len(fit.trials)
+            elif found := _compare(ledger, fit):  # another process has recorded the fit since
+                known[fit.result.fit.id] = found
+    for found in known.values():
+        if found.contradiction is None:
+            n_trials += sum(ledger.add_imported(trial.model_copy(update=mark)) for trial in found.unknown)
     return Imported(n_fits, n_trials, len(published) - n_fits)
 
 

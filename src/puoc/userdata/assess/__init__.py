@@ -8,5 +8,6 @@ __all__ = [
     "fit_command",
     "input_rows",
     "page",
+    "reasons",
     "reference_methods",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,10 @@ from numpy.typing import NDArray
 
 from puoc.analysis.reliability.alpha import combined_p
 from puoc.analysis.reliability.gain import placements
-from puoc.analysis.reliability.paper_tests import two_sample_p
+from puoc.analysis.reliability.two_sample import two_sample_p
 from puoc.records import Array
 from puoc.userdata.assess.input_rows import Checked
-from puoc.userdata.assess.reference_methods import Family, fit, fit_one
+from puoc.userdata.assess.reference_methods import FAMILIES, Family, fit, fit_one
 
 Scores = dict[Family, NDArray[np.float64]]
 
@@ -37,11 +38,18 @@ class _Sides(NamedTuple):
     fit_u: NDArray[np.bool_]
 
 
-def crossed(rows: Checked, seed: int) -> CrossFitScores:
-    """Fit all families to each half and score the other half. Raises ValueError if a half has too few rows."""
+def crossed(rows: Checked, seed: int, families: Sequence[Family] = FAMILIES) -> CrossFitScores:
+    """Fit families to each half and score the other half.
+
+    The scores of a family do not depend on the other families.
+
+    Raises
+    ------
+    ValueError : a half has too few rows.
+    """
     halves = []
     for number, side in enumerate(_sides(rows, seed)):
-        fitted = fit(rows.X_p[side.fit_p], rows.X_u[side.fit_u], seed + number)
+        fitted = fit(rows.X_p[side.fit_p], rows.X_u[side.fit_u], seed + number, families)
         incoming: Scores = {} if rows.X_v is None else fitted.scores(rows.X_v)
         of_p, of_u = fitted.scores(rows.X_p[~side.fit_p]), fitted.scores(rows.X_u[~side.fit_u])
         halves.append(Half(of_p, of_u, incoming, rows.place_p[~side.fit_p]))

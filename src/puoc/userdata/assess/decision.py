@@ -1,29 +1,30 @@
 """Decision between OC, PU-OC and PU: whether the unlabelled data can be trusted, by the evidence.
 
 The expected AUC of a family is that of the robustness map in the region of the data, corrected by the withheld rows of
-U and by the incoming rows (``puoc.userdata.assess.expected_auc``).
+U and by the incoming rows (``puoc.userdata.assess.expected_auc``). The answer is the family with the largest expected
+AUC, if it is better than the next one with a probability of at least ``SURE``. This probability takes the lead as
+normal; docs/reliability.md compares it with how often the family was better.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from puoc.analysis.reliability.robustness_map import Region, packaged, region
 from puoc.records import Array, Record
-from puoc.userdata.assess.evidence import LEVEL, Alpha, Evidence, Incoming, gather
-from puoc.userdata.assess.expected_auc import Lead, leads
+from puoc.userdata.assess.evidence import Evidence, gather
+from puoc.userdata.assess.expected_auc import Expected, Lead, expected
+from puoc.userdata.assess.reasons import more_data, odds, outside_map, over, reasons
 from puoc.userdata.assess.reference_methods import FAMILIES, MOST_VALUES, Family, question
 
 Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
 
-SURE: Final = 0.05  # lead of an answer over the next one, in standard deviations
+SURE: Final = 0.7  # probability of an answer to be better than the next family, at least
+LEAST_LEAD: Final = 0.05  # lead of an advised family other than PU-OC over the next one, in standard deviations
 
 SAME_ROWS: Final = "puoc fit prepares rows in the same way by --encoder components"
-
-_MAX_TIMES: Final = 50  # factor on the number of rows up to which more rows are recommended
 
 
 class Worth(Record):
@@ -53,6 +54,13 @@ class Assessment(Record):
 
     answer: Answer
     advice: Family  # to be used while the answer is not clear
+    first: Family  # with the largest expected AUC
+    second: Family
+    lead: float  # expected AUC of the first minus that of the second, with its standard deviation
+    lead_spread: float
+    probability: float  # that the first is better than the second
+    verdict: str  # the answer with its odds, in one line
+    outside: tuple[str, ...]  # in what the data lie outside of the situations of the map
     reasons: tuple[str, ...]
     more_data: tuple[str, ...]
     shift_examined: bool
@@ -81,24 +89,71 @@ def decide(evidence: Evidence, table: pd.DataFrame | None = None) -> Assessment:
     new = incoming is not None and incoming.new_negatives
     table = packaged() if table is None else table
     place = region(table, (alpha.low, alpha.high), evidence.n_u, "new" if new else "none")
-    lead_of, chance = leads(evidence, table)
-    worth = tuple(_worth(family, place, lead_of[family]) for family in FAMILIES)
-    answer, advice = _answer(worth)
+    found = expected(evidence, table)
+    ranked = _ranked(found.lead)
+    answer, advice = _answer(ranked, found, shift_examined=incoming is not None)
     components = min(MOST_VALUES, evidence.columns)
     method, params = question(advice, components)
+    outside = outside_map(evidence)
     return Assessment(
         answer=answer,
         advice=advice,
-        reasons=tuple(_reasons(worth, alpha, incoming, answer)),
-        more_data=tuple(_more(worth, evidence, answer)),
+        first=ranked.first,
+        second=ranked.second,
+        lead=ranked.lead.mean,
+        lead_spread=ranked.lead.spread,
+        probability=odds(ranked.lead),
+        verdict=_verdict(answer, advice, ranked),
+        outside=outside,
+        reasons=reasons(evidence, found, advice),
+        more_data=more_data(evidence, answer == "cannot tell"),
         shift_examined=incoming is not None,
         evidence=evidence,
-        worth=worth,
+        worth=tuple(_worth(family, place, found.lead[family]) for family in FAMILIES),
         region=place.name,
         region_situations=place.n,
-        new_expected=chance,
+        new_expected=found.new,
         base_worst=place.base_worst,
         recommended=Recommended(method=method, params=params, components=components),
+    )
+
+
+class _Ranked(NamedTuple):
+    """The two families with the largest expected AUC, and the lead of the first over the second."""
+
+    first: Family
+    second: Family
+    lead: Lead
+
+
+def _ranked(lead_of: dict[Family, Lead]) -> _Ranked:
+    first, second, *_ = sorted(FAMILIES, key=lambda family: lead_of[family].mean, reverse=True)
+    return _Ranked(first, second, over(lead_of, first, second))
+
+
+def _answer(ranked: _Ranked, found: Expected, *, shift_examined: bool) -> tuple[Answer, Family]:
+    """Return the answer and the advice.
+
+    If shift was not examined, an answer must also lead both without and with new negatives.
+    """
+    advice: Family = ranked.first if ranked.lead.mean >= LEAST_LEAD * ranked.lead.spread else "PU-OC"
+    kinds = () if shift_examined else found.by_kind.values()
+    leads_in_each = all(_ranked(of_kind).first == ranked.first for of_kind in kinds)
+    if advice != ranked.first or odds(ranked.lead) < SURE or not leads_in_each:
+        return "cannot tell", advice
+    return ranked.first, advice
+
+
+def _verdict(answer: Answer, advice: Family, ranked: _Ranked) -> str:
+    chance = odds(ranked.lead)
+    to_one = min(chance / max(1 - chance, 1e-3), 100.0)
+    sure = f"{to_one:.1f} to 1" if to_one < 100 else "100 to 1 or more"
+    lead = f"expected lead {ranked.lead.mean:.3f} of AUC, standard deviation {ranked.lead.spread:.3f}"
+    if answer != "cannot tell":
+        return f"{answer}; the odds that it is better than {ranked.second} are {sure} ({lead})"
+    return (
+        f"cannot tell {ranked.first} from {ranked.second}; until then {advice}; the odds that {ranked.first} is better "
+        f"than {ranked.second} are {sure} ({lead})"
     )
 
 
@@ -112,62 +167,3 @@ def _worth(family: Family, place: Region, lead: Lead) -> Worth:
         lead=lead.mean,
         spread=lead.spread,
     )
-
-
-def _leaders(worth: tuple[Worth, ...]) -> tuple[Worth, float, float, str]:
-    """Return the first family, its lead over the second, the spread of that lead, and the name of the second."""
-    first, second, *_ = sorted(worth, key=lambda row: row.lead, reverse=True)
-    return first, first.lead - second.lead, float(np.hypot(first.spread, second.spread)), second.family
-
-
-def _answer(worth: tuple[Worth, ...]) -> tuple[Answer, Family]:
-    """Return the family with a clear lead; if there is none, PU-OC is advised."""
-    first, lead, spread, _ = _leaders(worth)
-    families: dict[str, Family] = {family: family for family in FAMILIES}
-    if lead < SURE * spread:
-        return "cannot tell", "PU-OC"
-    return families[first.family], families[first.family]
-
-
-def _reasons(worth: tuple[Worth, ...], alpha: Alpha, incoming: Incoming | None, answer: Answer) -> list[str]:
-    reasons = [f"U holds between {alpha.low:.0%} and {alpha.high:.1%} positives (95 % interval)"]
-    if alpha.high < 1:
-        reasons.append("this takes P for a random sample of the positives; otherwise U may only seem to hold negatives")
-    if alpha.p_order < 1 - LEVEL:
-        reasons.append("the first and the last labelled rows differ: labelling may not have been at random")
-    if incoming is None:
-        reasons.append("shift was not examined: no incoming rows were given")
-    elif incoming.new_negatives:
-        reasons.append("the incoming rows are no mixture of P and U: new negatives, or positives that changed")
-    elif incoming.alpha_changed and (incoming.ratio_high is None or alpha.high >= 1):
-        least = f"at least {incoming.ratio_low:.2g} times the share of negatives of U"
-        reasons.append(f"the incoming rows have {least}; U has too few to tell whether they are of a new kind")
-    elif incoming.alpha_changed:
-        reasons.append(
-            f"the incoming rows have {incoming.ratio:.2g} times the share of negatives of U, none of a new kind"
-        )
-    else:
-        reasons.append("the incoming rows may be a mixture of P and U: nothing new was found in them")
-    first, lead, _, second = _leaders(worth)
-    unsure = "; that is not enough to be sure" if answer == "cannot tell" else ""
-    return [*reasons, f"{first.family} is expected {lead:.3f} of AUC above {second}{unsure}"]
-
-
-def _more(worth: tuple[Worth, ...], evidence: Evidence, answer: Answer) -> list[str]:
-    advice, incoming = [], evidence.incoming
-    if incoming is None:
-        advice.append("rows as they come in now (--incoming, 200 or more) would show whether there are new negatives")
-    elif incoming.new_negatives:
-        advice.append("the incoming rows are unlabelled rows with those negatives: assess them as --unlabelled")
-    if evidence.alpha.high >= 1:
-        advice.append("U may hold no negatives at all; unlabelled rows with more of them would help most")
-    if answer == "cannot tell" and incoming is not None and incoming.new_negatives:
-        advice.append("labels of some incoming rows would settle the choice")
-    elif answer == "cannot tell":
-        _, lead, spread, _ = _leaders(worth)
-        times = (SURE * spread / max(lead, 1e-3)) ** 2
-        if times < _MAX_TIMES:
-            advice.append(f"about {max(times, 1.5):.2g} times as many rows of P and of U would settle the choice")
-        else:
-            advice.append("the families are too close to be told apart by more rows like these")
-    return advice

@@ -8,7 +8,7 @@ import numpy as np
 
 from puoc.analysis.reliability.alpha import share_of_negatives
 from puoc.analysis.reliability.gain import gain, placements
-from puoc.analysis.reliability.shift import incoming
+from puoc.analysis.reliability.shift import Shift, incoming
 from puoc.records import Array, Record
 from puoc.userdata.assess.cross_scores import CrossFitScores, crossed, learning_curve, order_p
 from puoc.userdata.assess.input_rows import Checked, checked
@@ -18,7 +18,7 @@ Rows = Literal["u", "v"]
 
 LEVEL: Final = 0.95
 
-_BY: Final[tuple[Family, Family]] = ("PU", "OC")  # families by whose scores alpha and shift are estimated
+BY: Final[tuple[Family, Family]] = ("PU", "OC")  # families by whose scores alpha and shift are estimated
 
 
 class Alpha(Record):
@@ -87,14 +87,15 @@ def evidence_of(rows: Checked, scores: CrossFitScores, curve: tuple[tuple[int, f
         n_u=len(rows.X_u),
         columns=rows.columns,
         notes=rows.notes,
-        alpha=_alpha(scores),
+        alpha=alpha_of(scores),
         incoming=_incoming(scores, rows),
         gained=tuple(_gained(family, scores, "u") for family in FAMILIES),
         curve=curve,
     )
 
 
-def _alpha(scores: CrossFitScores) -> Alpha:
+def alpha_of(scores: CrossFitScores) -> Alpha:
+    """Estimate the share of positives in U from the scores of PU and of OC."""
     low, high, p = _positives(scores, "u")
     return Alpha(low=low, high=high, p_no_negatives=p, p_order=order_p(scores))
 
@@ -107,21 +108,26 @@ def _positives(scores: CrossFitScores, among: Rows) -> tuple[float, float, float
     """
     by = [
         share_of_negatives([(half.p[family], getattr(half, among)[family]) for half in scores.halves], (1 + LEVEL) / 2)
-        for family in _BY
+        for family in BY
     ]
     low, high = max(bound.low for bound in by), max(bound.high for bound in by)
     # rounded to the grid
     return round(1 - max(low, high), 4), round(1 - low, 4), min(1.0, 2 * min(bound.p for bound in by))
 
 
+def shift_of(scores: CrossFitScores) -> Shift:
+    """Test the incoming rows against mixtures of P and U, by the scores of PU and of OC together."""
+    splits = []
+    for half in scores.halves:
+        p, u, v = (np.column_stack([part[family] for family in BY]) for part in (half.p, half.u, half.v))
+        splits.append((p, u, v))
+    return incoming(splits, LEVEL)
+
+
 def _incoming(scores: CrossFitScores, rows: Checked) -> Incoming | None:
     if rows.X_v is None:
         return None
-    splits = []
-    for half in scores.halves:
-        p, u, v = (np.column_stack([part[family] for family in _BY]) for part in (half.p, half.u, half.v))
-        splits.append((p, u, v))
-    result = incoming(splits, LEVEL)
+    result = shift_of(scores)
     new = result.p_new <= 1 - LEVEL
     low, high, _ = _positives(scores, "v")
     return Incoming(

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from puoc.analysis.reliability.robustness_map import Region, ShiftKind, alphas_within, region
+from puoc.records import Array
 from puoc.userdata.assess.evidence import Evidence, Gained
 from puoc.userdata.assess.reference_methods import FAMILIES, Family
 
@@ -33,6 +34,14 @@ class Lead(NamedTuple):
 
     mean: float
     spread: float  # standard deviation
+
+
+class Expected(NamedTuple):
+    """Leads of the families over all situations that the evidence allows."""
+
+    lead: dict[Family, Lead]
+    new: float  # probability of new negatives
+    by_kind: dict[ShiftKind, dict[Family, Lead]]  # without new negatives, and with them
 
 
 @dataclass
@@ -57,8 +66,8 @@ class _Normal:
         self.variance *= 1 - weight * share
 
 
-def leads(evidence: Evidence, table: pd.DataFrame) -> tuple[dict[Family, Lead], float]:
-    """Return the lead of each family, and the probability of new negatives.
+def expected(evidence: Evidence, table: pd.DataFrame) -> Expected:
+    """Return the lead of each family, over all situations and by kind, and the probability of new negatives.
 
     Parameters
     ----------
@@ -85,10 +94,20 @@ def leads(evidence: Evidence, table: pd.DataFrame) -> tuple[dict[Family, Lead], 
                 variances.append([lead.variance for lead in by_family])
     w = np.exp(np.array(weights) - max(weights))
     w /= w.sum()
-    mean = w @ np.array(means)
-    spread = np.sqrt(np.maximum(w @ (np.array(variances) + np.square(means)) - mean**2, 0))
-    result = {family: Lead(float(m), float(s)) for family, m, s in zip(FAMILIES, mean, spread, strict=True)}
-    return result, float(w @ np.array(kinds))
+    is_new, moments = np.array(kinds), (np.array(means), np.array(variances))
+    return Expected(
+        _mixed(w, *moments),
+        float(w @ is_new),
+        {"none": _mixed(w * ~is_new, *moments), "new": _mixed(w * is_new, *moments)},
+    )
+
+
+def _mixed(weights: Array, means: Array, variances: Array) -> dict[Family, Lead]:
+    """Return mean and spread of a mixture of situations (s,), whose means and variances are (s, families)."""
+    w = weights / weights.sum()
+    mean = w @ means
+    spread = np.sqrt(np.maximum(w @ (variances + np.square(means)) - mean**2, 0))
+    return {family: Lead(float(m), float(s)) for family, m, s in zip(FAMILIES, mean, spread, strict=True)}
 
 
 def _lead(

@@ -6,7 +6,7 @@ follow from the number of values of a row; none was chosen with labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Final, Literal, NamedTuple
 
@@ -47,10 +47,10 @@ class Fitted(NamedTuple):
         return {family: np.asarray(model.decision_function(Z), np.float64) for family, model in self.models.items()}
 
 
-def fit(X_p: Array, X_u: Array, seed: int) -> Fitted:
-    """Fit all families to the same (n_p, *shape) labelled positives and (n_u, *shape) unlabelled rows."""
+def fit(X_p: Array, X_u: Array, seed: int, families: Sequence[Family] = FAMILIES) -> Fitted:
+    """Fit families to the same (n_p, *shape) labelled positives and (n_u, *shape) unlabelled rows."""
     seen = Seen.by(X_p, X_u)
-    return Fitted(seen, {family: _model(family, seen(X_p), seen(X_u), seed) for family in FAMILIES})
+    return Fitted(seen, {family: _model(family, seen(X_p), seen(X_u), seed) for family in families})
 
 
 def fit_one(family: Family, X_p: Array, X_u: Array, seed: int) -> tuple[Seen, Estimator]:

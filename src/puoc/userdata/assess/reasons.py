@@ -1,0 +1,144 @@
+"""The reasons of an assessment in words: what the rows show, what the map adds, and what remains open."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from puoc.analysis.reliability.robustness_map import ALPHAS, COLUMNS, LABELLED, SIZES, ShiftKind
+from puoc.userdata.assess.evidence import LEVEL, Evidence, Gained, Incoming
+from puoc.userdata.assess.expected_auc import Expected, Lead
+from puoc.userdata.assess.reference_methods import FAMILIES, Family
+
+#: Mean regret of the advice outside of the map and number of situations, by what lies outside; see docs/reliability.md.
+MEASURED: Final = {
+    "alpha below": (0.004, 48),
+    "labelled positives above": (0.008, 36),
+    "values a row below": (0.050, 18),
+    "values a row above": (0.031, 132),
+}
+INSIDE: Final = 0.024  # the same inside of the map, with as many unlabelled rows
+
+_KINDS: Final[dict[ShiftKind, str]] = {"none": "without new negatives", "new": "with new negatives"}
+
+
+def over(lead_of: dict[Family, Lead], first: Family, second: Family) -> Lead:
+    """Return the lead of one family over another, from those over PU-OC, which are taken as independent."""
+    one, other = lead_of[first], lead_of[second]
+    return Lead(one.mean - other.mean, float(np.hypot(one.spread, other.spread)))
+
+
+def odds(lead: Lead) -> float:
+    """Return the probability that a lead is above 0, taken as normal."""
+    from scipy.special import ndtr
+
+    if lead.spread == 0:
+        return 0.5 if lead.mean == 0 else float(lead.mean > 0)
+    return float(ndtr(lead.mean / lead.spread))
+
+
+def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, ...]:
+    """Return a line for each finding, then the expected leads by kind, then what the rows show against the advice."""
+    alpha, incoming = evidence.alpha, evidence.incoming
+    lines = [f"U holds between {alpha.low:.0%} and {alpha.high:.1%} positives (95 % interval)"]
+    if alpha.high < 1:
+        lines.append("this takes P for a random sample of the positives; otherwise U may only seem to hold negatives")
+    if alpha.p_order < 1 - LEVEL:
+        lines.append("the first and the last labelled rows differ: labelling may not have been at random")
+    lines.append(_of_incoming(incoming, alpha.high))
+    lines += [_by_kind(kind, found) for kind in ("none", "new")]
+    lines += _against(evidence, found, advice)
+    return tuple(lines)
+
+
+def _of_incoming(incoming: Incoming | None, alpha_high: float) -> str:
+    if incoming is None:
+        return "shift was not examined: no incoming rows were given"
+    if incoming.new_negatives:
+        return "the incoming rows are no mixture of P and U: new negatives, or positives that changed"
+    if incoming.alpha_changed and (incoming.ratio_high is None or alpha_high >= 1):
+        least = f"at least {incoming.ratio_low:.2g} times the share of negatives of U"
+        return f"the incoming rows have {least}; U has too few to tell whether they are of a new kind"
+    if incoming.alpha_changed:
+        return f"the incoming rows have {incoming.ratio:.2g} times the share of negatives of U, none of a new kind"
+    return "the incoming rows may be a mixture of P and U: nothing new was found in them"
+
+
+def _by_kind(kind: ShiftKind, found: Expected) -> str:
+    lead_of, chance = found.by_kind[kind], found.new if kind == "new" else 1 - found.new
+    first, second, *_ = sorted(FAMILIES, key=lambda family: lead_of[family].mean, reverse=True)
+    lead = over(lead_of, first, second)
+    leads = f"{first} is expected {lead.mean:.3f} ± {lead.spread:.3f} of AUC above {second}"
+    return f"{_KINDS[kind]} (taken as {chance:.0%} likely), {leads}"
+
+
+def _against(evidence: Evidence, found: Expected, advice: Family) -> list[str]:
+    """Return a line for each family that the user's rows show to be better than the advised one, with the reason."""
+    lines = []
+    samples = [("U", evidence.gained)]
+    samples += [] if evidence.incoming is None else [("the incoming rows", evidence.incoming.gained)]
+    for name, gained in samples:
+        by_family = dict(zip(FAMILIES, gained, strict=True))
+        better = [family for family in FAMILIES if by_family[family].low > by_family[advice].high]
+        lines += [_despite(name, family, by_family, found, advice) for family in better]
+    return lines
+
+
+def _despite(name: str, family: Family, by_family: dict[Family, Gained], found: Expected, advice: Family) -> str:
+    gain = by_family[family].gain - by_family[advice].gain
+    line = f"withheld rows of P against {name} show {family} {gain:.3f} of AUC above {advice}"
+    if "PU-OC" in (family, advice):
+        own = by_family[family if advice == "PU-OC" else advice]
+        low, high = (own.low, own.high) if advice == "PU-OC" else (-own.high, -own.low)
+        line += f" (95 % interval {low:.3f} to {high:.3f})"
+    of_new = over(found.by_kind["new"], advice, family)
+    if found.new > 0 and of_new.mean > 0 and over(found.by_kind["none"], advice, family).mean < 0:
+        why = f"new negatives are taken as {found.new:.0%} likely, and with them {advice} leads by {of_new.mean:.3f}"
+        return f"{line}; {advice} is advised all the same, because {why}: if you can rule them out, use {family}"
+    why = "the situations of the map outweigh this gain, which was measured on halves of the rows"
+    return f"{line}; {advice} is advised all the same, because {why}"
+
+
+def outside_map(evidence: Evidence) -> tuple[str, ...]:
+    """Describe in what the data lie outside of the situations of the map, and what that costs; empty if in nothing."""
+    alpha, lines = evidence.alpha, []
+    if (alpha.low + alpha.high) / 2 < ALPHAS[0]:
+        share = f"the share of positives in U ({alpha.low:.0%} to {alpha.high:.1%})"
+        lines.append(f"{share} lies outside of the map, which begins at {ALPHAS[0]:.0%}; {_cost('alpha below')}")
+    for what, got, (least, most) in (
+        ("unlabelled rows", evidence.n_u, (SIZES[0], SIZES[-1])),
+        ("labelled positives", evidence.n_p, LABELLED),
+        ("values a row", evidence.columns, COLUMNS),
+    ):
+        if not least <= got <= most:
+            side = "below" if got < least else "above"
+            lines.append(f"{got} {what} lie outside of the map, which has {least} to {most}; {_cost(f'{what} {side}')}")
+    return tuple(lines)
+
+
+def _cost(outside: str) -> str:
+    if outside not in MEASURED:
+        return "how well the advice does there was not measured"
+    regret, n = MEASURED[outside]
+    return (
+        f"measured there, the advice is {regret:.3f} of AUC below the best family on average "
+        f"({n} situations; {INSIDE:.3f} inside of the map)"
+    )
+
+
+def more_data(evidence: Evidence, unclear: bool) -> tuple[str, ...]:
+    """Return which data would say more."""
+    advice, incoming = [], evidence.incoming
+    if incoming is None:
+        advice.append("rows as they come in now (--incoming, 200 or more) would show whether there are new negatives")
+    elif incoming.new_negatives:
+        advice.append("the incoming rows are unlabelled rows with those negatives: assess them as --unlabelled")
+    if evidence.alpha.high >= 1:
+        advice.append("U may hold no negatives at all; unlabelled rows with more of them would help most")
+    if unclear:
+        advice.append(
+            "labels of some incoming rows, positive and negative, would settle the choice: the spread is mostly that "
+            "between datasets, which more rows of the same kind hardly reduce"
+        )
+    return tuple(advice)
