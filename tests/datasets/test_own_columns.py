@@ -14,7 +14,8 @@ import pytest
 from own_files import puoc, refused
 from pyarrow import parquet
 
-from puoc.datasets.readers import DoubtfulColumns, How, read_pair, read_table
+from puoc.datasets.readers import DoubtfulColumns, How, RawTable, read_pair, read_table
+from puoc.datasets.user.leakage import audit
 
 TRANSACTIONS = Path(__file__).with_name("transactions.csv.gz")  # made up: 3,000 payments, 120 confirmed frauds
 N = 60
@@ -204,3 +205,26 @@ def test_a_wide_profile_is_printed_short_and_names_command_no_terminal(tmp_path:
     assert not set(said) & set("\x1b\x07")
     said = puoc("fit", "--method", "oc_svm", "--positives", tmp_path / "\x1b[31mred.csv", "--check")
     assert "\x1b" not in refused(said, "there is no such file")
+
+
+def test_columns_of_numbers_are_not_written_as_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing numbers as texts took most of the time and memory of wide Parquet files."""
+    columns = {f"g{i}": rng.normal(size=N) for i in range(80)} | {"n": rng.integers(0, 5, N)}
+    path = written(tmp_path / "d.parquet", **columns, y=rng.permutation(N) % 2)
+    asked: list[str] = []
+    texts = RawTable.texts
+
+    def spy(table: RawTable, column: str, *args: Any) -> pa.Array:
+        asked.append(column)
+        return texts(table, column, *args)
+
+    monkeypatch.setattr(RawTable, "texts", spy)
+    pair = read_pair(data=path, how=How(label="y"))
+    assert audit(pair).leaks == []
+    assert set(asked) == {"y"}
+    whole = pd.read_parquet(path)
+    for rows, label in ((pair.positives, 1), (pair.unlabelled, 0)):
+        assert rows is not None
+        assert rows.numbers.tolist() == (np.flatnonzero(whole["y"] == label) + 1).tolist()
+        first = whole[whole["y"] == label]["g0"]
+        assert np.allclose(rows.X[:, 1], (first - whole["g0"].min()) / np.ptp(whole["g0"]), atol=1e-6)

@@ -102,3 +102,14 @@ def test_a_folder_of_parts_is_told_from_one_of_pictures(suffix: str, tmp_path: P
     (tmp_path / f"part0{suffix}").write_text("a\n1\n")
     said = puoc("fit", "--method", "oc_svm", "--positives", tmp_path, "--check")
     refused(said, f"no picture among 1 files, but {suffix} files; expected one file with all rows")
+
+
+@pytest.mark.parametrize("option", ["--label", "--positive"])
+def test_an_option_for_labels_beside_a_folder_of_test_rows_is_refused(option: str, tmp_path: Path) -> None:
+    for part in ("p", "t/positive", "t/negative"):
+        (tmp_path / part).mkdir(parents=True)
+        Image.new("L", (8, 8), len(part)).save(tmp_path / part / "a.png")
+    said = puoc(
+        "fit", "--method", "oc_cnn", "--positives", tmp_path / "p", "--test", tmp_path / "t", option, "1", "--check"
+    )
+    refused(said, f"{option}: got '1', and the test rows of images are read from the parts positive and negative")

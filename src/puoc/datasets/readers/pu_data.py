@@ -205,11 +205,13 @@ def _test_rows(preparing: Preparing, path: Path, how: How) -> Rows:
         labels = labels_of(table, how, "negative")
         plain = _plain(table.without([str(how.label)]), how)
         return _rows(preparing, plain, labels.positive, (labels.note,))
-    if how.label is not None:
-        raise ValueError(
-            f"--label: got {how.label!r}, and the test rows of {preparing.kind} are read from the parts positive and "
-            f"negative of {path}, which have no columns; expected no --label, or a table for --test and for the others"
-        )
+    for option, value in (("--label", how.label), ("--positive", how.positive)):
+        if value is not None:
+            raise ValueError(
+                f"{option}: got {value!r}, and the test rows of {preparing.kind} are read from the parts positive and "
+                f"negative of {path}, which have no columns; expected no {option}, or a table for --test and for the "
+                "others"
+            )
     suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
     parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
     positive = np.repeat([True, False], [len(part) for part in parts])
