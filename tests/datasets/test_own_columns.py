@@ -15,6 +15,7 @@ from own_files import puoc, refused
 from pyarrow import parquet
 
 from puoc.datasets.readers import DoubtfulColumns, How, RawTable, read_pair, read_table
+from puoc.datasets.user.declare import declare
 from puoc.datasets.user.leakage import audit
 
 TRANSACTIONS = Path(__file__).with_name("transactions.csv.gz")  # made up: 3,000 payments, 120 confirmed frauds
@@ -228,3 +229,18 @@ def test_columns_of_numbers_are_not_written_as_texts(tmp_path: Path, monkeypatch
         assert rows.numbers.tolist() == (np.flatnonzero(whole["y"] == label) + 1).tolist()
         first = whole[whole["y"] == label]["g0"]
         assert np.allclose(rows.X[:, 1], (first - whole["g0"].min()) / np.ptp(whole["g0"]), atol=1e-6)
+
+
+def test_an_entry_of_params_is_asked_with_its_keys(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    written(tmp_path / "own" / "d.csv", tx_id=SHUFFLED, when=DATES, z=np.arange(N), y=rng.permutation(N) % 2)
+    entry = {"kind": "table", "label": "y", "drop": ["z"]}
+    with pytest.raises(ValueError, match="2 columns need a decision") as refusal:
+        declare("mine", {"data": "own/d.csv"}, entry, from_positives=False, allow_overlap=False, root=tmp_path)
+    message = str(refusal.value)
+    assert "These keys of the entry answer this: drop: ['z', 'tx_id', 'when']" in message
+    assert "--" not in message
+    entry["drop"] = ["z", "tx_id"]
+    entry["category"] = ["when"]
+    declared = declare("mine", {"data": "own/d.csv"}, entry, from_positives=False, allow_overlap=False, root=tmp_path)
+    assert declared.counts["train"][2] == 0
