@@ -284,10 +284,22 @@ def _read_wide(file: ParquetFile, columns: Sequence[str]) -> pa.Table:
     """Read a file of many columns a few at a time, since reading one takes several times the memory of its cells."""
     blocks = []
     for first in range(0, len(columns), _AT_ONCE_COLUMNS):
-        blocks.append(plain(file.read(columns[first : first + _AT_ONCE_COLUMNS], use_threads=False)))
+        blocks.append(_compact(plain(file.read(columns[first : first + _AT_ONCE_COLUMNS], use_threads=False))))
         pa.default_memory_pool().release_unused()
     names = [name for block in blocks for name in block.column_names]
     return pa.table([column for block in blocks for column in block.columns], names=names)
+
+
+def _compact(cells: pa.Table) -> pa.Table:
+    """Return cells with whole columns of numbers copied, so that the memory that their reading used is free again."""
+    for kind in set(cells.schema.types):
+        places = [at for at, column in enumerate(cells.columns) if column.type == kind and not column.null_count]
+        if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+            copy = np.empty((len(places), len(cells)), dtype=kind.to_pandas_dtype())
+            for row, at in zip(copy, places, strict=True):
+                row[:] = cells.column(at).to_numpy()
+                cells = cells.set_column(at, cells.schema.field(at), pa.array(row))
+    return cells
 
 
 def plain(cells: pa.Table) -> pa.Table:
