@@ -55,10 +55,10 @@ def check(path: Path, *words: Any, method: str = "oc_svm") -> Said:
 
 
 def refused(said: Said, *expected: str) -> str:
-    """The words of a refusal: exit code 2, one paragraph, nothing about this program's insides."""
+    """The words of a refusal: exit code 2, one paragraph or a list, nothing about this program's insides."""
     code, words = said
     assert code == 2, words
-    message = words.strip().splitlines()[-1]
+    *_, message = re.split(r"\n(?! )", words.strip())  # further lines of a message are indented
     for text in expected:
         assert text in message, message
     assert "Traceback" not in words

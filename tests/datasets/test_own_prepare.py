@@ -186,3 +186,17 @@ def test_a_model_of_lines_takes_no_table_for_lines(tmp_path: Path) -> None:
         (tmp_path / name).write_text("text\na dog\n")
         with pytest.raises(ValueError, match=rf"{name}: the model was trained on texts, one a line; expected a file"):
             list(preparing.stream(tmp_path / name, How()))
+
+
+@pytest.mark.parametrize("scaling", ["minmax", "standard"])
+def test_values_far_outside_those_of_training_are_told(scaling: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(100, 5, 60), "b": rng.integers(0, 9, 60)})
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    frame.assign(a=frame["a"] * 1000).to_csv(tmp_path / "v.csv", index=False)
+    frame.assign(a=frame["a"] + 3).to_csv(tmp_path / "w.csv", index=False)
+    pair = read_pair(tmp_path / "p.csv", None, How(scaling=scaling))
+    assert not pair.positives.notes
+    assert not pair.read(tmp_path / "w.csv").notes
+    (note,) = pair.read(tmp_path / "v.csv").notes
+    assert "60 values of 'a' far outside those of training: another unit?" in note

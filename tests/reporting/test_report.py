@@ -18,6 +18,7 @@ from plans import cell_plan, sweep_plan
 
 from puoc.analysis import compare
 from puoc.reporting.page import build
+from puoc.reporting.page.tables import constant_notes
 
 METHODS = {
     "oc_svm": ("oc", None, 0.70),
@@ -422,3 +423,10 @@ def test_comparing_and_reporting_load_neither_torch_nor_mlflow() -> None:
     code = f"import sys, puoc.analysis, puoc.reporting.page.site; raise SystemExit(str({heavy} or ''))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""
+
+
+def test_equal_scores_of_user_data_are_reported_though_there_is_no_pool_with_classes() -> None:
+    values = {"status": "ok", "entry": "pan", "cell": "mine", "auc_train_pool": np.nan}
+    rows = pd.DataFrame([{**values, "auc": auc, "seed": seed} for seed, auc in enumerate((0.5, 0.7, 0.5))])
+    (note,) = constant_notes(rows)
+    assert note.startswith("pan at mine, seed 0, 2: an AUC of exactly .5 on held-out rows; it probably gives")

@@ -15,6 +15,7 @@ from puoc.datasets.readers import read_pair
 from puoc.datasets.user.leakage import audit
 from puoc.methods.persistence import model_file as modelfile
 from puoc.userdata import fit as fitting
+from puoc.userdata.assess import input_rows
 from puoc.userdata.assess.decision import assess
 from puoc.userdata.assess.input_rows import checked
 from puoc.userdata.settings import settings
@@ -152,3 +153,27 @@ def test_rows_that_repeat_are_told_by_assess_of_each_file() -> None:
         assert note.startswith(f"240 of 300 {name} repeat another one; if they are copies")
         assert "intervals are too narrow" in note
         assert note in assess(*rows).evidence.notes
+
+
+def test_whole_rows_are_sorted_of_the_drawn_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorting rows of many columns takes most of the time, so it must not grow with the file."""
+    sorted_rows: list[int] = []
+    plain = np.unique
+
+    def spy(values: np.ndarray, *args: object, **more: object) -> object:
+        if more.get("axis") == 0:
+            sorted_rows.append(len(values))
+        return plain(values, *args, **more)
+
+    monkeypatch.setattr(np, "unique", spy)
+    monkeypatch.setattr(input_rows, "MAX_ROWS", 50)
+    rng = np.random.default_rng(0)
+    P, U, V = (rng.normal(size=(n, 6)).astype(np.float32) for n in (3000, 4000, 500))
+    U[:2], V[0] = P[:2], U[9]
+    U[2] = V[1] = 0.0
+    V[2] = -0.0
+    found = input_rows.checked(P, U, V, 0)
+    assert sorted_rows == [100]
+    assert found.X_p.shape == found.X_u.shape == (50, 6)
+    assert "2 unlabelled rows repeat labelled ones and were left out of U" in found.notes
+    assert "3 incoming rows repeat rows of P or U and were left out" in found.notes

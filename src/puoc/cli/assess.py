@@ -17,6 +17,7 @@ from puoc.cli.read_options import (
     Header,
     Kind,
     Missing,
+    Number,
     Pixels,
     PositiveLabel,
     Positives,
@@ -24,6 +25,7 @@ from puoc.cli.read_options import (
     Separator,
     TextColumn,
     Unlabelled,
+    full_answers,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 
 def assess(
+    context: typer.Context,
     positives: Positives = None,
     unlabelled: Unlabelled = None,
     data: Data = None,
@@ -50,6 +53,7 @@ def assess(
     text: TextColumn = None,
     drop: Drop = None,
     category: Category = None,
+    number: Number = None,
     missing: Missing = None,
     pixels: Pixels = None,
     separator: Separator = None,
@@ -59,7 +63,7 @@ def assess(
     seed: Seed = 0,
 ) -> None:
     """Assess from your data whether OC, PU-OC or PU methods can be trusted, and show the evidence."""
-    with exit_on_invalid_input(), exit_on_storage_error("no page was written"), path_errors():
+    with exit_on_invalid_input(), exit_on_storage_error("no page was written"), path_errors(), full_answers(context):
         from puoc.datasets.readers import read_pair
         from puoc.datasets.readers.options import how_of
         from puoc.userdata.assess.page import check_place, page
@@ -71,7 +75,12 @@ def assess(
                 raise ValueError(f"{option}: got {value!r} without --data; only the file of --data has labels")
         paths = {"positives": positives, "unlabelled": unlabelled, "data": data}
         check_place(html, [path for path in (*paths.values(), incoming) if path is not None])
-        columns = {"drop": tuple(drop or ()), "category": tuple(category or ()), "missing": tuple(missing or ())}
+        columns = {
+            "drop": tuple(drop or ()),
+            "category": tuple(category or ()),
+            "number": tuple(number or ()),
+            "missing": tuple(missing or ()),
+        }
         layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
         how = how_of(kind=kind, label=label, positive=positive, text=text, pixels=pixels, **columns, **layout)
         pair = read_pair(positives, unlabelled, how, data=data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # no tab or line feed
 LARGEST_SEED = 2**63 - 1  # the limit of the generators of numpy and torch, as in params.yaml
 _DENIED = (EACCES, EPERM, EROFS)
 STORAGE_ERROR, INVALID_INPUT, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
@@ -158,13 +160,18 @@ def planned(root: Path, computes: bool = False) -> None:
 
 
 def _fail(message: str, code: int = INVALID_INPUT) -> NoReturn:
-    console(stderr=True).print(message, style="red", highlight=False, markup=False, soft_wrap=True)
+    console(stderr=True).print(printable(message), style="red", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(code)
+
+
+def printable(text: str) -> str:
+    """Return a text with its control characters written out, since those of a file could command the terminal."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def say(message: str) -> None:
     """Print a line without markup or wrapping."""
-    console().print(message, highlight=False, markup=False, soft_wrap=True)
+    console().print(printable(message), highlight=False, markup=False, soft_wrap=True)
 
 
 def console(stderr: bool = False) -> Console:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
-from puoc.cli.console import console, say
+from puoc.cli.console import console, printable, say
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from puoc.datasets.readers import Pair
+    from puoc.datasets.readers import Column, Pair
     from puoc.datasets.user.leakage import Audit
+
+
+_MAX_LISTED: Final = 40  # columns of a wide table
 
 
 def print_profile(pair: Pair) -> None:
@@ -19,16 +24,17 @@ def print_profile(pair: Pair) -> None:
         from rich.table import Table
 
         table = Table("column", "read as", "missing", "different", "first values", "note", box=None, pad_edge=False)
-        for column in pair.profile:
+        listed, summary = _listed(pair.profile)
+        for column in listed:
             shown = ", ".join(value if len(value) <= 20 else value[:17] + "..." for value in column.first)
             cells = (column.name, column.read_as, str(column.missing), str(column.distinct), shown, column.note)
             table.add_row(*(_plain(cell) for cell in cells))
         console().print(table)
+        if summary:
+            say(summary)
         indicators = [column.name for column in pair.preparing.columns if column.indicator]  # type: ignore[union-attr]
         if indicators:
-            say(
-                f"missing values of {', '.join(indicators)}: filled with the median or no category; a column marks them"
-            )
+            say(f"missing values of {_some(indicators)}: filled with the median or no category; a column marks them")
     roles = ("labelled positives", "positives withheld", "unlabelled rows", "test rows")
     parts = (pair.positives, pair.held, pair.unlabelled, pair.test)
     for rows, role in zip(parts, roles, strict=True):
@@ -42,10 +48,32 @@ def print_profile(pair: Pair) -> None:
     say(f"the method gets {pair.preparing.inputs} rows of shape {pair.preparing.shape}")
 
 
+def _listed(profile: Sequence[Column]) -> tuple[list[Column], str]:
+    """Return the columns to list, and a line on the others of a wide table: those with a note are listed first."""
+    if len(profile) <= _MAX_LISTED:
+        return list(profile), ""
+    noted = [place for place, column in enumerate(profile) if column.note][:_MAX_LISTED]
+    plain = [place for place, column in enumerate(profile) if not column.note]
+    places = sorted({*noted, *plain[: _MAX_LISTED - len(noted)]})
+    shown = set(places)
+    others = Counter(
+        f"{column.read_as}{', with a note' if column.note else ''}{', with missing values' if column.missing else ''}"
+        for place, column in enumerate(profile)
+        if place not in shown
+    )
+    kinds = "; ".join(f"{n} read as {kind}" for kind, n in others.items())
+    return [profile[place] for place in places], f"{len(profile) - len(places)} further columns: {kinds}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return names with commas between them, the first ten of many."""
+    return ", ".join(names) if len(names) <= 10 else f"{', '.join(names[:10])} and {len(names) - 10} further columns"
+
+
 def _plain(cell: str) -> Text:
     from rich.text import Text
 
-    return Text(cell)
+    return Text(printable(cell.replace("\t", "\\t").replace("\n", "\\n")))
 
 
 def audit_rows(pair: Pair, allowed: bool) -> Audit:
@@ -55,14 +83,16 @@ def audit_rows(pair: Pair, allowed: bool) -> Audit:
     audited = audit(pair)
     for note in (*audited.notes, *audited.repeats):
         say(f"note: {note}")
-    if audited.leaks and not allowed:
+    if audited.refused and not allowed:
         lines = "; ".join(map(str, audited.leaks))
         raise ValueError(
-            f"{lines}. A test on training rows overestimates the quality on new rows. Remove the rows from one file, "
-            "or pass --allow-overlap, which adds a warning to the model and its scores"
+            f"{lines}: {audited.effect}. A test on training rows overestimates the quality on new rows. Remove the "
+            "rows from one file, or pass --allow-overlap, which adds a warning to the AUC and to the model"
         )
     for leak in audited.leaks:
-        say(f"allowed: {leak}")
+        say(f"{'allowed' if audited.refused else 'note'}: {leak}")
+    if audited.leaks:
+        say(f"note: {audited.effect}")
     return audited
 
 

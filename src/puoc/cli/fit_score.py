@@ -15,6 +15,7 @@ from puoc.cli.console import (
     exit_on_storage_error,
     folders_as_before,
     path_errors,
+    printable,
     say,
 )
 from puoc.cli.data_profile import audit_rows, print_profile, warn_of_biased_threshold
@@ -27,6 +28,7 @@ from puoc.cli.read_options import (
     Header,
     Kind,
     Missing,
+    Number,
     Pixels,
     PositiveLabel,
     Positives,
@@ -34,6 +36,7 @@ from puoc.cli.read_options import (
     Separator,
     TextColumn,
     Unlabelled,
+    full_answers,
 )
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
@@ -47,6 +50,7 @@ _OTHER_SUFFIXES = (
 
 
 def fit(
+    context: typer.Context,
     method: Annotated[str, typer.Option(help="A method, or an entry of the settings file.")],
     out: Annotated[Path | None, typer.Option(help="The model file to write; it must not exist yet.")] = None,
     positives: Positives = None,
@@ -87,6 +91,7 @@ def fit(
     ] = None,
     drop: Drop = None,
     category: Category = None,
+    number: Number = None,
     missing: Missing = None,
     scaling: Annotated[str, typer.Option(help="Scaling of numeric columns: minmax or standard.")] = "minmax",
     pixels: Pixels = None,
@@ -107,7 +112,7 @@ def fit(
     ] = False,
 ) -> None:
     """Fit a method to your data and write a model file for puoc score."""
-    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN), path_errors():
+    with exit_on_invalid_input(), exit_on_storage_error(_NOTHING_WRITTEN), path_errors(), full_answers(context):
         if out is None and not check:
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
         _check_apart(out, mlflow)
@@ -143,6 +148,7 @@ def fit(
             text=text,
             drop=tuple(drop or ()),
             category=tuple(category or ()),
+            number=tuple(number or ()),
             missing=tuple(missing or ()),
             scaling=scaling,
             pixels=pixels,
@@ -192,13 +198,21 @@ def fit(
             say("nothing was fitted: --check")
             return
         model = fitting.fit(
-            pair, method_settings, seed=seed, rule=rule, marks=audited.marks, check_ranking=ranking_check
+            pair,
+            method_settings,
+            seed=seed,
+            rule=rule,
+            marks=audited.marks,
+            overlapping=audited.overlapping,
+            check_ranking=ranking_check,
         )
     for note in model.notes:
         say(note)
     if model.test_auc is not None:
         warnings = f"  [{'; '.join(audited.marks)}]" if audited.marks else ""
         say(f"AUC on the test rows: {model.test_auc:.4f}{warnings}")
+        for note in model.test_notes:
+            say(note)
     assert out is not None, "checked above"
     _write(out, model.content, mlflow)
     _warn(model.warning)
@@ -236,13 +250,13 @@ def score(
             raise typer.Exit(STORAGE_ERROR) from error
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
-        console(stderr=out is None).print(note, highlight=False, markup=False, soft_wrap=True)
+        console(stderr=out is None).print(printable(note), highlight=False, markup=False, soft_wrap=True)
     _warn(done.warning)
 
 
 def _warn(warning: str | None) -> None:
     if warning is not None:
-        console(stderr=True).print(warning, style="bold red", highlight=False, markup=False, soft_wrap=True)
+        console(stderr=True).print(printable(warning), style="bold red", highlight=False, markup=False, soft_wrap=True)
 
 
 def _check_suffix(out: Path | None) -> None:

@@ -168,7 +168,9 @@ def ledger_import(
             if keep:
                 raise ValueError(f"--keep: got {path}, which is no folder; expected a folder with published results")
             from puoc.store import ledger_archive as archive
+            from puoc.store.regular_file import check_regular
 
+            check_regular(path, "a file that puoc ledger export wrote")
             new, known = archive.import_(_ledger(), path)
             say(f"{counted(new, 'record')} added, {known} known already")
             return

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +22,9 @@ Kind = Annotated[str | None, typer.Option(help="table, images or texts. Default:
 TextColumn = Annotated[str | None, typer.Option(help="The column that holds the texts.")]
 Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")]
 Category = Annotated[list[str] | None, typer.Option(help="A column to read as categories.")]
+Number = Annotated[
+    list[str] | None, typer.Option(help="A column to read as numbers although it looks like an id or a date.")
+]
 Missing = Annotated[list[str] | None, typer.Option(help="A text that stands for a missing value.")]
 Pixels = Annotated[int | None, typer.Option(help="Side length in pixels to which pictures are resized.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of all random numbers.")]
@@ -26,3 +32,35 @@ Separator = Annotated[str | None, typer.Option(help="Column separator, if the fi
 Decimal = Annotated[str | None, typer.Option(help="Decimal sign, . or , if the file is ambiguous.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of text files, if it is not UTF-8.")]
 Header = Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")]
+
+
+@contextmanager
+def full_answers(context: typer.Context) -> Iterator[None]:
+    """Name in the message about doubtful columns the whole command that answers it."""
+    from puoc.datasets.readers.doubts import DoubtfulColumns
+
+    try:
+        yield
+    except DoubtfulColumns as error:
+        raise ValueError(error.with_command(command_with(context, error.answers))) from error
+
+
+def command_with(context: typer.Context, options: Sequence[tuple[str, str]]) -> str:
+    """Return the running command with further options, as a line for a shell."""
+    words = ["puoc", str(context.info_name)]
+    for param in context.command.params:
+        source = None if param.name is None else context.get_parameter_source(param.name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        value = context.params[param.name]
+        if isinstance(value, bool):
+            words.append((param.opts if value else param.secondary_opts)[0])
+            continue
+        for part in value if isinstance(value, list | tuple) else [value]:
+            words += [str(part)] if param.param_type_name == "argument" else option_words(param.opts[0], str(part))
+    return shlex.join([*words, *(word for name, value in options for word in option_words(f"--{name}", value))])
+
+
+def option_words(option: str, value: str) -> list[str]:
+    """Return an option with its value; a value that begins with a hyphen, or an empty one, is joined to it."""
+    return [f"{option}={value}"] if value.startswith("-") or not value else [option, value]

@@ -134,6 +134,7 @@ class DatasetSpec(Spec):
     header: bool | None = None
     drop: Names = ()
     category: Names = ()
+    number: Names = ()
     missing: Values = ()
     scaling: Literal["minmax", "standard"] = "minmax"
     pixels: StrictInt | None = Field(None, ge=8, le=1024)

@@ -18,6 +18,7 @@ __all__ = [
     "plans",
     "provenance",
     "published",
+    "regular_file",
     "result_rows",
     "temporary",
     "times",

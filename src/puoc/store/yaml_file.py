@@ -7,7 +7,6 @@ is rejected.
 from __future__ import annotations
 
 import re
-import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from puoc.store.regular_file import check_regular
 
 KeyPath = tuple[str | int, ...]
 
@@ -189,9 +190,10 @@ def dotted(key: KeyPath) -> str:
 def _text(path: Path) -> str:
     """Return the text of a file. Raises InvalidInput unless it is a regular file of UTF-8 and of a size to be read."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            kind = "a folder" if path.is_dir() else "a pipe or a device"
-            raise InvalidInput([f"{path}: {kind}; expected a YAML file"])
+        check_regular(path, "a YAML file")
+    except ValueError as error:
+        raise InvalidInput([str(error)]) from error
+    try:
         if (size := path.stat().st_size) > _MAX_BYTES:
             expected = f"expected a YAML file of at most {_MAX_BYTES:,} bytes"
             raise InvalidInput(

@@ -1,3 +1,3 @@
 """Fit, score and assess a user's own data."""
 
-__all__ = ["assess", "fit", "preflight", "ranking_check", "score", "settings", "thresholds"]
+__all__ = ["assess", "fit", "preflight", "ranking_check", "score", "settings", "tested", "thresholds"]

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puoc import methods
-from puoc.analysis.statistics.auc import auc
 from puoc.datasets.readers import Pair
 from puoc.datasets.readers.pu_data import Rows
 from puoc.methods import encoders
@@ -23,6 +23,7 @@ from puoc.registry import METHODS, PRIORS
 from puoc.store.provenance import versions
 from puoc.userdata import preflight, ranking_check
 from puoc.userdata.settings import Part, Settings, packaged_methods
+from puoc.userdata.tested import auc_of_test
 from puoc.userdata.thresholds import ThresholdRule, check_rule, notes_on, threshold_of
 
 _MIN_SHARE = 0.001  # of either class, to which an estimated prior is moved, as in the benchmark
@@ -35,6 +36,7 @@ class Fitted(NamedTuple):
     notes: list[str]
     test_auc: float | None
     warning: str | None = None  # of a model that does not rank labelled positives above unlabelled rows
+    test_notes: tuple[str, ...] = ()
 
 
 def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
@@ -82,6 +84,7 @@ def fit(
     rule: ThresholdRule | None = None,
     marks: tuple[str, ...] = (),
     check_ranking: bool = True,
+    overlapping: NDArray[np.bool_] | None = None,
 ) -> Fitted:
     """Fit a method to the rows that were read, and return the model file.
 
@@ -89,6 +92,7 @@ def fit(
     ----------
     check_ranking : also check that the method ranks positives above unlabelled rows (``ranking_check``). The model
         stays the same.
+    overlapping : (n,) of the test rows, those that are also training rows.
 
     Raises
     ------
@@ -109,10 +113,9 @@ def fit(
         return modelfile.score_rows(estimator, encoder, rows.X, pair.preparing.dtype, pair.preparing.scale)
 
     threshold = threshold_of(pair, rule, alpha, scores)
-    test_auc = None
+    test = None
     if pair.test is not None and pair.test.positive is not None:
-        test_scores = scores(pair.test)
-        test_auc = auc(test_scores[pair.test.positive], test_scores[~pair.test.positive], pair.test.where)
+        test = auc_of_test(scores(pair.test), pair.test.positive, pair.test.where, overlapping)
     notes = [*prior_notes, *notes_on(threshold, alpha, 0 if pair.unlabelled is None else len(pair.unlabelled))]
     ranking = _ranking(pair, settings, alpha, scores, seed) if check_ranking else "as asked"
     notes.append(
@@ -124,8 +127,13 @@ def fit(
     meta = _meta(pair, settings, estimator, seed, alpha, threshold, found, marks)
     if estimator.keeps_training_rows:
         notes.append("the model contains training rows, or values computed from them: share it as you would share them")
-    warning = None if found is None else ranking_check.warning_of(found)
-    return Fitted(modelfile.dump(estimator, meta, fitted_encoder), notes, test_auc, warning)
+    return Fitted(
+        modelfile.dump(estimator, meta, fitted_encoder),
+        notes,
+        test_auc=test and test.auc,
+        test_notes=test.notes if test else (),
+        warning=None if found is None else ranking_check.warning_of(found),
+    )
 
 
 def _train(settings: Settings, X_p: Array, X_u: Array | None, alpha: float | None, seed: int) -> Estimator:

@@ -22,6 +22,7 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.model_file import Threshold
 from puoc.methods.training.fitting import CHUNK
 from puoc.records import Array
+from puoc.store.regular_file import check_regular
 from puoc.userdata.ranking_check import warning_of
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # by suffix of the output file
@@ -57,6 +58,7 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     for source in (model_path, path):
         if not source.exists():
             raise ValueError(f"{source}: there is no such file or folder")
+    check_regular(model_path, "a model file that puoc fit made")
     if model_path.is_dir():
         raise ValueError(f"{model_path}: a folder; expected a model file that puoc fit made")
     model = modelfile.load(model_path)
@@ -67,11 +69,11 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     notes: list[str] = []
     names = _names(path) if isinstance(preparing, PicturePreparing) else None
     blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
-    threshold, marks = model.meta.threshold, "; ".join(model.meta.marks)
+    threshold = model.meta.threshold
     rows = positive = 0
     prepared = aligned(_counted(blocks, counts, notes), CHUNK)
     first = list(islice(prepared, 1))  # a file that does not fit is rejected before anything is written
-    with _writer(out, _schema(names is not None, threshold, marks)) as write:
+    with _writer(out, _schema(names is not None, threshold)) as write:
         for X in chain(first, prepared):
             scores = modelfile.score(model, X)
             columns: dict[str, Array | Sequence[str]] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
@@ -82,8 +84,6 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
                 reached = scores >= threshold.value
                 columns[column_of(threshold)] = reached
                 positive += int(reached.sum())
-            if marks:
-                columns["marks"] = [marks] * len(X)
             write(columns)
             rows += len(X)
     notes += [f"{n} {problem}" for problem, n in counts.items()]
@@ -131,12 +131,10 @@ def _counted(blocks: Iterable[Block], counts: Counter[str], notes: list[str]) ->
         yield block.X
 
 
-def _schema(files: bool, threshold: Threshold | None, marks: str) -> pa.Schema:
+def _schema(files: bool, threshold: Threshold | None) -> pa.Schema:
     fields = [("row", pa.int64()), *([("file", pa.string())] if files else []), ("score", pa.float64())]
     if threshold is not None:
         fields.append((column_of(threshold), pa.bool_()))
-    if marks:
-        fields.append(("marks", pa.string()))
     return pa.schema(fields)
 
 

@@ -5,8 +5,20 @@ a ValueError with one paragraph: the value, the expected one and the option that
 """
 
 from puoc.datasets.readers.columns import Column
+from puoc.datasets.readers.doubts import DoubtfulColumns
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.pu_data import Pair, Preparing, Rows, read_pair, read_raw
 from puoc.datasets.readers.tables import RawTable, read_table
 
-__all__ = ["Column", "How", "Pair", "Preparing", "RawTable", "Rows", "read_pair", "read_raw", "read_table"]
+__all__ = [
+    "Column",
+    "DoubtfulColumns",
+    "How",
+    "Pair",
+    "Preparing",
+    "RawTable",
+    "Rows",
+    "read_pair",
+    "read_raw",
+    "read_table",
+]

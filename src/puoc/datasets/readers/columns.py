@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from typing import Literal, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from puoc.datasets.readers.cells import Cells
+from puoc.datasets.readers.doubts import Doubt, DoubtfulColumn, DoubtfulColumns, Option
+from puoc.datasets.readers.no_measurements import of_numbers, of_texts
 from puoc.datasets.readers.options import MISSING, How
 from puoc.datasets.readers.tables import RawTable
 from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, texts_of
@@ -18,6 +21,7 @@ _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row
 _MIN_CATEGORIES = 10  # different texts that are taken for categories in a file of any length
 _SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
 _PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
+_REPEATED = 5  # times that texts occur on average, from which categories are suggested
 _MAX_CATEGORIES = 50  # different texts that are taken for categories without an option
 
 
@@ -32,13 +36,16 @@ class Column(Record):
     note: str = ""
 
 
-class _Facts(TypedDict):
-    """Fields of a ``Column`` that do not depend on how it is read."""
+def check_columns(files: Sequence[RawTable], how: How) -> None:
+    """Check the columns of whole files, before their rows are split or withheld.
 
-    name: str
-    missing: int
-    distinct: int
-    first: tuple[str, ...]
+    Raises
+    ------
+    DoubtfulColumns : as ``profile_of``, or a column seems to identify or date the rows (see ``no_measurements``).
+    ValueError : as ``profile_of``, except that no column is left.
+    """
+    if files:
+        _profile(files, how, whole=True)
 
 
 def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
@@ -46,18 +53,39 @@ def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
 
     Raises
     ------
-    ValueError : the columns differ between the tables; a column named by ``drop`` or ``category`` is missing; a column
-        holds an infinite value, both numbers and texts, or too many different texts; or no column is left.
+    DoubtfulColumns : columns hold infinite values, both numbers and texts, or too many different texts.
+    ValueError : the columns differ between the tables; a column named by an option is missing; or no column is left.
     """
-    names = _same_columns(tables, how)
-    unknown = [name for name in (*how.drop, *how.category) if not any(name in t.places for t in tables)]
-    if unknown:
-        raise ValueError(f"{tables[0].where}: no column {unknown[0]!r}; it has {', '.join(map(repr, names))}")
-    profile = [_column(tables, name, how) for name in names]
+    profile = _profile(tables, how, whole=False)
     if all(column.read_as == "left out" for column in profile):
         reasons = "; ".join(f"{column.name!r} {column.note}" for column in profile)
         n = sum(map(len, tables))
         raise ValueError(f"{tables[0].where}: no column is left to learn from {n} rows: {reasons}.{tables[0].hint}")
+    return profile
+
+
+def _profile(tables: Sequence[RawTable], how: How, whole: bool) -> list[Column]:
+    names = _same_columns(tables, how)
+    there = {name for table in tables for name in (*table.columns, *table.unread)}
+    for option, given in (("drop", how.drop), ("category", how.category), ("number", how.number)):
+        for name in given:
+            if name not in there:
+                has = ", ".join(map(repr, names))
+                raise ValueError(f"--{option}: {tables[0].where}: no column {name!r}; it has {has}")
+    for name in how.number:
+        if name in how.category:
+            raise ValueError(f"--number: got {name!r}, which --category names too; expected one of them")
+    profile: list[Column] = []
+    doubts: list[Doubt] = []
+    for name in names:
+        try:
+            profile.append(_column(tables, name, how, whole))
+        except DoubtfulColumn as error:
+            doubts.append(error.doubt)
+    if doubts:
+        asked = {doubt.column for doubt in doubts}
+        with_hint = [table for table in tables if table.hint and asked & {*table.columns, *table.unread}]
+        raise DoubtfulColumns(tables[0].where, doubts, with_hint[0].hint if with_hint else "")
     return profile
 
 
@@ -78,10 +106,12 @@ def unmet(tables: Sequence[RawTable], how: How) -> list[str]:
 
 
 def _same_columns(tables: Sequence[RawTable], how: How) -> list[str]:
+    """Return all columns, those to drop last. Raises ValueError if another column is not in all tables."""
     drop = set(how.drop)
-    first = [name for name in tables[0].columns if name not in drop]
+    beside = {name: None for table in tables for name in table.unread if name not in drop}
+    first = [name for name in tables[0].columns if name not in drop and name not in beside]
     for other in tables[1:]:
-        names = [name for name in other.columns if name not in drop]
+        names = [name for name in other.columns if name not in drop and name not in beside]
         lacking = [
             f"{lacks.where}: no column {', '.join(map(repr, beyond))}, which {has.where} has"
             for one, has, lacks in ((first, tables[0], other), (names, other, tables[0]))
@@ -90,125 +120,177 @@ def _same_columns(tables: Sequence[RawTable], how: How) -> list[str]:
         if lacking:
             hints = f"{tables[0].hint}{other.hint}"
             raise ValueError(f"{'; '.join(lacking)}; expected the same columns in both, or --drop.{hints}")
-    return first + [name for name in how.drop if name in tables[0].places]
+    there = {name for table in tables for name in (*table.columns, *table.unread)}
+    return [*first, *beside, *(name for name in dict.fromkeys(how.drop) if name in there)]
 
 
-def _column(tables: Sequence[RawTable], name: str, how: How) -> Column:
+def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool) -> Column:
+    for table in tables:
+        if name in table.unread:
+            why = table.unread[name]
+            if name in how.drop:
+                return Column(
+                    name=name, read_as="left out", missing=0, distinct=0, first=(), note=f"as asked; it {why}"
+                )
+            _doubt(name, f"{table.where}: the column {name!r} {why}. Mend the file, or say --drop {name!r}")
     with_it = [table for table in tables if name in table.places]
+    cells = Cells(with_it, name, how)
+    plain = cells.typed_numbers() if whole and name and name not in how.drop else None
+    if plain is not None and not of_numbers(name, plain):  # as most columns are; only its kind is asked for
+        _check_origin(cells)
+        return Column(name=name, read_as="number", missing=0, distinct=0, first=())
     try:
-        parts = [table.texts(name, how.missing) for table in with_it]
-    except ValueError:
+        facts = cells.facts()
+    except ValueError as error:
         if name not in how.drop:
-            raise
+            _doubt(name, f"{error}, by --drop {name!r}")
         return Column(name=name, read_as="left out", missing=0, distinct=0, first=(), note="as asked; cannot be read")
-    cells = pa.chunked_array(parts, pa.string())
-    values = pc.unique(pc.drop_null(cells))
-    distinct, missing = len(values), int(cells.null_count)
-    facts: _Facts = {
-        "name": name,
-        "missing": missing,
-        "distinct": distinct,
-        "first": tuple(str(value) for value in values[:3]),
-    }
     if name in how.drop:
         return Column(read_as="left out", note="as asked", **facts)
-    if distinct == 0:
+    if facts["distinct"] == 0:
         return Column(read_as="left out", note="all values are missing", **facts)
-    if distinct == 1 and not missing:
+    if facts["distinct"] == 1 and not facts["missing"]:
         return Column(read_as="left out", note="the same value in all rows", **facts)
-    _check_origin(with_it, parts, name, how)
-    kind = "category" if name in how.category else _kind(with_it, parts, name, distinct)
-    return Column(read_as=kind, note=_remark(with_it, parts, kind), **facts)
+    _check_origin(cells)
+    asked = name in how.category
+    if whole and not asked and name not in how.number:
+        _check_measures(cells)
+    kind = "category" if asked else _kind(cells, facts["distinct"])
+    return Column(read_as=kind, note=_remark(cells, kind), **facts)
 
 
-def _kind(
-    tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str, distinct: int
-) -> Literal["number", "category"]:
-    numbers = [are_numbers(cells, table.decimal) for table, cells in zip(tables, parts, strict=True)]
-    if all(mask.all() for mask in numbers):
-        _check_size(tables, parts, name)
+def _doubt(column: str, reason: str, option: Option = "drop", value: str | None = None) -> NoReturn:
+    raise DoubtfulColumn(Doubt(column, reason, option, value))
+
+
+def _check_measures(cells: Cells) -> None:
+    """Raise DoubtfulColumn for a column that seems to identify or date the rows."""
+    name, where = cells.name, cells.tables[0].where
+    if not name:
+        _doubt(
+            name,
+            f"{where}: column {cells.tables[0].places[name] + 1} has no name, as an index that a program has written. "
+            "If it counts the rows, say --drop ''; else give it a name in the file",
+        )
+    kind = cells.tables[0].type_of(name)
+    numbers = cells.numbers()
+    if pa.types.is_temporal(kind):
+        why, keep = f"holds dates or times ({kind})", "category"
+    elif numbers is not None:
+        why, keep = of_numbers(name, numbers), "number"
+    else:
+        why, keep = of_texts(name, cells.texts), "category"
+    if why:
+        _doubt(
+            name,
+            f"{where}: column {name!r} {why}, such as {', '.join(cells.facts()['first'])}. New rows have other ones, "
+            f"so say --drop {name!r}; or --{keep} {name!r} if it measures something",
+        )
+
+
+def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
+    if cells.numbers() is not None:
         return "number"
-    present = sum(len(cells) - cells.null_count for cells in parts)
+    name, parts = cells.name, cells.texts
+    numbers = [are_numbers(part, table.decimal) for table, part in zip(cells.tables, parts, strict=True)]
+    if all(mask.all() for mask in numbers):
+        _check_size(cells)
+        return "number"
+    present = sum(len(part) - part.null_count for part in parts)
     others = sum(int((~mask).sum()) for mask in numbers)
-    table, cells, mask = next(part for part in zip(tables, parts, numbers, strict=True) if not part[2].all())
+    table, part, mask = next(found for found in zip(cells.tables, parts, numbers, strict=True) if not found[2].all())
     at = int(np.flatnonzero(~mask)[0])
-    place = f"{table.where}, row {table.row(at)}: column {name!r} holds {str(cells[at])!r}"
+    odd = str(part[at])
+    place = f"{table.where}, row {table.row(at)}: column {name!r} holds {odd!r}"
     infinite = sum(int(are_infinite(part).sum()) for part in parts)
     if infinite == others:
-        raise ValueError(
+        _doubt(
+            name,
             f"{place}, an infinite value ({infinite} in all); expected finite numbers. Mend it, say "
-            f"--missing {cells[at]} if it means that there is no value, or --drop {name!r}"
+            f"--missing {odd} if it means that there is no value, or --drop {name!r}",
         )
     if others < present:
-        raise ValueError(
+        different = pc.unique(pa.chunked_array([p.filter(pa.array(~m)) for p, m in zip(parts, numbers, strict=True)]))
+        _doubt(
+            name,
             f"{place}, no number, but {present - others} of its {present} values are numbers. Say --missing "
-            f"{str(cells[at])!r} if that means that there is no value, --category {name!r} to read the column as "
-            f"categories, or --drop {name!r}.{table.hint}"
+            f"{odd!r} if that means that there is no value, --category {name!r} to read the column as "
+            f"categories, or --drop {name!r}.",
+            *(("missing", odd) if len(different) == 1 else ("drop", None)),
         )
     signed = sum(int(pc.sum(pc.fill_null(pc.match_substring_regex(part, _SIGNED), False)).as_py()) for part in parts)
     if signed == present:
-        raise ValueError(
+        _doubt(
+            name,
             f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
-            f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.{table.hint}"
+            f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.",
         )
     if distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2):
-        raise ValueError(
+        _doubt(
+            name,
             f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
-            f"{str(cells[at])!r}; more than {_MAX_CATEGORIES}, or than {_MIN_CATEGORIES} that hardly repeat, are taken "
+            f"{odd!r}; more than {_MAX_CATEGORIES}, or than {_MIN_CATEGORIES} that hardly repeat, are taken "
             f"for categories only if you say --category {name!r}. If they are names or numbers of rows, say "
-            f"--drop {name!r}; if texts, --text {name!r}.{table.hint}"
+            f"--drop {name!r}; if texts, --text {name!r}.",
+            "category" if distinct <= present / _REPEATED else "drop",
         )
     return "category"
 
 
-def _check_origin(tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str, how: How) -> None:
+def _check_origin(cells: Cells) -> None:
     """Reject a column with one value in the one file and another value in the other, such as a label."""
-    values = [pc.unique(cells).to_pylist() for cells in parts]
-    if name in how.category or len(tables) < 2 or any(len(found) > 1 for found in values) or len(tables[1]) < 2:
+    tables, name = cells.tables, cells.name
+    if name in cells.how.category or len(tables) < 2 or len(tables[1]) < 2 or cells.varies():
+        return
+    values = [pc.unique(part).to_pylist() for part in cells.texts]
+    if any(len(found) > 1 for found in values):
         return
     (first,), (other,) = values
-    raise ValueError(
+    _doubt(
+        name,
         f"{tables[0].where}: column {name!r} is {first!r} in all rows, and {other!r} in all of {tables[1].where}: it "
         f"says which file a row is from, and nothing else would be learned. Say --drop {name!r}, also if it is the "
-        f"label, or --category {name!r} to keep it"
+        f"label, or --category {name!r} to keep it",
     )
 
 
-def _counts(cells: pa.Array, decimal: str) -> bool:
-    x = numbers_of(cells, decimal)
-    return len(x) >= 5 and bool((np.diff(x) == 1).all())
-
-
-def _check_size(tables: Sequence[RawTable], parts: Sequence[pa.Array], name: str) -> None:
-    for table, cells in zip(tables, parts, strict=True):
+def _check_size(cells: Cells) -> None:
+    for table, part in zip(cells.tables, cells.texts, strict=True):
         try:
-            numbers_of(cells, table.decimal)
+            numbers_of(part, table.decimal)
         except NotNumbers as error:
-            raise ValueError(
-                f"{table.where}, row {table.row(error.row)}: column {name!r} holds {error.value!r}, too large for a "
-                "number of 64 bits; mend it, or --drop the column"
-            ) from error
+            _doubt(
+                cells.name,
+                f"{table.where}, row {table.row(error.row)}: column {cells.name!r} holds {error.value!r}, too large "
+                f"for a number of 64 bits; mend it, or --drop {cells.name!r}",
+            )
 
 
-def _remark(tables: Sequence[RawTable], parts: Sequence[pa.Array], kind: str) -> str:
-    """Return a warning about a column that seems to count the rows, to hold codes or to name the file of a row."""
-    if kind == "number" and all(_counts(cells, table.decimal) for table, cells in zip(tables, parts, strict=True)):
-        return "counts the rows of its file: better left out"
-    padded = any(pc.any(pc.match_substring_regex(cells, _PADDED)).as_py() for cells in parts)
-    doubts = ("written with leading zeros: codes, better read as categories?" if kind == "number" and padded else "",)
-    return "; ".join(filter(None, (*doubts, _origin(tables, parts, kind))))
+def _remark(cells: Cells, kind: str) -> str:
+    """Return a warning about a column that seems to hold codes, to name the file of a row, or to say NA for a value."""
+    padded = (
+        kind == "number"
+        and cells.may_be_padded
+        and any(pc.any(pc.match_substring_regex(part, _PADDED)).as_py() for part in cells.texts)
+    )
+    doubts = ("written with leading zeros: codes, better read as categories?" if padded else "",)
+    said = () if kind == "number" else (cells.said_missing(),)
+    return "; ".join(filter(None, (*doubts, *said, _origin(cells, kind))))
 
 
-def _origin(tables: Sequence[RawTable], parts: Sequence[pa.Array], kind: str) -> str:
+def _origin(cells: Cells, kind: str) -> str:
+    tables = cells.tables
     if len(tables) != 2 or min(map(len, tables)) < 5:
         return ""
-    if {cells.null_count / len(cells) for cells in parts} == {0.0, 1.0}:
+    if {n / len(table) for n, table in zip(cells.missing, tables, strict=True)} == {0.0, 1.0}:
         return _TELLS
     if kind == "category":
-        shared = pc.is_in(pc.unique(pc.drop_null(parts[0])), pc.unique(pc.drop_null(parts[1])))
+        p_texts, u_texts = cells.texts
+        shared = pc.is_in(pc.unique(pc.drop_null(p_texts)), pc.unique(pc.drop_null(u_texts)))
         apart = len(shared) > 0 and not pc.any(shared).as_py()
     else:
-        p, u = (numbers_of(cells, table.decimal) for table, cells in zip(tables, parts, strict=True))
-        p, u = p[~np.isnan(p)], u[~np.isnan(u)]
+        numbers = cells.numbers()
+        assert numbers is not None, "a column of numbers"
+        p, u = (x[~np.isnan(x)] for x in numbers)
         apart = bool(len(p) and len(u)) and bool(p.max() < u.min() or u.max() < p.min())
     return _TELLS if apart else ""

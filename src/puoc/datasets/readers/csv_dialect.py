@@ -9,7 +9,6 @@ import codecs
 import csv
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from ipaddress import AddressValueError, IPv4Address
 from itertools import compress
@@ -29,7 +28,26 @@ _BEGINNINGS = (
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet or document", "save it as CSV"),
     (b"%PDF", "a PDF document", "export its table as CSV"),
     (b"SQLite format 3", "an SQLite database", "export its table as CSV"),
-    (b"\x80\x04", "a pickle", "write the table as CSV or Parquet; puoc reads no pickle"),
+    *(
+        (b"\x80" + bytes([n]), "a pickle", "write the table as CSV or Parquet; puoc reads no pickle")
+        for n in range(2, 6)
+    ),
+    (b"BZh", "a bzip2 archive", "unpack it"),
+    (b"\xfd7zXZ\0", "an xz archive", "unpack it"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
+    (b"\x04\x22\x4d\x18", "an lz4 archive", "unpack it"),
+    (b"Rar!", "a rar archive", "unpack it"),
+    (b"ARROW1", "a Feather or Arrow file", "write the table as Parquet (pandas: to_parquet)"),
+    (b"FEA1", "a Feather file", "write the table as Parquet (pandas: to_parquet)"),
+    (b"\x93NUMPY", "an array of NumPy", "write it as CSV (numpy.savetxt) or Parquet"),
+    (b"\x89HDF", "an HDF5 file", "write the table as CSV or Parquet"),
+    (b"Obj\x01", "an Avro file", "write the table as Parquet"),
+    (b"ORC", "an ORC file", "write the table as Parquet"),
+    (b"\x89PNG", "a picture", "give a folder of pictures, or a table"),
+    (b"\xff\xd8\xff", "a picture", "give a folder of pictures, or a table"),
+    (b"GIF8", "a picture", "give a folder of pictures, or a table"),
+    (b"MATLAB", "a MATLAB file", "write the table as CSV"),
 )
 _EMPTY_LINES = re.compile(r"([ \t]*(\r\n|\r|\n))*")
 _EXCEL = re.compile(r"\"?sep=(?P<separator>.)\"?$", re.IGNORECASE)
@@ -86,9 +104,9 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
     header = how.header if how.header is not None else named or _header(path, rows, first)
     if not header:
         columns = tuple(f"column{number}" for number in range(1, len(columns) + 1))
-    _check_names(path, columns, first, how, wanted)
+    _check_names(path, columns, first, wanted)
     needed = set(wanted or ())
-    others = {*how.drop, *how.category, how.text}  # no numbers are read there
+    others = {*how.drop, *how.category, how.text, *doubled(columns)}  # no numbers are read there
     used = [name not in others and (wanted is None or name in needed) for name in columns]
     decimal = how.decimal or _decimal(path, rows[1:] if header else rows, used, first)
     return Layout(encoding, separator, decimal, columns, len(empty[0].splitlines()) + header, first)
@@ -116,9 +134,7 @@ def _text(path: Path, how: How) -> tuple[str, str]:
         with path.open("rb") as file:
             head = file.read(size)
             whole = not file.read(1)
-        for start, what, advice in _BEGINNINGS:
-            if head.startswith(start):
-                raise ValueError(f"{path}: {what} in place of a table; expected CSV, TSV or Parquet. Please {advice}")
+        check_text(path, head, "a table; expected CSV, TSV or Parquet")
         encoding = encoding_of(head, how)
         text = _decoded(path, head, encoding, whole)
         if "\0" in text:
@@ -132,6 +148,13 @@ def _text(path: Path, how: How) -> tuple[str, str]:
         if size >= _MAX_HEAD:
             raise ValueError(f"{path}: no line ends in the first {size >> 20} MiB; expected a line of column names")
         size *= 8
+
+
+def check_text(path: Path, head: bytes, expected: str) -> None:
+    """Raise ValueError if a file begins as one of a known other form, such as an archive or a pickle."""
+    for start, what, advice in _BEGINNINGS:
+        if head.startswith(start):
+            raise ValueError(f"{path}: {what} in place of {expected}. Please {advice}")
 
 
 def _decoded(path: Path, head: bytes, encoding: str, whole: bool) -> str:
@@ -204,30 +227,26 @@ def _mostly_numbers(rows: list[list[str]], place: int) -> bool:
     return 2 * sum(_NUMBER.fullmatch(cell) is not None for cell in cells) > len(cells)
 
 
-def _check_names(
-    path: Path, columns: tuple[str, ...], first: str, how: How, wanted: Sequence[str] | None = None
-) -> None:
-    needed = set(wanted or columns)
-    twice = sorted(name for name, n in Counter(columns).items() if n > 1 and name and name in needed)
-    if twice:
-        places = [str(place) for place, name in enumerate(columns, start=1) if name == twice[0]]
-        among = ", ".join(places[:9] + ["..."] * (len(places) > 9))
-        raise ValueError(
-            f"{path}: the column {twice[0]!r} stands {len(places)} times (columns {among}); expected each "
-            f"name once. The first line is {shown(first)}"
-        )
-    if wanted:
-        return
-    if columns.count("") > 1:
-        raise ValueError(
-            f"{path}: {columns.count('')} columns have no name, column {columns.index('') + 1} among them; give them "
-            f"names or take them away. The first line is {shown(first)}"
-        )
-    if "" in columns and "" not in how.drop:
-        raise ValueError(
-            f"{path}: column {columns.index('') + 1} has no name; the first line is {shown(first)}. If it counts the "
-            "rows, leave it out by --drop ''; else give it a name"
-        )
+def doubled(columns: Sequence[str]) -> dict[str, str]:
+    """Return the names that several columns have, with their places; columns without a name are one of these."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(columns, start=1):
+        places.setdefault(name, []).append(place)
+    found = {}
+    for name, at in places.items():
+        if len(at) > 1:
+            among = ", ".join([*map(str, at[:9]), *["..."] * (len(at) > 9)])
+            what = f"stands {len(at)} times" if name else f"has no name, {len(at)} times"
+            found[name] = f"{what} (columns {among}); expected each name once"
+    return found
+
+
+def _check_names(path: Path, columns: tuple[str, ...], first: str, wanted: Sequence[str] | None = None) -> None:
+    """Reject equal names of columns that are wanted, or of all columns."""
+    twice = doubled(columns)
+    faults = [name for name in twice if name in wanted] if wanted else list(twice)
+    if faults and (wanted or len(twice) == len(set(columns))):
+        raise ValueError(f"{path}: the column {faults[0]!r} {twice[faults[0]]}. The first line is {shown(first)}")
 
 
 def _decimal(path: Path, rows: list[list[str]], used: Sequence[bool], first: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import Block
 from puoc.records import Record
+from puoc.store.regular_file import check_regular
 
 if TYPE_CHECKING:
     import pandas as pd
     from PIL.Image import Image
 
+T = TypeVar("T")
+
 _SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
 AT_ONCE = 256  # pictures of a block
+_MAX_NAMED = 20  # damaged pictures
 _GREY, _DEEP = {"1", "L", "LA"}, {"I;16", "I;16B", "I", "F"}
 
 
@@ -82,11 +86,16 @@ class PicturePreparing(Record):
         """
         rows = np.empty((len(raw), *self.shape), dtype=np.uint8)
         met: Counter[str] = Counter()
-        for row, path in zip(rows, raw.paths, strict=True):
+        place = iter(rows)
+
+        def read(path: Path) -> None:
+            row = next(place)
             picture, pages = _open(path)
             row[:] = self._array(picture, path)
             met["pictures in colour read as grey"] += self.channels == 1 and _in_colour(picture)
             met["pictures of several pages or frames, of which the first is read"] += pages
+
+        _of_each(raw.paths, read)
         return Block(rows, {}, {}, met, raw.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
@@ -135,9 +144,16 @@ def list_pictures(path: Path) -> RawPictures:
     for file in inside:
         if file.is_symlink() and not file.exists():
             raise ValueError(f"{file}: a link to {file.readlink()}, which is not there; mend it or take it away")
+        check_regular(file, "a picture")
     files = [file for file in inside if file.is_file()]
     pictures = [file for file in files if file.suffix.lower() in _SUFFIXES]
     if not pictures:
+        tables = {".parquet", ".csv", ".tsv", ".txt"} & {file.suffix.lower() for file in files}
+        if tables:
+            raise ValueError(
+                f"{path}: no picture among {len(files)} files, but {' and '.join(sorted(tables))} files; expected "
+                "one file with all rows, so join them (in Python: pandas.concat, or pyarrow.dataset for Parquet parts)"
+            )
         known = ", ".join(sorted(_SUFFIXES))
         raise ValueError(f"{path}: no picture among {len(files)} files; expected files that end in {known}")
     return RawPictures(str(path), pictures, notes=_others(files))
@@ -169,10 +185,26 @@ def fit_pictures(parts: Sequence[RawPictures], how: How) -> PicturePreparing:
     ------
     ValueError : a picture is damaged.
     """
-    grey = all(_open(path)[0].mode in _GREY for part in parts for path in part.paths)
+    modes = _of_each((path for part in parts for path in part.paths), lambda path: _open(path)[0].mode)
+    grey = set(modes) <= _GREY
     first, _ = _open(parts[0].paths[0])
     width, height = (how.pixels, how.pixels) if how.pixels else first.size
     return PicturePreparing(channels=1 if grey else 3, height=height, width=width, resized=how.pixels is not None)
+
+
+def _of_each(paths: Iterable[Path], look: Callable[[Path], T]) -> list[T]:
+    """Look at pictures one after the other. Raises ValueError at the end, with all that cannot be read."""
+    found: list[T] = []
+    faults: list[str] = []
+    for path in paths:
+        try:
+            found.append(look(path))
+        except ValueError as error:
+            faults.append(str(error))
+    if faults:
+        more = [f"and {len(faults) - _MAX_NAMED} further pictures"] if len(faults) > _MAX_NAMED else []
+        raise ValueError("\n  ".join([*faults[:_MAX_NAMED], *more]))
+    return found
 
 
 def _in_colour(picture: Image) -> bool:

@@ -45,6 +45,8 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
     column = how.label
     if column is None:
         raise ValueError(f"{table.where}: the column with the labels is not named; say --label NAME.{table.hint}")
+    if column in table.unread:
+        raise ValueError(f"{table.where}: the column {column!r} of the labels {table.unread[column]}.{table.hint}")
     if column not in table.columns:
         has = ", ".join(map(repr, table.columns))
         raise ValueError(f"{table.where}: no column {column!r} for the labels; it has {has}.{table.hint}")

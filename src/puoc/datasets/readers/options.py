@@ -13,14 +13,27 @@ from puoc.store.messages import expected_by
 Kind = Literal["table", "images", "texts"]
 Scaling = Literal["minmax", "standard"]
 
-#: Texts for a missing value, compared without regard to case and without blanks around them.
+#: Texts for a missing value, compared without regard to case and without blanks around them. In a column that
+#: ``How.category`` names, only the empty one is: there ``NA`` may be Namibia and ``None`` no garage.
 MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?")
 
 #: Options that do not apply to a kind of rows. If a table holds texts, its other columns are not read.
 _NOT_APPLICABLE: dict[Kind, tuple[str, ...]] = {
     "table": ("text", "pixels", "words"),
-    "texts": ("category", "scaling", "pixels"),
-    "images": ("text", "separator", "decimal", "encoding", "header", "drop", "category", "missing", "scaling", "words"),
+    "texts": ("category", "number", "scaling", "pixels"),
+    "images": (
+        "text",
+        "separator",
+        "decimal",
+        "encoding",
+        "header",
+        "drop",
+        "category",
+        "number",
+        "missing",
+        "scaling",
+        "words",
+    ),
 }
 
 
@@ -39,6 +52,7 @@ class How(Record):
     # columns
     drop: tuple[str, ...] = ()
     category: tuple[str, ...] = ()  # read as categories whatever they look like
+    number: tuple[str, ...] = ()  # read as numbers though they look like ids, row numbers or dates
     missing: tuple[str, ...] = ()  # further texts for a missing value
     text: str | None = None  # the column that holds the texts
     # preprocessing

@@ -7,7 +7,7 @@ Categories: one column for each value, and one for missing values. A value that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -21,11 +21,14 @@ from puoc.datasets.readers.columns import Column
 from puoc.datasets.readers.csv_dialect import plain_name
 from puoc.datasets.readers.options import How, Scaling
 from puoc.datasets.readers.tables import AT_ONCE, RawTable, plain, stream_table
-from puoc.datasets.readers.values import NotNumbers, number_in
+from puoc.datasets.readers.values import ANY_TEXT, NotNumbers, number_in
 from puoc.records import Array, Record
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_FAR = 10  # standard deviations; a column scaled to [0, 1] is far out where it is its whole range away
+_FITTED_AT_ONCE = 64  # columns of numbers
 
 
 class NumberColumn(Record):
@@ -65,8 +68,11 @@ class NumberColumn(Record):
                 f"{table.where}, row {table.row(int(large[0]))}: column {self.name!r} holds a number too large for "
                 "single precision; expected numbers of the size of those that the model was trained on"
             )
+        low, high = (-1, 2) if self.scaling == "minmax" else (-_FAR, _FAR)
+        far = int(((x < low) | (x > high)).sum())
         parts = [x, absent.astype(np.float64)] if self.indicator else [x]
-        return Block(np.stack(parts, axis=1), {self.name: int(absent.sum())}, {})
+        met = {f"values of {self.name!r} far outside those of training: another unit?": far} if far else {}
+        return Block(np.stack(parts, axis=1), {self.name: int(absent.sum())}, {}, met)
 
 
 class CategoryColumn(Record):
@@ -84,15 +90,29 @@ class CategoryColumn(Record):
             [f"{self.name} is missing"] if self.indicator else []
         )
 
+    @property
+    def texts_as_values(self) -> tuple[str, ...]:
+        """Return the texts for a missing value that are categories here, as ``texts_of`` takes them."""
+        return tuple(text for text in ANY_TEXT if any(value.lower() == text for value in self.values))
+
     def of(self, table: RawTable, missing: Sequence[str]) -> Block:
         """Return the features of the column, (n, number of values) float64, each 0 or 1."""
-        cells = table.texts(self.name, missing)
+        marks = self.texts_as_values
+        cells = table.texts(self.name, missing, marks)
+        if len(marks) == 1 and not self.indicator:  # pandas takes NA for missing; an empty cell of a file is no null
+            was_null = pc.is_null(table.head(self.name, len(table)), nan_is_null=True)
+        else:
+            was_null = None
         absent = np.asarray(pc.is_null(cells), dtype=np.bool_)
         known = pa.array(self.values, pa.string())
         if table.holds_numbers(self.name):  # another program may have read 01 or 1.0 of a text file as a number
             cells, known = pc.cast(cells, pa.float64()), self._as_numbers(table.where)
         places = pc.index_in(cells, known, skip_nulls=True)
-        codes = np.asarray(pc.fill_null(places, len(self.values)), dtype=np.int64)
+        codes = np.array(pc.fill_null(places, len(self.values)), dtype=np.int64)
+        if was_null is not None:
+            read_as_missing = absent & np.asarray(was_null, dtype=np.bool_)
+            codes[read_as_missing] = [value.lower() for value in self.values].index(marks[0])
+            absent = absent & ~read_as_missing
         hot = np.zeros((len(codes), len(self.values) + 1))
         hot[np.arange(len(codes)), codes] = 1
         hot[:, -1] = absent
@@ -177,10 +197,19 @@ class TablePreparing(Record):
                 f"{table.where}: no column {', '.join(map(repr, lacking))}; it has "
                 f"{', '.join(map(repr, table.columns))}, expected those that the model was trained on"
             )
-        blocks = [column.of(table, self.missing) for column in self.columns]
-        X = np.concatenate([block.X for block in blocks], axis=1).astype(np.float32)
-        missing, unknown = _joined(b.missing for b in blocks), _joined(b.unknown for b in blocks)
-        return Block(X, missing, unknown, notes=table.notes)
+        X = np.empty((len(table), *self.shape), dtype=np.float32)
+        missing: dict[str, int] = {}
+        unknown: dict[str, int] = {}
+        met: dict[str, int] = {}
+        at = 0
+        for column in self.columns:  # one after the other, since a table of all in double precision is large
+            block = column.of(table, self.missing)
+            X[:, at : at + block.X.shape[1]] = block.X
+            at += block.X.shape[1]
+            missing |= {name: n for name, n in block.missing.items() if n}
+            unknown |= {name: n for name, n in block.unknown.items() if n}
+            met |= block.met
+        return Block(X, missing, unknown, met, table.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
         """Prepare a file block by block. Raises ValueError as the reader and ``apply``."""
@@ -200,32 +229,50 @@ class TablePreparing(Record):
 
 def fit_table(tables: Sequence[RawTable], profile: Sequence[Column], how: How) -> TablePreparing:
     """Fit the preprocessing to the rows of tables with the same columns."""
-    columns = [_fit(tables, column, how) for column in profile if column.read_as != "left out"]
+    used = [column for column in profile if column.read_as != "left out"]
+    numbers = [column for column in used if column.read_as == "number"]
+    fitted: dict[str, NumberColumn | CategoryColumn] = {}
+    for first in range(0, len(numbers), _FITTED_AT_ONCE):
+        for made in _fit_numbers(tables, numbers[first : first + _FITTED_AT_ONCE], how):
+            fitted[made.name] = made
+    columns = [fitted[c.name] if c.read_as == "number" else _fit_category(tables, c, how) for c in used]
     left_out = {column.name: column.note for column in profile if column.read_as == "left out"}
     return TablePreparing(columns=tuple(columns), missing=how.missing, left_out=left_out)
 
 
-def _fit(tables: Sequence[RawTable], column: Column, how: How) -> NumberColumn | CategoryColumn:
-    from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+def _fit_category(tables: Sequence[RawTable], column: Column, how: How) -> CategoryColumn:
+    from sklearn.preprocessing import OneHotEncoder
 
-    indicator = column.missing > 0
-    if column.read_as == "category":
-        cells = [value for table in tables for value in table.texts(column.name, how.missing).to_pylist()]
-        known: Array = np.array([value for value in cells if value is not None], dtype=object)
-        values = OneHotEncoder().fit(known[:, None]).categories_[0]
-        return CategoryColumn(name=column.name, values=tuple(map(str, values)), indicator=indicator)
-    x = np.concatenate([table.numbers(column.name, how.missing) for table in tables])[:, None]
+    literal = ANY_TEXT if column.name in how.category else ()
+    cells = [value for table in tables for value in table.texts(column.name, how.missing, literal).to_pylist()]
+    known: Array = np.array([value for value in cells if value is not None], dtype=object)
+    values = OneHotEncoder().fit(known[:, None]).categories_[0]
+    return CategoryColumn(name=column.name, values=tuple(map(str, values)), indicator=column.missing > 0)
+
+
+def _fit_numbers(tables: Sequence[RawTable], columns: Sequence[Column], how: How) -> Iterator[NumberColumn]:
+    """Fit some columns of numbers together; each is fitted as it would be alone."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    x = np.stack([np.concatenate([t.numbers(c.name, how.missing) for t in tables]) for c in columns], axis=1)
     imputer = SimpleImputer(strategy="median").fit(x)
     filled = imputer.transform(x)
-    common = {"name": column.name, "fill": float(imputer.statistics_[0]), "indicator": indicator}
     if how.scaling == "minmax":
         scaler = MinMaxScaler().fit(filled)
-        minus, times = -float(scaler.min_[0]), float(scaler.scale_[0])
+        minus, times = -scaler.min_, scaler.scale_
     else:
         scaler = StandardScaler().fit(filled)
-        minus, times = float(scaler.mean_[0]), float(scaler.scale_[0])
-    return NumberColumn(**common, scaling=how.scaling, minus=minus, times=times)
+        minus, times = scaler.mean_, scaler.scale_
+    for at, column in enumerate(columns):
+        yield NumberColumn(
+            name=column.name,
+            fill=float(imputer.statistics_[at]),
+            indicator=column.missing > 0,
+            scaling=how.scaling,
+            minus=float(minus[at]),
+            times=float(times[at]),
+        )
 
 
 def raw_of(frame: pd.DataFrame, columns: Sequence[str]) -> RawTable:
@@ -246,7 +293,3 @@ def _cells(series: pd.Series) -> pa.Array:
         cells = zip(series, series.isna(), strict=True)
         return pa.array([None if absent else str(value) for value, absent in cells], pa.string())
     return pa.Array.from_pandas(series)
-
-
-def _joined(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    return {name: n for part in counts for name, n in part.items() if n}

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from puoc.datasets.readers.columns import Column, profile_of, unmet
+from puoc.datasets.readers.columns import Column, check_columns, profile_of, unmet
 from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_rows
 from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures, list_pictures
 from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import Block, TablePreparing, fit_table
 from puoc.datasets.readers.row_contents import contents_of
-from puoc.datasets.readers.tables import RawTable, read_table
+from puoc.datasets.readers.tables import RawTable, read_table, split_rows
 from puoc.datasets.readers.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
 from puoc.records import Array
 
@@ -136,6 +136,7 @@ def read_pair(
         if unlabelled is not None:
             U = _without_label(read_raw(Path(unlabelled), how), how)
             _same_kind(U, P)
+        check_columns([part for part in (P, U) if isinstance(part, RawTable)], how)
     how.check_applicable(P.kind)
     with_u = [] if U is None or from_positives else [U]
     withheld = None
@@ -165,6 +166,12 @@ def _labelled(path: Path, how: How, others: str) -> tuple[Raw, Raw, str]:
     table = read_table(path, how)
     labels = labels_of(table, how, others)
     plain = _plain(table.without([str(how.label)]), how)
+    if isinstance(plain, RawTable):
+        check_columns([plain], how)
+        whole = [plain]
+        del table, plain
+        P, U = split_rows(whole, labels.positive)
+        return P, U, labels.note
     return plain.rows(labels.positive), plain.rows(~labels.positive), labels.note
 
 
@@ -198,11 +205,13 @@ def _test_rows(preparing: Preparing, path: Path, how: How) -> Rows:
         labels = labels_of(table, how, "negative")
         plain = _plain(table.without([str(how.label)]), how)
         return _rows(preparing, plain, labels.positive, (labels.note,))
-    if how.label is not None:
-        raise ValueError(
-            f"--label: got {how.label!r}, and the test rows of {preparing.kind} are read from the parts positive and "
-            f"negative of {path}, which have no columns; expected no --label, or a table for --test and for the others"
-        )
+    for option, value in (("--label", how.label), ("--positive", how.positive)):
+        if value is not None:
+            raise ValueError(
+                f"{option}: got {value!r}, and the test rows of {preparing.kind} are read from the parts positive and "
+                f"negative of {path}, which have no columns; expected no {option}, or a table for --test and for the "
+                "others"
+            )
     suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
     parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
     positive = np.repeat([True, False], [len(part) for part in parts])

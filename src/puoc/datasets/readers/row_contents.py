@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.util import hash_array
 
 from puoc.datasets.readers.images import PicturePreparing, RawPictures
-from puoc.datasets.readers.preprocess import NumberColumn, TablePreparing
+from puoc.datasets.readers.preprocess import CategoryColumn, NumberColumn, TablePreparing
 from puoc.datasets.readers.tables import RawTable
 from puoc.datasets.readers.texts import RawTexts, TextPreparing
 from puoc.records import Array
@@ -47,18 +48,31 @@ def repeated(keys: Keys) -> int:
 
 
 def of_tables(tables: Sequence[RawTable], preparing: TablePreparing) -> Keys:
-    """Number all rows of some tables by the columns in use."""
-    found = np.zeros(sum(map(len, tables)), dtype=np.int64)
+    """Number all rows of some tables by the columns in use.
+
+    Rows with different hashes differ. Only rows with equal hashes are compared cell by cell.
+    """
+    n = sum(map(len, tables))
+    hashes = np.zeros(n, dtype=np.uint64)
     for column in preparing.columns:
-        if isinstance(column, NumberColumn):
-            numbers = np.concatenate([table.numbers(column.name, preparing.missing) for table in tables])
-            cells = pd.Series(numbers + 0.0)
-        else:
-            texts = [text for table in tables for text in table.texts(column.name, preparing.missing).to_pylist()]
-            cells = pd.Series(texts, dtype=object)
-        codes, values = pd.factorize(cells, use_na_sentinel=False)
+        hashes = hashes * np.uint64(1_000_003) ^ hash_array(_cells(tables, preparing, column))
+    alike = np.flatnonzero(pd.Series(hashes).duplicated(keep=False))
+    found = np.zeros(len(alike), dtype=np.int64)
+    for column in preparing.columns if len(alike) else ():
+        codes, values = pd.factorize(_cells(tables, preparing, column)[alike], use_na_sentinel=False)
         found = pd.factorize(found * len(values) + codes)[0]  # both are below the number of rows
-    return found
+    keys = np.arange(n, dtype=np.int64)
+    keys[alike] = n + found
+    return pd.factorize(keys)[0].astype(np.int64)
+
+
+def _cells(tables: Sequence[RawTable], preparing: TablePreparing, column: NumberColumn | CategoryColumn) -> Array:
+    """Return the cells of a column of some tables, (n,): equal ones have the same bits."""
+    if isinstance(column, CategoryColumn):
+        read = [table.texts(column.name, preparing.missing, column.texts_as_values) for table in tables]
+        return np.array([text for part in read for text in part.to_pylist()], dtype=object)
+    numbers = np.concatenate([table.numbers(column.name, preparing.missing) for table in tables]) + 0.0
+    return np.where(np.isnan(numbers), np.nan, numbers)
 
 
 def of_texts(parts: Sequence[RawTexts], form: Callable[[str], str]) -> Keys:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puoc.datasets.readers.csv_dialect import Layout, layout_of, plain_name, shown
+from puoc.datasets.readers.csv_dialect import Layout, doubled, layout_of, plain_name, shown
 from puoc.datasets.readers.csv_lines import Lines
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.values import is_number, numbers_of, texts_of
+from puoc.store.regular_file import check_regular
 
 _MAX_SEARCHED = 1 << 28  # bytes that are searched for an unclosed quotation mark after the parser has failed
 _BYTES = 1 << 23  # of delimited text parsed at once
+_AT_ONCE_COLUMNS = 64  # of a wide Parquet file
 AT_ONCE = 1 << 16  # rows of a block
+
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class RawTable:
     start: int = 0  # rows of the file before these
     numbers_in_file: NDArray[np.int64] | None = None  # (n,) from 1; absent: all from ``start`` on
     notes: tuple[str, ...] = ()  # warnings about the file; the part with the first row has them
+    unread: Mapping[str, str] = field(default_factory=dict)  # columns that were not read, with the reason
 
     def __len__(self) -> int:
         return int(self.cells.num_rows)
@@ -49,10 +55,15 @@ class RawTable:
         """Return the position of every column by its name."""
         return {name: place for place, name in enumerate(self.columns)}
 
-    def texts(self, column: str, missing: Sequence[str] = ()) -> pa.Array:
-        """Return the cells of a column as texts, null where missing. Raises ValueError if they cannot be texts."""
+    def texts(self, column: str, missing: Sequence[str] = (), values: Collection[str] = ()) -> pa.Array:
+        """Return the cells of a column as texts, null where missing, as ``texts_of``.
+
+        Raises
+        ------
+        ValueError : the cells cannot be texts.
+        """
         try:
-            return texts_of(self._cells(column), missing)
+            return texts_of(self._cells(column), missing, values)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
             reason = str(error).splitlines()[0]
             raise ValueError(
@@ -65,9 +76,17 @@ class RawTable:
         """Return the cells of a column as float64 (n,), NaN where missing. Raises NotNumbers."""
         return numbers_of(self._cells(column), self.decimal, missing)
 
+    def head(self, column: str, n: int) -> pa.Array:
+        """Return the first cells of a column as they are in the file."""
+        return _whole(self.cells.column(self.places[column]).slice(0, n))
+
+    def type_of(self, column: str) -> pa.DataType:
+        """Return the type of a column, which is a text in a text file."""
+        return self.cells.column(self.places[column]).type
+
     def holds_numbers(self, column: str) -> bool:
         """Return True for a column of a numeric type."""
-        return is_number(self.cells.column(self.places[column]).type)
+        return is_number(self.type_of(column))
 
     def _cells(self, column: str) -> pa.Array:
         return _whole(self.cells.column(self.places[column]))
@@ -91,12 +110,39 @@ class RawTable:
     def without(self, columns: Sequence[str]) -> RawTable:
         """Return the table without these columns."""
         left = set(columns)
-        return replace(self, cells=self.cells.select([name for name in self.columns if name not in left]))
+        unread = {name: why for name, why in self.unread.items() if name not in left}
+        return replace(self, cells=self.cells.select([n for n in self.columns if n not in left]), unread=unread)
 
     @property
     def hint(self) -> str:
         """Return a sentence with the first line of a text file, for an error message."""
         return f" The first line of {self.where} is {shown(self.first_line)}." if self.first_line else ""
+
+
+def split_rows(only: list[RawTable], mask: NDArray[np.bool_]) -> tuple[RawTable, RawTable]:
+    """Return the rows of a table for which a mask (n,) is True, and the others.
+
+    The table is taken out of its list, and its columns are freed one after the other, so that no two copies of a wide
+    table are in the memory.
+    """
+    whole = only.pop()
+    empty = whole.rows(np.zeros(len(whole), dtype=np.bool_))
+    numbers, kept = whole.row_numbers(), (pa.array(mask), pa.array(~mask))
+    notes = [whole.notes if side[:1].any() else () for side in (mask, ~mask)]
+    columns = whole.cells.columns[::-1]
+    del whole
+    parts: tuple[list[pa.ChunkedArray], list[pa.ChunkedArray]] = ([], [])
+    while columns:
+        column = columns.pop()
+        for part, side in zip(parts, kept, strict=True):
+            part.append(column.filter(side))
+        del column
+    pa.default_memory_pool().release_unused()
+    P, U = (
+        replace(empty, cells=pa.table(part, schema=empty.cells.schema), numbers_in_file=numbers[side], notes=note)
+        for part, side, note in zip(parts, (mask, ~mask), notes, strict=True)
+    )
+    return P, U
 
 
 def read_table(path: Path, how: How | None = None) -> RawTable:
@@ -132,7 +178,7 @@ def stream_table(
     if path.is_dir():
         advice = "folders are for pictures (of the kind images)"
         raise ValueError(f"{path}: a folder; expected a file (CSV, TSV or Parquet); {advice}")
-    check_rereadable(path)
+    check_regular(path, "a file with these rows")
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -145,17 +191,12 @@ def stream_table(
             yield replace(part, cells=part.cells.slice(first, at_once), start=part.start + first, notes=notes)
 
 
-def check_rereadable(path: Path) -> None:
-    """Raise ValueError for a pipe or a device, since the layout of a file is found before its rows are read."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise ValueError(f"{path}: a pipe or a device, which can be read only once; expected a file with these rows")
-
-
 def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
     from pyarrow import csv
 
     layout = layout_of(path, how, columns)
     _check_there(path, layout.columns, columns)
+    unread = {} if columns else doubled(layout.columns)
     lines = Lines(path, layout.encoding, layout.separator)
     try:
         reader = csv.open_csv(
@@ -173,10 +214,10 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
             ),
             csv.ConvertOptions(
                 column_types={name: pa.string() for name in layout.columns},
-                include_columns=list(columns or layout.columns),
+                include_columns=list(columns or (name for name in layout.columns if name not in unread)),
             ),
         )
-        part = RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line)
+        part = RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line, unread=unread)
         for batch in reader:
             if len(part):
                 yield part
@@ -212,33 +253,63 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
     from pyarrow.parquet import ParquetFile
 
     try:
-        file = ParquetFile(path)
-        written = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        file = ParquetFile(path, pre_buffer=False)  # a buffer of a whole row group is as large again
+        schema = file.schema_arrow  # made anew at each look
+        written = [name for name in schema.names if not name.startswith("__index_level_")]
         names = list(map(plain_name, written))
-        needed = set(names if columns is None else columns)
-        twice = sorted(name for name, n in Counter(names).items() if n > 1 and name in needed)
-        if twice:
-            raise ValueError(f"{path}: the column {twice[0]!r} stands {names.count(twice[0])} times; expected once")
         _check_there(path, names, columns)
-        used = {name: own for name, own in zip(names, written, strict=True) if name in needed}
-        for name, own in used.items():
-            kind = file.schema_arrow.field(own).type
-            if pa.types.is_nested(kind):
-                raise ValueError(f"{path}: column {name!r} holds {kind}; expected numbers, texts or truth values")
+        needed = set(names if columns is None else columns)
+        unread = {name: why for name, why in doubled(names).items() if name in needed}
+        for name, own in zip(names, written, strict=True):
+            if name in needed and name not in unread and pa.types.is_nested(kind := schema.field(own).type):
+                unread[name] = f"holds {_short(str(kind))}; expected numbers, texts or truth values"
+        if unread and (columns is not None or set(unread) == needed):
+            name, why = next(iter(unread.items()))
+            raise ValueError(f"{path}: the column {name!r} {why}")
+        used = [own for name, own in zip(names, written, strict=True) if name in needed and name not in unread]
+        if columns is None and len(used) > _AT_ONCE_COLUMNS:
+            yield RawTable(str(path), _read_wide(file, used), unread=unread)
+            return
         start = 0
-        for batch in file.iter_batches(AT_ONCE, columns=list(used.values())):
-            yield RawTable(str(path), plain(pa.Table.from_batches([batch])), start=start)
+        for batch in file.iter_batches(AT_ONCE, columns=used):
+            yield RawTable(str(path), plain(pa.Table.from_batches([batch])), start=start, unread=unread)
             start += batch.num_rows
         if start == 0:
-            yield RawTable(str(path), plain(file.schema_arrow.empty_table().select(list(used.values()))))
+            yield RawTable(str(path), plain(schema.empty_table().select(used)), unread=unread)
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: begins as a Parquet file but is none ({error}); write it again") from error
+
+
+def _read_wide(file: ParquetFile, columns: Sequence[str]) -> pa.Table:
+    """Read a file of many columns a few at a time, since reading one takes several times the memory of its cells."""
+    blocks = []
+    for first in range(0, len(columns), _AT_ONCE_COLUMNS):
+        blocks.append(_compact(plain(file.read(columns[first : first + _AT_ONCE_COLUMNS], use_threads=False))))
+        pa.default_memory_pool().release_unused()
+    names = [name for block in blocks for name in block.column_names]
+    return pa.table([column for block in blocks for column in block.columns], names=names)
+
+
+def _compact(cells: pa.Table) -> pa.Table:
+    """Return cells with whole columns of numbers copied, so that the memory that their reading used is free again."""
+    for kind in set(cells.schema.types):
+        places = [at for at, column in enumerate(cells.columns) if column.type == kind and not column.null_count]
+        if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+            copy = np.empty((len(places), len(cells)), dtype=kind.to_pandas_dtype())
+            for row, at in zip(copy, places, strict=True):
+                row[:] = cells.column(at).to_numpy()
+                cells = cells.set_column(at, cells.schema.field(at), pa.array(row))
+    return cells
 
 
 def plain(cells: pa.Table) -> pa.Table:
     """Return cells without dictionary and half-precision types, which not every function takes, with plain names."""
     kinds = [pa.field(plain_name(field.name), _plain_kind(field.type)) for field in cells.schema]
     return cells.rename_columns([field.name for field in kinds]).cast(pa.schema(kinds))
+
+
+def _short(kind: str) -> str:
+    return kind if len(kind) <= 60 else kind[:57] + "..."
 
 
 def _plain_kind(kind: pa.DataType) -> pa.DataType:

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
-from puoc.datasets.readers.csv_dialect import encoding_of
+from puoc.datasets.readers.csv_dialect import check_text, encoding_of
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import Block, raw_of
-from puoc.datasets.readers.tables import RawTable, check_rereadable, stream_table
+from puoc.datasets.readers.tables import RawTable, stream_table
 from puoc.records import Record
+from puoc.store.regular_file import check_regular
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,6 +125,8 @@ class TextPreparing(Record):
 
 def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
     """Return the texts in a column of a table, empty if missing. Raises ValueError if there is no such column."""
+    if column in table.unread:
+        raise ValueError(f"{table.where}: the column {column!r} of the texts {table.unread[column]}")
     if column not in table.columns:
         has = ", ".join(map(repr, table.columns))
         raise ValueError(f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text")
@@ -152,12 +155,14 @@ def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONC
         for part in stream_table(path, how, [column], at_once):
             yield RawTexts(str(path), texts_in(part, column, how.missing).texts, notes=part.notes)
         return
-    check_rereadable(path)
+    check_regular(path, "a file with these texts")
     try:
         with path.open("rb") as file:
-            encoding = encoding_of(file.read(4), how)
+            head = file.read(16)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
+    check_text(path, head, "a text file; expected one text a line")
+    encoding = encoding_of(head, how)
     try:
         with path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding) as file:
             lines: list[str] = []

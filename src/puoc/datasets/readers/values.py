@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import MISSING
+
+#: For ``texts_of``: every text is a value.
+ANY_TEXT = tuple(text for text in MISSING if text)
 
 _TRUTHS = pa.array(["true", "false"])
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
@@ -31,15 +34,20 @@ class NotNumbers(ValueError):  # noqa: N818 - names the content of the column
         return self.value.strip().lower().lstrip("+-") in ("inf", "infinity")
 
 
-def texts_of(column: pa.Array, missing: Sequence[str] = ()) -> pa.Array:
+def texts_of(column: pa.Array, missing: Sequence[str] = (), values: Collection[str] = ()) -> pa.Array:
     """Return cells as texts without blanks around them, null where a value is missing.
 
     A number in ``missing`` stands for every cell that is this number, written as -999, -999.0 or -999,0.
+
+    Parameters
+    ----------
+    values : texts of ``MISSING`` that are values of this column, in lower case; ``ANY_TEXT`` for all but the empty one.
     """
-    cells = pc.utf8_trim_whitespace(_written(_present(column, missing)))
+    cells = pc.utf8_trim_whitespace(written(_present(column, missing)))
     lower = pc.utf8_lower(cells)
     cells = pc.if_else(pc.is_in(lower, _TRUTHS), lower, cells)  # programs write True or true
-    markers = pa.array([*MISSING, *(text.strip().lower() for text in missing)])
+    usual = [text for text in MISSING if text not in values]
+    markers = pa.array([*usual, *(text.strip().lower() for text in missing)])
     gone = pc.is_in(lower, markers)
     if (listed := _listed(missing)) and not is_number(column.type):  # in a column of numbers they are null already
         plain = pc.replace_substring(cells, ",", ".")
@@ -64,7 +72,8 @@ def _listed(missing: Sequence[str]) -> list[float]:
     return [value for text in missing if (value := number_in(text.strip().replace(",", "."))) is not None]
 
 
-def _written(column: pa.Array) -> pa.Array:
+def written(column: pa.Array) -> pa.Array:
+    """Return cells of any type as texts."""
     if pa.types.is_boolean(column.type):
         return pc.if_else(column, "true", "false")
     if pa.types.is_floating(column.type):  # a whole number is written without decimals, whatever other columns hold
@@ -98,7 +107,8 @@ def numbers_of(column: pa.Array, decimal: str = ".", missing: Sequence[str] = ()
     NotNumbers : the first cell that is neither missing nor a finite number.
     """
     if is_number(column.type):
-        found = np.array(_floats(_present(column, missing)), dtype=np.float64)  # null becomes NaN
+        present = _present(column, missing) if missing else column
+        found = np.array(_floats(present), dtype=np.float64)  # null becomes NaN
         strange = np.flatnonzero(np.isinf(found))
         if len(strange):
             raise NotNumbers(int(strange[0]), str(found[strange[0]]))

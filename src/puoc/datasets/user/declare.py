@@ -56,7 +56,7 @@ def declare(
         audited = audit(pair)
         warnings = _warnings(audited, rows, allow_overlap)
     except ValueError as error:
-        raise ValueError(as_keys(str(error), given.values())) from error
+        raise ValueError(_in_keys(error, how, given.values())) from error
     arrays = rows.arrays
     assert arrays.split is not None, "it marks the test rows"
     sides = [np.bincount(arrays.y[arrays.split == side], minlength=len(OwnData.classes)) for side in (0, 1)]
@@ -72,9 +72,24 @@ def declare(
         digest=content_digest(arrays),
         scale=pair.preparing.scale,
         preparing=pair.preparing.model_dump(mode="json"),
-        notes=(*audited.repeats, *_notes(pair, rows, from_positives)),
+        notes=(*_small_overlap(audited, rows), *audited.repeats, *_notes(pair, rows, from_positives)),
         marks=warnings,
     )
+
+
+def _in_keys(error: ValueError, how: Mapping[str, object], paths: Iterable[str]) -> str:
+    """Return the message of an error with keys of the entry in place of options."""
+    from puoc.datasets.readers import DoubtfulColumns
+
+    if not isinstance(error, DoubtfulColumns):
+        return as_keys(str(error), paths)
+    keys: dict[str, list[str]] = {}
+    for option, value in error.answers:
+        given = how.get(option, ())
+        before = [str(one) for one in given] if isinstance(given, Iterable) else []
+        keys.setdefault(option, before).append(value)
+    lists = ", ".join(f"{key}: [{', '.join(map(repr, values))}]" for key, values in keys.items())
+    return as_keys(error.with_answer(f"These keys of the entry answer this: {lists}"), paths)
 
 
 def _below(role: str, given: str, root: Path) -> str:
@@ -98,17 +113,29 @@ def _below(role: str, given: str, root: Path) -> str:
 
 def _warnings(audited: Audit, rows: Arranged, allowed: bool) -> tuple[str, ...]:
     """Return the warning for every table. Raises ValueError for an overlap that is not allowed."""
-    if audited.leaks and not allowed:
+    if audited.refused and not allowed:
         raise ValueError(
-            f"{'; '.join(map(str, audited.leaks))}. A test on rows that were trained on says little about new ones: "
+            f"{'; '.join(map(str, audited.leaks))}: {audited.effect}. "
+            "A test on rows that were trained on says little about new ones: "
             "take them out of one file, or say allow_overlap: true, which then marks every table of these data"
         )
-    if not audited.leaks:
+    if not audited.refused:
         return ()
+    return (f"overlap allowed: {_shared(audited, rows)}",)
+
+
+def _small_overlap(audited: Audit, rows: Arranged) -> tuple[str, ...]:
+    """Return a note on an overlap that is too small to matter."""
+    if not audited.leaks or audited.refused:
+        return ()
+    return (f"{_shared(audited, rows)}; {audited.effect}",)
+
+
+def _shared(audited: Audit, rows: Arranged) -> str:
     left = sum(n for why, n in rows.left_out.items() if why.endswith("test row"))
     training = f"{left} training rows that equal one were" if left else "none of these training rows was"
     shared = f"{audited.shared} of {audited.of} test rows are in the training files too"
-    return (f"overlap allowed: {shared}; {training} left out",)
+    return f"{shared}; {training} left out"
 
 
 def _lost(pair: Pair, rows: Arranged) -> tuple[str, ...]:

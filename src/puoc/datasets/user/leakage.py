@@ -17,6 +17,7 @@ from puoc.datasets.readers.row_contents import ALIKE, Keys, of_pictures, of_tabl
 from puoc.datasets.readers.texts import RawTexts
 
 _EXAMPLES = 3
+_SUPPOSED_AUC = 0.9  # before a fit; a lower AUC has a wider interval
 
 
 class Overlap(NamedTuple):
@@ -34,6 +35,43 @@ class Overlap(NamedTuple):
         return f"{self.what}: {share} are in {self.other} too, such as {'; '.join(self.examples)}"
 
 
+class Effect(NamedTuple):
+    """Bound of what overlapping test rows can do to the AUC, beside what chance does to it."""
+
+    pairs: float  # share of the pairs of a positive and a negative with an overlapping row: the AUC moves by no more
+    half_width: float  # of a 95 % interval of the AUC of so many rows
+
+    @property
+    def small(self) -> bool:
+        """Return True if the bound is at most a quarter of the half-width."""
+        return self.pairs <= self.half_width / 4
+
+    def __str__(self) -> str:
+        return (
+            f"the overlap can move the AUC by at most {self.pairs:.2g}; chance moves the AUC of so many rows by "
+            f"{self.half_width:.2g}"
+        )
+
+
+def half_width(auc: float, n_pos: int, n_neg: int) -> float:
+    """Return half of the width of a 95 % interval of an AUC (Hanley and McNeil, 1982)."""
+    q_pos, q_neg = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    variance = auc * (1 - auc) + (n_pos - 1) * (q_pos - auc**2) + (n_neg - 1) * (q_neg - auc**2)
+    return float(1.96 * np.sqrt(max(variance, 0.0) / (n_pos * n_neg)))
+
+
+def effect_of(overlapping: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Effect:
+    """Return what overlapping test rows can do to the AUC.
+
+    Parameters
+    ----------
+    overlapping, positive : (n,) masks of the test rows.
+    """
+    n_pos, n_neg = int(positive.sum()), int((~positive).sum())
+    apart = (1 - (overlapping & positive).sum() / n_pos) * (1 - (overlapping & ~positive).sum() / n_neg)
+    return Effect(float(1 - apart), half_width(_SUPPOSED_AUC, n_pos, n_neg))
+
+
 class Audit(NamedTuple):
     """Overlap that invalidates a test, and other overlap that is reported."""
 
@@ -44,11 +82,18 @@ class Audit(NamedTuple):
     withheld_in_p: tuple[Overlap, ...] = ()  # between the withheld positives and the training positives
     withheld_in_u: tuple[Overlap, ...] = ()
     repeats: tuple[str, ...] = ()  # of training rows, where many repeat
+    overlapping: NDArray[np.bool_] | None = None  # (n,) of the test rows
+    effect: Effect | None = None  # of the overlap; None without one
+
+    @property
+    def refused(self) -> bool:
+        """Return True if the overlap can move the AUC by more than a small part of its interval."""
+        return self.effect is not None and not self.effect.small
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Return the warnings on every result that was computed in spite of an overlap."""
-        return (f"overlap allowed: {self.shared} of {self.of} test rows are in training",) if self.leaks else ()
+        """Return the warning on a test number that was computed in spite of an overlap that is not small."""
+        return (f"overlap allowed: {self.shared} of {self.of} test rows are in training",) if self.refused else ()
 
 
 def audit(pair: Pair) -> Audit:
@@ -75,10 +120,17 @@ def audit(pair: Pair) -> Audit:
     leaks: list[Overlap] = []
     if pair.test is not None:
         leaks = [overlap for part in parts if part is not pair.test for overlap in shared(pair.test, part)]
+    overlapping = None if pair.test is None else np.zeros(len(pair.test), dtype=np.bool_)
+    for leak in leaks:
+        assert overlapping is not None, "a leak is of test rows"
+        overlapping[leak.rows] = True
+    effect = None
+    if leaks and overlapping is not None and pair.test is not None and pair.test.positive is not None:
+        effect = effect_of(overlapping, pair.test.positive)
     return Audit(
         leaks,
         [] if pair.unlabelled is None else shared(pair.positives, pair.unlabelled),
-        len({int(row) for leak in leaks for row in leak.rows}),
+        0 if overlapping is None else int(overlapping.sum()),
         0 if pair.test is None else len(pair.test),
         withheld(pair.positives),
         withheld(pair.unlabelled),
@@ -88,6 +140,8 @@ def audit(pair: Pair) -> Audit:
             for rows in (pair.positives, pair.unlabelled)
             if rows is not None and repeated(named[id(rows)]) >= ALIKE * len(rows)
         ),
+        overlapping,
+        effect,
     )
 
 

@@ -113,12 +113,14 @@ def constant_notes(rows: pd.DataFrame | None) -> list[str]:
     """
     if rows is None:
         return []
-    level = rows[(rows["status"] == "ok") & (rows["auc"] == CHANCE) & (rows["auc_train_pool"] == CHANCE)]
+    pool = rows["auc_train_pool"]  # none of user data, whose U has unknown classes
+    level = rows[(rows["status"] == "ok") & (rows["auc"] == CHANCE) & ((pool == CHANCE) | pool.isna())]
     notes = []
     for (entry, cell), group in level.groupby(["entry", "cell"], sort=False):
         seeds = ", ".join(str(seed) for seed in sorted(group["seed"]))
+        also = "" if group["auc_train_pool"].isna().any() else " and on the training pool"
         notes.append(
-            f"{entry} at {cell}, seed {seeds}: an AUC of exactly .5 on held-out rows and on the training pool; it "
+            f"{entry} at {cell}, seed {seeds}: an AUC of exactly .5 on held-out rows{also}; it "
             "probably gives all rows equal scores because the training failed"
         )
     return notes

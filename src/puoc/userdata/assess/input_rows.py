@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from puoc.records import Array
 
 MIN_ROWS: Final = 20  # of P, of U and of V; half of them are scored
 MAX_ROWS: Final = 5000  # of each that are used
+_AT_ONCE: Final = 4096  # rows of which digests are made
 
 
 class Checked(NamedTuple):
@@ -37,38 +39,43 @@ def checked(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Checked:
     parts = {"labelled positives": X_p, "unlabelled rows": X_u} | ({} if X_v is None else {"incoming rows": X_v})
     flat = {name: _flat(name, X, np.asarray(X_p).shape[1:]) for name, X in parts.items()}
     P, U = flat["labelled positives"], flat["unlabelled rows"]
-    if not (np.ptp(np.concatenate([P, U]), axis=0) > 0).any():
+    same = {name: _contents(rows) for name, rows in flat.items()}
+    same_p, same_u = same["labelled positives"], same["unlabelled rows"]
+    if len(np.unique(np.concatenate([same_p, same_u]))) == 1:
         raise ValueError("all rows of P and U are the same; at least one column that varies expected")
-    _, group = np.unique(np.concatenate([P, U]), axis=0, return_inverse=True)
-    group_p, group_u = np.split(group.ravel(), [len(P)])
     notes: list[str] = []
-    repeats = 1 - len(np.unique(group_p)) / len(P)
-    inside = np.isin(group_u, group_p)
+    repeats = 1 - len(np.unique(same_p)) / len(P)
+    inside = np.isin(same_u, same_p)
     if inside.all():
         raise ValueError(
             f"each of the {len(U)} unlabelled rows is a labelled one; unlabelled rows that P does not hold expected"
         )
     if inside.any() and repeats < ALIKE:
         notes.append(f"{inside.sum()} unlabelled rows repeat labelled ones and were left out of U")
-        U, group_u = U[~inside], group_u[~inside]
+        same_u = same_u[~inside]
+        U = U[~inside]
         _enough("unlabelled rows that P does not hold", U)
     elif inside.any():
         notes.append(f"{inside.sum()} unlabelled rows equal labelled ones; rows repeat within P too, so they stay")
-    V = flat.get("incoming rows")
-    if V is not None and repeats < ALIKE:
-        seen = _in(V, np.concatenate([P, U]))
+    V, same_v = flat.get("incoming rows"), same.get("incoming rows")
+    if V is not None and same_v is not None and repeats < ALIKE:
+        seen = np.isin(same_v, np.concatenate([same_p, same_u]))
         if seen.any():
             notes.append(f"{seen.sum()} incoming rows repeat rows of P or U and were left out")
-            V = V[~seen]
+            V, same_v = V[~seen], same_v[~seen]
             _enough("incoming rows that neither P nor U holds", V)
-    for name, rows in {"labelled positives": P, "unlabelled rows": U, "incoming rows": V}.items():
-        if rows is not None:
-            notes += _repeats(name, rows)
+    for name, contents in {"labelled positives": same_p, "unlabelled rows": same_u, "incoming rows": same_v}.items():
+        if contents is not None:
+            notes += _repeats(name, contents)
     rng = np.random.default_rng([seed, len(P), len(U)])
     at_p, at_u = _order(P, "P", rng, notes), _order(U, "U", rng, notes)
     if V is not None:
         V = V[_order(V, "the incoming rows", rng, notes)]
-    return Checked(P[at_p], U[at_u], V, group_p[at_p], group_u[at_u], at_p, P.shape[1], tuple(notes))
+    X_p, X_u = P[at_p].astype(np.float64), U[at_u].astype(np.float64)
+    _, group = np.unique(np.concatenate([X_p, X_u]), axis=0, return_inverse=True)  # slow, and so of the drawn rows only
+    group_p, group_u = np.split(group.ravel(), [len(X_p)])
+    X_v = None if V is None else V.astype(np.float64)
+    return Checked(X_p, X_u, X_v, group_p, group_u, at_p, P.shape[1], tuple(notes))
 
 
 def _flat(name: str, X: Array, shape: tuple[int, ...]) -> Array:
@@ -76,7 +83,7 @@ def _flat(name: str, X: Array, shape: tuple[int, ...]) -> Array:
     if X.ndim < 2 or X.shape[1:] != shape:
         raise ValueError(f"{name}: got rows of shape {X.shape[1:]}, those of P have {shape}; equal ones expected")
     _enough(name, X)
-    rows = X.reshape(len(X), -1).astype(np.float64)
+    rows: Array = X.reshape(len(X), -1)
     if not np.isfinite(rows).all():
         raise ValueError(f"{name}: got NaN or infinite values, finite numbers expected; drop or fill those rows")
     return rows
@@ -87,22 +94,24 @@ def _enough(name: str, X: Array) -> None:
         raise ValueError(f"got {len(X)} {name}, at least {MIN_ROWS} expected")
 
 
-def _repeats(name: str, rows: Array) -> list[str]:
+def _contents(rows: Array) -> NDArray[np.bytes_]:
+    """Return a digest of each row (n,): equal rows have equal ones, in time that is linear in the rows."""
+    found = []
+    for start in range(0, len(rows), _AT_ONCE):
+        block = np.ascontiguousarray(rows[start : start + _AT_ONCE].astype(np.float64) + 0.0)  # no negative zero
+        found += [blake2b(row.data, digest_size=16).hexdigest().encode() for row in block]
+    return np.array(found)
+
+
+def _repeats(name: str, rows: NDArray[np.bytes_]) -> list[str]:
     """Return a warning on repeated rows: halves keep them together, but intervals and tests count each of them."""
-    repeats = len(rows) - len(np.unique(rows, axis=0))
+    repeats = len(rows) - len(np.unique(rows))
     if repeats < ALIKE * len(rows):
         return []
     return [
         f"{repeats} of {len(rows)} {name} repeat another one; if they are copies, not rows alike by nature, intervals "
         "are too narrow and changes are found too easily, since each counts as an independent row"
     ]
-
-
-def _in(rows: Array, others: Array) -> NDArray[np.bool_]:
-    _, group = np.unique(np.concatenate([others, rows]), axis=0, return_inverse=True)
-    of_others, of_rows = np.split(group.ravel(), [len(others)])
-    is_in: NDArray[np.bool_] = np.isin(of_rows, of_others)
-    return is_in
 
 
 def _order(X: Array, name: str, rng: np.random.Generator, notes: list[str]) -> NDArray[np.int64]:

@@ -1,0 +1,50 @@
+"""AUC on labelled test rows, with its interval and what is to be doubted of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puoc.analysis.statistics.auc import auc
+from puoc.datasets.user.leakage import half_width
+from puoc.records import Array
+
+
+class Tested(NamedTuple):
+    """The AUC and remarks on it."""
+
+    auc: float
+    notes: tuple[str, ...]
+
+
+def auc_of_test(
+    scores: Array, positive: NDArray[np.bool_], where: str, overlapping: NDArray[np.bool_] | None
+) -> Tested:
+    """Return the AUC of test rows.
+
+    Parameters
+    ----------
+    scores, positive, overlapping : (n,) scores; masks of the positives and of rows that are also training rows.
+
+    Raises
+    ------
+    ValueError : as ``auc``.
+    """
+    value = auc(scores[positive], scores[~positive], where)
+    half = half_width(value, int(positive.sum()), int((~positive).sum()))
+    notes = [f"95 % interval of the AUC: {max(value - half, 0):.3f} to {min(value + half, 1):.3f}"]
+    if np.ptp(scores) == 0:
+        notes.append(
+            f"warning: all {len(scores)} test rows have the same score, so the model tells none of them from another; "
+            "other --params, other columns or another --method may help"
+        )
+    if overlapping is not None and overlapping.any():
+        P, N = positive & ~overlapping, ~positive & ~overlapping
+        n = int(overlapping.sum())
+        if P.any() and N.any():
+            notes.append(f"AUC without the {n} test rows that overlap: {auc(scores[P], scores[N], where):.4f}")
+        else:
+            notes.append(f"no AUC without the {n} test rows that overlap, since no row of one class is left")
+    return Tested(value, tuple(notes))
