@@ -26,6 +26,7 @@ from puoc.cli.console import (
     exit_on_storage_error,
     planned,
     say,
+    working,
 )
 from puoc.store.counting import counted
 
@@ -81,8 +82,9 @@ def plan(
         from puoc.plan.params import read_params
         from puoc.userdata.preflight import check_own_tables
 
-        new_plan = make_plan(read_params(params, ROOT))
-        check_own_tables(new_plan)
+        with working("plan"):
+            new_plan = make_plan(read_params(params, ROOT))
+            check_own_tables(new_plan)
         if not check:
             new_plan.write(ROOT, params)
     tables, sweeps = counted(len(new_plan.tables), "table"), counted(len(new_plan.sweeps), "sweep")
@@ -90,7 +92,9 @@ def plan(
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.cli.plan_overview import describe
 
-        for line in describe(new_plan, ROOT):
+        with working("count and forecast"):
+            lines = describe(new_plan, ROOT)
+        for line in lines:
             say(line)
 
 
@@ -116,12 +120,14 @@ def fetch(
 
         datasets = read_data(ROOT)
         mirror = source or _mirror()
-        write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
-        for encoder in read_weights(ROOT).values():
-            if encoder.vectors is not None:
-                word_vectors(encoder.vectors, mirror)
-            elif encoder.weights is not None and encoder.network is not None:
-                weights_file(encoder.network, encoder.weights, mirror, keep=source is not None)
+        with working("raw data"):
+            write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
+        with working("weights and word vectors"):
+            for encoder in read_weights(ROOT).values():
+                if encoder.vectors is not None:
+                    word_vectors(encoder.vectors, mirror)
+                elif encoder.weights is not None and encoder.network is not None:
+                    weights_file(encoder.network, encoder.weights, mirror, keep=source is not None)
         difference = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if difference:
         say(difference)
@@ -135,7 +141,8 @@ def prepare() -> None:
         planned(ROOT, computes=True)
         from puoc.run.stages import prepare_data
 
-        digests, notes = prepare_data(ROOT, _mirror())
+        with working("prepare"):
+            digests, notes = prepare_data(ROOT, _mirror())
     for note in notes:
         say(note)
     say(", ".join(f"{name} {digest[:12]}" for name, digest in digests.items()))
@@ -167,7 +174,8 @@ def select() -> None:
         planned(ROOT, computes=True)
         from puoc.run.select import select as write_selected
 
-        tables = write_selected(ROOT)
+        with working("select"):
+            tables = write_selected(ROOT)
     say(f"configurations selected for {counted(len(tables), 'table')}")
 
 
@@ -182,7 +190,8 @@ def compare() -> None:
         from puoc.analysis import compare as write_comparison
         from puoc.run.stages import planned_trial_ids
 
-        write_comparison(ROOT, planned_trial_ids(ROOT))
+        with working("compare"):
+            write_comparison(ROOT, planned_trial_ids(ROOT))
     say("results/compare written")
 
 
@@ -199,9 +208,10 @@ def report(
         from puoc.run.stages import planned_trial_ids
 
         trials = planned_trial_ids(ROOT)
-        if comparison_is_old(ROOT):
-            write_comparison(ROOT, trials)
-        page = build(ROOT, trials)
+        with working("report"):
+            if comparison_is_old(ROOT):
+                write_comparison(ROOT, trials)
+            page = build(ROOT, trials)
     if tracked:
         _sync_mlflow()
     say(f"report: {page}")
@@ -215,7 +225,8 @@ def track() -> None:
         from puoc.reporting.tracking import register_best
         from puoc.run.stages import planned_trial_ids
 
-        best = register_best(ROOT, planned_trial_ids(ROOT))
+        with working("best models"):
+            best = register_best(ROOT, planned_trial_ids(ROOT))
     for model in best:
         version = f"version {model.version}" if model.version else "not registered"
         say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
@@ -230,7 +241,8 @@ def _sync_mlflow() -> None:
         planned(ROOT)
         from puoc.reporting.tracking import track as sync_runs
 
-        counts = sync_runs(ROOT)
+        with working("MLflow") as shown:
+            counts = sync_runs(ROOT, lambda done, total: shown.update(done, total, "runs"))
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
 
 

@@ -14,6 +14,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from puoc.cli.progress import Working
+
 LARGEST_SEED = 2**63 - 1  # the limit of the generators of numpy and torch, as in params.yaml
 STORAGE_ERROR, INVALID_INPUT, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
 
@@ -97,6 +99,13 @@ def _fail(message: str, code: int = INVALID_INPUT) -> NoReturn:
 def say(message: str) -> None:
     """Print a line without markup or wrapping."""
     console().print(message, highlight=False, markup=False, soft_wrap=True)
+
+
+def working(title: str, total: float | None = None) -> Working:
+    """Return a context manager that shows on the standard error that a step of over two seconds is running."""
+    from puoc.cli.progress import Working
+
+    return Working(title, console(stderr=True), total)
 
 
 def console(stderr: bool = False) -> Console:
