@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,10 @@ import typer
 
 from puoc.cli import assess as cli_assess
 from puoc.cli import fit_score as cli_own
+from puoc.cli import help as cli_help
 from puoc.cli import ledger as cli_ledger
+from puoc.cli import listing as cli_listing
+from puoc.cli import new_method as cli_new_method
 from puoc.cli import published as cli_published
 from puoc.cli import run as cli_run
 from puoc.cli import status as cli_status
@@ -42,18 +46,25 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(cli_ledger.app, name="ledger")
-_USER_DATA_COMMANDS = (cli_own.fit, cli_own.score, cli_assess.assess)
-for _command in (
-    *_USER_DATA_COMMANDS,
-    cli_sweep.sweep,
-    cli_sweep.doctor,
-    cli_sweep.study,
-    cli_published.published,
-    cli_ui.ui,
-):
-    app.command()(_command)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from puoc import __version__
+
+        typer.echo(f"puoc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Benchmark one-class, positive-unlabelled and hybrid classifiers, and track every result."""
 
 
 def main() -> None:
@@ -71,7 +82,6 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
-@app.command()
 def plan(
     check: Annotated[bool, typer.Option("--check", help="Check params.yaml without writing a plan.")] = False,
     params: Annotated[Path, typer.Option(help="The params file to read.")] = ROOT / "params.yaml",
@@ -98,7 +108,6 @@ def plan(
             say(line)
 
 
-@app.command()
 def fetch(
     source: Annotated[
         Path | None,
@@ -134,7 +143,6 @@ def fetch(
     say(f"raw data of {', '.join(datasets)} present and verified")
 
 
-@app.command()
 def prepare() -> None:
     """Convert the raw data to arrays below work/prepared and print the digest of each dataset."""
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -148,7 +156,6 @@ def prepare() -> None:
     say(", ".join(f"{name} {digest[:12]}" for name, digest in digests.items()))
 
 
-@app.command()
 def pending() -> None:
     """Write to work/pending which failed fits will be tried again and which tables have missing trials.
 
@@ -164,10 +171,6 @@ def pending() -> None:
     say(f"{counted(due, 'fit was', 'fits were')} or will be tried again" if due else "nothing to try again")
 
 
-app.command()(cli_run.tune)
-
-
-@app.command()
 def select() -> None:
     """Select configurations by held-out positives and unlabelled rows, without negative labels or test rows."""
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -179,15 +182,11 @@ def select() -> None:
     say(f"configurations selected for {counted(len(tables), 'table')}")
 
 
-app.command()(cli_run.run)
-
-
-@app.command()
 def compare() -> None:
     """Compute means, significance tests and the best methods from results/ and write them to results/compare."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.analysis import compare as write_comparison
+        from puoc.analysis.compare import compare as write_comparison
         from puoc.run.stages import planned_trial_ids
 
         with working("compare"):
@@ -195,14 +194,13 @@ def compare() -> None:
     say("results/compare written")
 
 
-@app.command()
 def report(
     tracked: Annotated[bool, typer.Option("--track/--no-track", help="Update the MLflow store as well.")] = True,
 ) -> None:
     """Write reports/index.html; run the comparison first if results/ changed since the last one."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.analysis import compare as write_comparison
+        from puoc.analysis.compare import compare as write_comparison
         from puoc.analysis.compare import comparison_is_old
         from puoc.reporting.page import build
         from puoc.run.stages import planned_trial_ids
@@ -217,7 +215,6 @@ def report(
     say(f"report: {page}")
 
 
-@app.command()
 def track() -> None:
     """Update the MLflow store from the results and register the best model of each scenario."""
     _sync_mlflow()
@@ -230,10 +227,6 @@ def track() -> None:
     for model in best:
         version = f"version {model.version}" if model.version else "not registered"
         say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
-
-
-app.command()(cli_status.status)
-app.command()(cli_status.retry)
 
 
 def _sync_mlflow() -> None:
@@ -249,3 +242,36 @@ def _sync_mlflow() -> None:
 def _mirror() -> Path | None:
     value = os.environ.get("PUOC_MIRROR")
     return Path(value) if value else None
+
+
+#: In the order of the help.
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "assess": cli_assess.assess,
+    "fit": cli_own.fit,
+    "score": cli_own.score,
+    "plan": plan,
+    "fetch": fetch,
+    "prepare": prepare,
+    "pending": pending,
+    "tune": cli_run.tune,
+    "select": select,
+    "run": cli_run.run,
+    "compare": compare,
+    "report": report,
+    "status": cli_status.status,
+    "retry": cli_status.retry,
+    "track": track,
+    "ui": cli_ui.ui,
+    "published": cli_published.published,
+    "sweep": cli_sweep.sweep,
+    "doctor": cli_sweep.doctor,
+    "study": cli_sweep.study,
+    "methods": cli_listing.methods,
+    "datasets": cli_listing.datasets,
+    "new-method": cli_new_method.new_method,
+}
+for _verb, _command in _COMMANDS.items():
+    cli_help.add(app, _verb, _command)
+app.add_typer(
+    cli_ledger.app, name="ledger", rich_help_panel=cli_help.VERBS["ledger"].group, epilog=cli_help.epilog("ledger")
+)

@@ -117,7 +117,19 @@ def describe(plan: Plan, root: Path) -> list[str]:
     ]
     lines += _hours(by_method, forecast, plan.compute)
     lines += [line for declared in plan.user_data for line in _user_data(declared)]
-    return lines + [_line(plan_count) for plan_count in total.plans]
+    for plan_count in total.plans:
+        lines += [_line(plan_count), *_skipped(plan_count)]
+    return lines
+
+
+def _skipped(count: PlanCount) -> list[str]:
+    """Return a line for each entry of a plan that does not apply, with the number of its trials and the reason."""
+    per_entry = count.trials // max(len(count.plan.entries), 1)
+    return [
+        f"  {entry.entry} does not apply: {counted(per_entry, 'trial')} of {count.trials:,} skipped ({entry.skip})"
+        for entry in count.plan.entries
+        if entry.skip is not None
+    ]
 
 
 def _user_data(declared: Declared) -> list[str]:
