@@ -16,6 +16,7 @@ __all__ = [
     "published",
     "read_options",
     "run",
+    "standard_input",
     "status",
     "sweep",
     "ui",
