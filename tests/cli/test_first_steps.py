@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,13 @@ import pandas as pd
 import pytest
 from own_files import puoc
 from project import REPOSITORY
+from ruamel.yaml import YAML
 from typer.main import get_command
 
 from puoc import __version__
 from puoc.cli.app import app
 from puoc.cli.help import VERBS
+from puoc.methods import make
 from puoc.registry import DATASETS, METHODS
 
 ROOT = get_command(app)
@@ -128,3 +132,50 @@ def _score_with(content: bytes, out: str) -> tuple[int, str]:
 
     done = CliRunner().invoke(app, ["score", "--model", "model", "-", "--out", out], input=content)
     return done.exit_code, done.output
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "src" / "puoc" / "methods").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "src" / "puoc" / "methods"
+
+
+@pytest.mark.parametrize("more", [(), ("--kind", "oc"), ("--kind", "pu_oc", "--twin", "drocc")])
+def test_a_new_method_is_written_but_for_its_loss_which_says_what_is_expected(
+    more: tuple[str, ...], repository: Path
+) -> None:
+    code, said = puoc("new-method", "my_first", *more)
+    assert code == 0, said
+    entry = YAML(typ="safe").load(said[said.index("methods:") : said.index("then test it")])["methods"]["my_first"]
+    text = (repository / "my_first.py").read_text()
+    scope: dict[str, Any] = {"__name__": "my_first"}
+    try:
+        exec(text, scope)
+        assert METHODS["my_first"].kind == (more[1] if more else "pu")
+        rows = np.zeros((4, 3), np.float32)
+        with pytest.raises(NotImplementedError, match=r"my_first.loss: got no loss yet; expected .*my_first.py"):
+            make("my_first", entry["params"]).fit(rows, rows, alpha=0.5)
+    finally:
+        METHODS.pop("my_first")
+    words = ["check", "--ignore", "I001", "--config", REPOSITORY / "pyproject.toml", repository / "my_first.py"]
+    found = subprocess.run([sys.executable, "-m", "ruff", *words], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("My Method",), "NAME: got 'My Method'; expected lower-case letters"),
+        (("lambda",), "NAME: got 'lambda'; expected lower-case letters"),
+        (("nnpu",), "NAME: got 'nnpu', which exists; expected a new name"),
+        (("mine", "--kind", "pu_oc"), "--twin: got None; expected an OC method: csi, drocc"),
+        (("mine", "--twin", "drocc"), "--twin: got 'drocc' with --kind pu; only a method of kind pu_oc has a twin"),
+    ],
+)
+def test_a_new_method_that_cannot_be_is_refused_and_nothing_is_written(
+    words: tuple[str, ...], expected: str, repository: Path
+) -> None:
+    code, said = puoc("new-method", *words)
+    assert (code, said.startswith(expected)) == (2, True), said
+    assert list(repository.iterdir()) == []

@@ -45,8 +45,8 @@ class {title}(Deep):
         A higher logit must mean that a row is more likely positive. An OC method must not look at x_u.
         """
         raise NotImplementedError(
-            "{name}.loss: got no loss yet; expected a scalar that is small if net(x_p) is high and the net's logits of "
-            "negative rows are low; write it in {path}"
+            "{name}.loss: got no loss yet; expected a scalar that is small where net gives high logits to positive "
+            "rows and low ones to negative rows; write it in {path}"
         )
 '''
 

@@ -255,6 +255,8 @@ class Store:
         ------
         TrackingError : the store was created in another folder, is damaged, or cannot be reached.
         """
+        if self.database is not None and not self.database.exists():
+            return f"no store at {self.name} yet"
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
 
@@ -262,8 +264,6 @@ class Store:
             if self.database is None:
                 self._look_at_server()
                 return f"{self.name} answers, and has the schema of the installed version"
-            if not self.database.exists():
-                return f"no store at {self.name} yet"
             schema = schema_of_file(self.database)
             if schema.is_older:
                 backup = backup_of(self.database, schema).name
