@@ -42,7 +42,7 @@ def test_a_run_prints_a_line_a_minute_where_there_is_no_terminal(monkeypatch: py
             clock.now += 1
             reporter.update(Progress(300, second, 0, 0))
     lines = [line for line in out.getvalue().splitlines() if line]
-    assert lines[:2] == ["table: 10/300 fits, ETA 4:50", "table: 70/300 fits, ETA 3:50"]
+    assert lines[:2] == ["table: 30/300 fits, ETA 4:30", "table: 90/300 fits, ETA 3:30"]
     assert len(lines) == 5
 
 

@@ -103,7 +103,7 @@ def plan(
         from puoc.cli.plan_overview import describe
 
         with working("count and forecast"):
-            lines = describe(new_plan, ROOT)
+            lines = describe(new_plan, ROOT, _seconds_of_measuring(), keep=not check)
         for line in lines:
             say(line)
 
@@ -237,6 +237,16 @@ def _sync_mlflow() -> None:
         with working("MLflow") as shown:
             counts = sync_runs(ROOT, lambda done, total: shown.update(done, total, "runs"))
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
+
+
+def _seconds_of_measuring() -> float:
+    """Return how long ``puoc plan`` may measure this machine's speed. A stage of DVC uses what was measured before."""
+    from puoc.plan.forecast.machine_speed import LIMIT_SECONDS
+
+    value = os.environ.get("PUOC_MEASURE_SECONDS", "0" if "DVC_STAGE" in os.environ else str(LIMIT_SECONDS))
+    if not value.strip().isdecimal():
+        raise ValueError(f"PUOC_MEASURE_SECONDS: got {value!r}; expected a whole number of seconds, or 0 for none")
+    return float(value)
 
 
 def _mirror() -> Path | None:

@@ -146,9 +146,17 @@ def forecast(missing: int, seconds: float, costs: Forecast, workers: int | None)
         counted(workers, "worker") if workers else "a cluster that does not respond"
     )
     if seconds:
-        words += f": about {duration(seconds / (workers or 1))}" + ("" if workers else " divided by its CPUs")
-        basis = "fits of this ledger" if costs.from_ledger else "seconds measured on another machine"
-        words += f", from {basis}; a busy or slower machine takes longer"
+        about = duration(seconds / (workers or 1))
+        words += f": {about if about.startswith('less') else f'about {about}'}"
+        words += "" if workers else " divided by its CPUs"
+        basis = (
+            "fits of this ledger"
+            if costs.from_ledger
+            else "short fits on this machine"
+            if costs.from_here
+            else "seconds measured on another machine, which may be several times off"
+        )
+        words += f", from {basis}; a busy machine takes longer"
     if costs.unknown:
         words += f"; no cost is known for {', '.join(sorted(costs.unknown))} before its first fit"
     return Finding("forecast", words)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from puoc.run.runner import Progress as State
 
 SECONDS_UNSEEN = 2.0  # a step that is shorter shows nothing
-SECONDS_TO_FIRST_LINE = 10.0  # where the output is not a terminal
+SECONDS_TO_FIRST_LINE = 30.0  # where the output is not a terminal
 SECONDS_BETWEEN_LINES = 60.0
 
 

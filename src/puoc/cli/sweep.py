@@ -234,10 +234,11 @@ def _forecast(root: Path, spec: Sweep, workers: int | None) -> tuple[list[Findin
     """Return the forecast for a number of workers, and the number of missing fits."""
     from puoc.cli.doctor import forecast
     from puoc.plan.forecast.costs import Forecast
+    from puoc.plan.forecast.machine_speed import speed_of_machine
     from puoc.run.sweep.status import sweep_status
 
     runner = _runner(root)
-    costs = Forecast(runner.ledger, runner.settings.device)
+    costs = Forecast(runner.ledger, runner.settings.device, speed_of_machine(root, (), 0, keep=False).of)
     status = sweep_status(runner, spec, costs)
     return [forecast(status.n_missing, status.seconds, costs, workers)], status.n_missing
 
