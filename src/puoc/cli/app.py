@@ -26,6 +26,7 @@ from puoc.cli import sweep as cli_sweep
 from puoc.cli import ui as cli_ui
 from puoc.cli.console import (
     INTERRUPTED,
+    collected,
     exit_on_invalid_input,
     exit_on_storage_error,
     planned,
@@ -129,14 +130,18 @@ def fetch(
 
         datasets = read_data(ROOT)
         mirror = source or _mirror()
-        with working("raw data"):
+        failures: list[str] = []  # what is missing does not keep the rest from being downloaded
+        with working("raw data"), collected(failures):
             write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
         with working("weights and word vectors"):
             for encoder in read_weights(ROOT).values():
-                if encoder.vectors is not None:
-                    word_vectors(encoder.vectors, mirror)
-                elif encoder.weights is not None and encoder.network is not None:
-                    weights_file(encoder.network, encoder.weights, mirror, keep=source is not None)
+                with collected(failures):
+                    if encoder.vectors is not None:
+                        word_vectors(encoder.vectors, mirror)
+                    elif encoder.weights is not None and encoder.network is not None:
+                        weights_file(encoder.network, encoder.weights, mirror, keep=source is not None)
+        if failures:
+            raise ValueError("\n".join(failures))
         difference = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if difference:
         say(difference)

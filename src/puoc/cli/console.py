@@ -46,6 +46,15 @@ def exit_on_storage_error(
 
 
 @contextmanager
+def collected(failures: list[str]) -> Iterator[None]:
+    """Append the message of a ValueError of the block to ``failures``, so that the next block runs all the same."""
+    try:
+        yield
+    except ValueError as error:
+        failures.append(str(error))
+
+
+@contextmanager
 def path_errors() -> Iterator[None]:
     """Convert an OSError caused by the path itself (name too long, folder in place of a file) to a ValueError."""
     try:
