@@ -2,3 +2,5 @@
 
 Importing this package loads nothing: pandas and scipy take longer than many commands.
 """
+
+__all__ = ["compare", "paper", "reliability", "selection", "statistics", "tables"]

@@ -19,6 +19,7 @@ __all__ = [
     "provenance",
     "published",
     "result_rows",
+    "steps",
     "times",
     "yaml_file",
 ]
