@@ -90,17 +90,17 @@ class Reporter:
             done = state.ok + state.failed
             self._bar.update(self._task, total=state.wanted, completed=done, note=self._note(state))
         elif self._lines.due():
-            done_of = f"{state.ok + state.failed}/{state.wanted} {state.what}"
+            done_of = f"{state.ok + state.failed:,}/{state.wanted:,} {state.what}"
             self.console.print(f"{self.title}: {done_of}, {self._note(state)}", highlight=False, soft_wrap=True)
 
     def _note(self, state: State) -> str:
-        parts = [f"{state.failed} failed"] if state.failed else []
+        parts = [f"{state.failed:,} failed"] if state.failed else []
         if state.waiting:
             parts.append(
-                f"{state.waiting} computed elsewhere" + (f" by {state.waiting_for}" if state.waiting_for else "")
+                f"{state.waiting:,} computed elsewhere" + (f" by {state.waiting_for}" if state.waiting_for else "")
             )
         if state.running is not None:
-            parts.append(f"{state.running} running, {state.remaining} remaining")
+            parts.append(f"{state.running:,} running, {state.remaining:,} remaining")
         unit = "fit" if state.running is None else "configuration"
         self._eta = self._eta or Eta(self.started)
         return ", ".join([*parts, self._eta.text(state.ok + state.failed, state.remaining, unit)])

@@ -156,8 +156,8 @@ def _run_within(names: list[str], seconds: int) -> None:
 
 
 def _say_counts(title: str, counts: Counter[str], failure: str | None) -> None:
-    elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
-    say(f"{title}: {counted(counts['ok'], 'fit')} computed, {counts['failed']} failed{elsewhere}")
+    elsewhere = f", {counts['known']:,} computed by another run" if counts["known"] else ""
+    say(f"{title}: {counted(counts['ok'], 'fit')} computed, {counts['failed']:,} failed{elsewhere}")
     if failure:
         say(f"some of them are not in MLflow yet ({failure}); run puoc track to add them")
 

@@ -106,9 +106,9 @@ def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -
         status = sweep_status(runner, spec)
         outcome, failure = Outcome(0, len(status.done), len(status.failed), 0, 0, None), None
     rows = write(ROOT, spec)
-    stopped = f", {outcome.stopped} stopped early" if outcome.stopped else ""
-    remaining = f"; {outcome.stopped_by}, {outcome.remaining} remain" if outcome.stopped_by else ""
-    ended = f"{outcome.failed} failed{stopped}, {outcome.known} known before{remaining}"
+    stopped = f", {outcome.stopped:,} stopped early" if outcome.stopped else ""
+    remaining = f"; {outcome.stopped_by}, {outcome.remaining:,} remain" if outcome.stopped_by else ""
+    ended = f"{outcome.failed:,} failed{stopped}, {outcome.known:,} known before{remaining}"
     say(f"{spec.name}: {counted(outcome.ok, 'configuration')} computed, {ended}")
     if failure:
         say(f"some of them are not in MLflow yet ({failure}); run puoc track to add them")
@@ -267,7 +267,7 @@ def _say_plan(root: Path, spec: Sweep, request: MachineRequest) -> None:
     cells, seeds = counted(len(plan.cells), "cell"), counted(len(plan.seeds), "seed")
     say(f"{spec.name}: {spec.method} on {plan.dataset}, {plan.scenario}: {cells}, {seeds}")
     scope = "first, then those that the search suggests" if spec.parts is not None else "in total"
-    state = f"{len(status.done)} known, {len(status.failed)} failed, {len(status.missing)} missing"
+    state = f"{len(status.done):,} known, {len(status.failed):,} failed, {len(status.missing):,} missing"
     say(f"{counted(status.n_configs, 'configuration')} {scope}: {state}")
     if spec.rungs:
         epochs = " or ".join(map(str, spec.rungs))
