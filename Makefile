@@ -31,14 +31,15 @@ $(STAMP): pyproject.toml constraints.txt $(if $(filter-out $(HELD),$(WANTED)),mo
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; v >= (3, 11) or sys.exit("got Python %d.%d; expected 3.11 or newer: make install PYTHON=python3.11" % v)'
 	@$(PYTHON) -c 'import sys, tomllib; known = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; strange = set(sys.argv[1:]) - set(known); strange and sys.exit("EXTRAS: got %s; expected some of %s, with commas between them" % (", ".join(sorted(strange)), ", ".join(known)))' $(filter-out $(HELD),$(WANTED))
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(subst $(space),$(comma),$(WANTED))]'
+	@echo "installing .[$(subst $(space),$(comma),$(WANTED))]: about 7 GB with all libraries; pip names each package as it comes"
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[$(subst $(space),$(comma),$(WANTED))]'
 	@# Without a git history (a source archive) DVC has to be told so.
 	@git rev-parse --is-inside-work-tree >/dev/null 2>&1 || $(BIN)/dvc config --local core.no_scm true
 	@echo '.[$(subst $(space),$(comma),$(WANTED))]' >$(STAMP)
 
 repro: install  ## Run the whole job: data, sweeps, fits, comparison, report, MLflow
 	@$(BIN)/puoc plan --check
-	@$(BIN)/dvc repro
+	@PATH="$$PWD/$(BIN):$$PATH" $(BIN)/python .ci/repro.py
 	@$(BIN)/puoc track
 	@echo
 	@echo "report:     reports/index.html"

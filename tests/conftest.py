@@ -32,6 +32,9 @@ Finished = tuple[Project, Repro]
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex * 2)
 
+# A forecast of a larger profile measures this machine for up to ten seconds.
+os.environ.setdefault("PUOC_MEASURE_SECONDS", "0")
+
 # A command line is made of annotations anew for each call of a CliRunner, which takes longer than many a command.
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 

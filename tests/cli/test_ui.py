@@ -17,6 +17,7 @@ import pytest
 from own_files import puoc
 from project import REPOSITORY, Project
 
+from puoc.cli import ui
 from puoc.cli.ui import _serve
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
@@ -56,7 +57,32 @@ def test_a_folder_that_is_no_project_is_refused_and_nothing_is_made_in_it(tmp_pa
 
 @pytest.mark.parametrize(("program", "code"), [("exit 3", 3), ("exit 0", 1), ("kill -KILL $$", 137)])
 def test_a_server_that_ends_by_itself_is_no_success(program: str, code: int) -> None:
-    assert _serve(["sh", "-c", program], os.environ) == code
+    assert _serve(["sh", "-c", program], os.environ, _free_port()) == code
+
+
+SERVER = """
+import http.server, sys, time
+time.sleep(0.7)
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_): pass
+    def do_GET(self):
+        self.send_response(200); self.end_headers()
+        if self.path == "/end": self.server.shutdown()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Quiet)
+server.serve_forever()
+"""
+
+
+def test_the_address_is_printed_when_the_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    port, said = _free_port(), []
+
+    def print_and_end(line: str) -> None:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/end", timeout=5) as answer:
+            said.append((line, answer.status))
+
+    monkeypatch.setattr(ui, "say", print_and_end)
+    _serve([sys.executable, "-c", SERVER, str(port)], os.environ, port)
+    assert said == [(f"MLflow UI: http://127.0.0.1:{port} (stop it with Ctrl-C)", 200)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -64,7 +90,7 @@ def test_a_signal_ends_the_server_and_is_no_fault(number: signal.Signals) -> Non
     before = signal.getsignal(number)
     threading.Timer(0.5, os.kill, (os.getpid(), number)).start()
     started = time.monotonic()
-    assert _serve(["sleep", "60"], os.environ) == 0
+    assert _serve(["sleep", "60"], os.environ, _free_port()) == 0
     assert time.monotonic() - started < 30
     assert signal.getsignal(number) is before
 

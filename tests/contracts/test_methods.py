@@ -40,17 +40,23 @@ def test_every_method_has_hyperparameters_for_these_tests() -> None:
 def test_scores_are_finite_floats_one_per_row_and_not_all_alike(case: Case) -> None:
     X, _ = case.test_rows()
     scores = fitted(case).decision_function(X)
-    assert scores.shape == (len(X),)
-    assert scores.dtype.kind == "f"
-    assert np.isfinite(scores).all()
-    assert np.unique(scores).size > len(X) // 2
+    got = f"{case.name}.decision_function: got {scores.dtype} of shape {scores.shape}"
+    expected = f"expected finite floats of shape ({len(X)},), one for each row, over half of them different"
+    assert scores.shape == (len(X),), f"{got}; {expected}"
+    assert scores.dtype.kind == "f", f"{got}; {expected}"
+    assert np.isfinite(scores).all(), f"{got}, with NaN or infinity; {expected}"
+    assert np.unique(scores).size > len(X) // 2, f"{got}, {np.unique(scores).size} different ones; {expected}"
 
 
 @every_case
 def test_an_easy_problem_is_solved_and_turns_round_when_the_classes_are_swapped(case: Case) -> None:
     X, y = case.test_rows(200)
-    assert roc_auc_score(y, fitted(case).decision_function(X)) > 0.9
-    assert roc_auc_score(y, fitted_swapped(case).decision_function(X)) < 0.5
+    solved = roc_auc_score(y, fitted(case).decision_function(X))
+    turned = roc_auc_score(y, fitted_swapped(case).decision_function(X))
+    expected = "expected over .9 on two classes far apart, and below .5 when P comes from the other class"
+    hint = "a higher score must mean a more likely positive; does the loss fall, and do the weights change?"
+    assert solved > 0.9, f"{case.name}: got AUC {solved:.3f} after a fit; {expected}; {hint}"
+    assert turned < 0.5, f"{case.name}: got AUC {turned:.3f} with swapped classes; {expected}; {hint}"
 
 
 @every_case
@@ -92,16 +98,20 @@ def test_only_a_one_class_method_ignores_the_unlabelled_rows(case: Case) -> None
     X, _ = case.test_rows()
     as_drawn = fitted(case).decision_function(X)
     changed = case.fit(case.sample(SEED)._replace(X_u=case.sample(4).X_u)).decision_function(X)
-    assert np.array_equal(as_drawn, changed) == (METHODS[case.name].kind == "oc")
+    kind = METHODS[case.name].kind
+    same = np.array_equal(as_drawn, changed)
+    assert same == (kind == "oc"), (
+        f'{case.name}: got {"equal" if same else "other"} scores with other rows U, and kind = "{kind}"; expected '
+        'equal ones for kind = "oc" and other ones for "pu" and "pu_oc"; change kind, or what the loss does with x_u'
+    )
 
 
 @every_case
 def test_the_reported_objective_improves(case: Case) -> None:
-    curve = fitted(case).curve_
-    assert curve
-    for values in curve.values():
-        assert np.isfinite(values).all()
-        assert values[-1] < values[0]
+    for name, values in fitted(case).curve_.items():  # it may be empty
+        got = f"{case.name}.curve_[{name!r}]: got {values[0]:.4g} at first and {values[-1]:.4g} at last"
+        assert np.isfinite(values).all(), f"{got}, with NaN or infinity between; expected finite values"
+        assert values[-1] < values[0], f"{got}; expected an objective that falls, or no such entry"
 
 
 @every_case
@@ -186,7 +196,7 @@ def test_missing_rows_are_an_error(case: Case) -> None:
 @every_case
 def test_a_missing_class_prior_is_an_error_where_it_is_needed(case: Case) -> None:
     cls, s = METHODS[case.name], case.sample(9)._replace(alpha=None)
-    if cls.kind == "oc" or not cls.needs_alpha:
+    if cls.kind == "oc" or not cls.needs_alpha:  # needs_alpha = False says that the loss does not read alpha
         assert np.isfinite(case.short.fit(s).decision_function(s.X_p)).all()
         return
     with pytest.raises(ValueError, match=r"class prior alpha in \(0, 1\), got None"):

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from plans import cell_plan, sweep_plan
 
-from puoc.analysis import compare
+from puoc.analysis.compare import compare
 from puoc.reporting.page import build
 from puoc.reporting.page.tables import constant_notes
 

@@ -16,8 +16,7 @@ import pandas as pd
 import pytest
 from beside_paper import as_printed, plan_beside, rows_beside
 
-from puoc.analysis import compare
-from puoc.analysis.compare import COMPARED, read_comparison
+from puoc.analysis.compare import COMPARED, compare, read_comparison
 from puoc.analysis.paper.verdicts import STATES
 from puoc.analysis.tables.frames import write_rows
 from puoc.reporting.page import build

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from beside_paper import as_printed, plan_beside, rows_beside
 
-from puoc.analysis import compare
+from puoc.analysis.compare import compare
 from puoc.analysis.paper.verdicts import STATES
 from puoc.reporting.page import build
 from puoc.store.plans import TablePlan

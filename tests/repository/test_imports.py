@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from project import REPOSITORY
 
 CORE = """
@@ -75,11 +76,18 @@ def loaded_by(code: str, folder: Path) -> set[str]:
     return set(json.loads(done.stderr.rpartition("MODULES ")[2]))
 
 
-def test_the_core_answers_a_table_without_mlflow_ray_and_dvc(tmp_path: Path) -> None:
-    (tmp_path / "params.yaml").write_text(SMALL)
-    done = python(CORE, tmp_path)
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose table is computed without MLflow, Ray and DVC."""
+    folder = tmp_path_factory.mktemp("core")
+    (folder / "params.yaml").write_text(SMALL)
+    done = python(CORE, folder)
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "answer.json").read_text())
+    return folder
+
+
+def test_the_core_answers_a_table_without_mlflow_ray_and_dvc(computed: Path) -> None:
+    found = json.loads((computed / "answer.json").read_text())
     assert found == {"counts": {"ok": 4, "failed": 0, "known": 0}, "statuses": ["ok"], "rows": 4}
 
 
@@ -107,6 +115,49 @@ def test_help_is_there_in_seven_tenths_of_a_second(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "Usage: puoc" in done.stdout
     assert min(times) < 0.7, times
+
+
+HEAVY = {"torch", "pandas", "scipy", "sklearn", "pyarrow", "mlflow", "ray", "dvc", "optuna", "plotly", "gensim"}
+#: What each command may load of it, if there is nothing to compute.
+ALLOWED = {
+    "fetch": set(),
+    "prepare": set(),
+    "pending": {"pyarrow"},
+    "select": {"pyarrow", "scipy", "pandas"},
+    "run small": {"pyarrow", "pandas"},  # pyarrow loads pandas when it makes an array from Python's values
+    "status": {"pyarrow", "pandas", "scipy"},
+    "compare": {"pyarrow", "scipy", "pandas"},
+    "doctor": {"ray", "pandas", "pyarrow", "scipy"},  # no store: MLflow is not asked
+}
+EACH = """
+import json, os, sys
+from puoc.cli.app import main  # once for all; each command then runs in a process of its own
+found = {}
+for command in COMMANDS:
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        sys.argv, code = ["puoc", *command.split()], 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        os.write(writer, json.dumps([code, sorted({name.split(".")[0] for name in sys.modules})]).encode())
+        os._exit(0)
+    os.close(writer)
+    found[command] = json.loads(os.fdopen(reader).read())
+    os.wait()
+open("modules.json", "w").write(json.dumps(found))
+"""
+
+
+def test_a_command_with_nothing_to_compute_loads_only_what_it_needs(computed: Path) -> None:
+    done = python(f"COMMANDS = {list(ALLOWED)}\n{EACH}", computed)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((computed / "modules.json").read_text())
+    assert {command: code for command, (code, _) in found.items()} == dict.fromkeys(ALLOWED, 0), done.stderr
+    assert {command: HEAVY & set(modules) - ALLOWED[command] for command, (_, modules) in found.items()} == {
+        command: set() for command in ALLOWED
+    }
 
 
 def test_the_analysis_loads_neither_torch_nor_mlflow(tmp_path: Path) -> None:

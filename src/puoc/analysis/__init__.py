@@ -1,5 +1,6 @@
-"""Analysis of recorded rows: means, paired tests and choice of configurations. Input and output are tables."""
+"""Analysis of recorded rows: means, paired tests and choice of configurations. Input and output are tables.
 
-from puoc.analysis.compare import compare
+Importing this package loads nothing: pandas and scipy take longer than many commands.
+"""
 
-__all__ = ["compare"]
+__all__ = ["compare", "paper", "reliability", "selection", "statistics", "tables"]

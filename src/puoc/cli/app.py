@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,10 @@ import typer
 
 from puoc.cli import assess as cli_assess
 from puoc.cli import fit_score as cli_own
+from puoc.cli import help as cli_help
 from puoc.cli import ledger as cli_ledger
+from puoc.cli import listing as cli_listing
+from puoc.cli import new_method as cli_new_method
 from puoc.cli import published as cli_published
 from puoc.cli import run as cli_run
 from puoc.cli import status as cli_status
@@ -22,10 +26,12 @@ from puoc.cli import sweep as cli_sweep
 from puoc.cli import ui as cli_ui
 from puoc.cli.console import (
     INTERRUPTED,
+    collected,
     exit_on_invalid_input,
     exit_on_storage_error,
     planned,
     say,
+    working,
 )
 from puoc.store.counting import counted
 
@@ -41,18 +47,25 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(cli_ledger.app, name="ledger")
-_USER_DATA_COMMANDS = (cli_own.fit, cli_own.score, cli_assess.assess)
-for _command in (
-    *_USER_DATA_COMMANDS,
-    cli_sweep.sweep,
-    cli_sweep.doctor,
-    cli_sweep.study,
-    cli_published.published,
-    cli_ui.ui,
-):
-    app.command()(_command)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from puoc import __version__
+
+        typer.echo(f"puoc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Benchmark one-class, positive-unlabelled and hybrid classifiers, and track every result."""
 
 
 def main() -> None:
@@ -70,7 +83,6 @@ def main() -> None:
         sys.exit(INTERRUPTED)
 
 
-@app.command()
 def plan(
     check: Annotated[bool, typer.Option("--check", help="Check params.yaml without writing a plan.")] = False,
     params: Annotated[Path, typer.Option(help="The params file to read.")] = ROOT / "params.yaml",
@@ -81,8 +93,9 @@ def plan(
         from puoc.plan.params import read_params
         from puoc.userdata.preflight import check_own_tables
 
-        new_plan = make_plan(read_params(params, ROOT))
-        check_own_tables(new_plan)
+        with working("plan"):
+            new_plan = make_plan(read_params(params, ROOT))
+            check_own_tables(new_plan)
         if not check:
             new_plan.write(ROOT, params)
     tables, sweeps = counted(len(new_plan.tables), "table"), counted(len(new_plan.sweeps), "sweep")
@@ -90,11 +103,12 @@ def plan(
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.cli.plan_overview import describe
 
-        for line in describe(new_plan, ROOT):
+        with working("count and forecast"):
+            lines = describe(new_plan, ROOT, _seconds_of_measuring(), keep=not check)
+        for line in lines:
             say(line)
 
 
-@app.command()
 def fetch(
     source: Annotated[
         Path | None,
@@ -116,32 +130,37 @@ def fetch(
 
         datasets = read_data(ROOT)
         mirror = source or _mirror()
-        write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
-        for encoder in read_weights(ROOT).values():
-            if encoder.vectors is not None:
-                word_vectors(encoder.vectors, mirror)
-            elif encoder.weights is not None and encoder.network is not None:
-                weights_file(encoder.network, encoder.weights, mirror, keep=source is not None)
+        failures: list[str] = []  # what is missing does not keep the rest from being downloaded
+        with working("raw data"), collected(failures):
+            write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
+        with working("weights and word vectors"):
+            for encoder in read_weights(ROOT).values():
+                with collected(failures):
+                    if encoder.vectors is not None:
+                        word_vectors(encoder.vectors, mirror)
+                    elif encoder.weights is not None and encoder.network is not None:
+                        weights_file(encoder.network, encoder.weights, mirror, keep=source is not None)
+        if failures:
+            raise ValueError("\n".join(failures))
         difference = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if difference:
         say(difference)
     say(f"raw data of {', '.join(datasets)} present and verified")
 
 
-@app.command()
 def prepare() -> None:
     """Convert the raw data to arrays below work/prepared and print the digest of each dataset."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.stages import prepare_data
 
-        digests, notes = prepare_data(ROOT, _mirror())
+        with working("prepare"):
+            digests, notes = prepare_data(ROOT, _mirror())
     for note in notes:
         say(note)
     say(", ".join(f"{name} {digest[:12]}" for name, digest in digests.items()))
 
 
-@app.command()
 def pending() -> None:
     """Write to work/pending which failed fits will be tried again and which tables have missing trials.
 
@@ -157,57 +176,50 @@ def pending() -> None:
     say(f"{counted(due, 'fit was', 'fits were')} or will be tried again" if due else "nothing to try again")
 
 
-app.command()(cli_run.tune)
-
-
-@app.command()
 def select() -> None:
     """Select configurations by held-out positives and unlabelled rows, without negative labels or test rows."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.select import select as write_selected
 
-        tables = write_selected(ROOT)
+        with working("select"):
+            tables = write_selected(ROOT)
     say(f"configurations selected for {counted(len(tables), 'table')}")
 
 
-app.command()(cli_run.run)
-
-
-@app.command()
 def compare() -> None:
     """Compute means, significance tests and the best methods from results/ and write them to results/compare."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.analysis import compare as write_comparison
+        from puoc.analysis.compare import compare as write_comparison
         from puoc.run.stages import planned_trial_ids
 
-        write_comparison(ROOT, planned_trial_ids(ROOT))
+        with working("compare"):
+            write_comparison(ROOT, planned_trial_ids(ROOT))
     say("results/compare written")
 
 
-@app.command()
 def report(
     tracked: Annotated[bool, typer.Option("--track/--no-track", help="Update the MLflow store as well.")] = True,
 ) -> None:
     """Write reports/index.html; run the comparison first if results/ changed since the last one."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.analysis import compare as write_comparison
+        from puoc.analysis.compare import compare as write_comparison
         from puoc.analysis.compare import comparison_is_old
         from puoc.reporting.page import build
         from puoc.run.stages import planned_trial_ids
 
         trials = planned_trial_ids(ROOT)
-        if comparison_is_old(ROOT):
-            write_comparison(ROOT, trials)
-        page = build(ROOT, trials)
+        with working("report"):
+            if comparison_is_old(ROOT):
+                write_comparison(ROOT, trials)
+            page = build(ROOT, trials)
     if tracked:
         _sync_mlflow()
     say(f"report: {page}")
 
 
-@app.command()
 def track() -> None:
     """Update the MLflow store from the results and register the best model of each scenario."""
     _sync_mlflow()
@@ -215,14 +227,11 @@ def track() -> None:
         from puoc.reporting.tracking import register_best
         from puoc.run.stages import planned_trial_ids
 
-        best = register_best(ROOT, planned_trial_ids(ROOT))
+        with working("best models"):
+            best = register_best(ROOT, planned_trial_ids(ROOT))
     for model in best:
         version = f"version {model.version}" if model.version else "not registered"
         say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
-
-
-app.command()(cli_status.status)
-app.command()(cli_status.retry)
 
 
 def _sync_mlflow() -> None:
@@ -230,10 +239,54 @@ def _sync_mlflow() -> None:
         planned(ROOT)
         from puoc.reporting.tracking import track as sync_runs
 
-        counts = sync_runs(ROOT)
+        with working("MLflow") as shown:
+            counts = sync_runs(ROOT, lambda done, total: shown.update(done, total, "runs"))
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
+
+
+def _seconds_of_measuring() -> float:
+    """Return how long ``puoc plan`` may measure this machine's speed. A stage of DVC uses what was measured before."""
+    from puoc.plan.forecast.machine_speed import LIMIT_SECONDS
+
+    value = os.environ.get("PUOC_MEASURE_SECONDS", "0" if "DVC_STAGE" in os.environ else str(LIMIT_SECONDS))
+    if not value.strip().isdecimal():
+        raise ValueError(f"PUOC_MEASURE_SECONDS: got {value!r}; expected a whole number of seconds, or 0 for none")
+    return float(value)
 
 
 def _mirror() -> Path | None:
     value = os.environ.get("PUOC_MIRROR")
     return Path(value) if value else None
+
+
+#: In the order of the help.
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "assess": cli_assess.assess,
+    "fit": cli_own.fit,
+    "score": cli_own.score,
+    "plan": plan,
+    "fetch": fetch,
+    "prepare": prepare,
+    "pending": pending,
+    "tune": cli_run.tune,
+    "select": select,
+    "run": cli_run.run,
+    "compare": compare,
+    "report": report,
+    "status": cli_status.status,
+    "retry": cli_status.retry,
+    "track": track,
+    "ui": cli_ui.ui,
+    "published": cli_published.published,
+    "sweep": cli_sweep.sweep,
+    "doctor": cli_sweep.doctor,
+    "study": cli_sweep.study,
+    "methods": cli_listing.methods,
+    "datasets": cli_listing.datasets,
+    "new-method": cli_new_method.new_method,
+}
+for _verb, _command in _COMMANDS.items():
+    cli_help.add(app, _verb, _command)
+app.add_typer(
+    cli_ledger.app, name="ledger", rich_help_panel=cli_help.VERBS["ledger"].group, epilog=cli_help.epilog("ledger")
+)

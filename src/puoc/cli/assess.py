@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, folders_as_before, path_errors, say
+from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, folders_as_before, path_errors, say, working
 from puoc.cli.read_options import (
     Category,
     Data,
@@ -83,13 +83,17 @@ def assess(
         }
         layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
         how = how_of(kind=kind, label=label, positive=positive, text=text, pixels=pixels, **columns, **layout)
-        pair = read_pair(positives, unlabelled, how, data=data)
-        incoming_rows = None if incoming is None else pair.read(incoming)
+        with working("reading"):
+            pair = read_pair(positives, unlabelled, how, data=data)
+            incoming_rows = None if incoming is None else pair.read(incoming)
+        from puoc.store.steps import heard_by
         from puoc.userdata.assess.decision import assess as assess_rows
+        from puoc.userdata.assess.reference_methods import work_of
 
         assert pair.X_u is not None, "a file of unlabelled rows was given"
         X_v = None if incoming_rows is None else incoming_rows.X
-        assessment = assess_rows(pair.X_p, pair.X_u, X_v, seed=seed)
+        with working("assess", work_of(len(pair.X_u))) as shown, heard_by(shown.advance):
+            assessment = assess_rows(pair.X_p, pair.X_u, X_v, seed=seed)
         from puoc.userdata.assess.fit_command import command
 
         recommended = assessment.recommended

@@ -16,6 +16,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from puoc.cli.progress import Working
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # no tab or line feed
 LARGEST_SEED = 2**63 - 1  # the limit of the generators of numpy and torch, as in params.yaml
 _DENIED = (EACCES, EPERM, EROFS)
@@ -48,6 +50,15 @@ def exit_on_storage_error(
             option = _option_of(error)
             _fail(f"{_denied(error, option)}; {consequence}", INVALID_INPUT if option else STORAGE_ERROR)
         _fail(f"{error}; {consequence}", STORAGE_ERROR)
+
+
+@contextmanager
+def collected(failures: list[str]) -> Iterator[None]:
+    """Append the message of a ValueError of the block to ``failures``, so that the next block runs all the same."""
+    try:
+        yield
+    except ValueError as error:
+        failures.append(str(error))
 
 
 @contextmanager
@@ -172,6 +183,13 @@ def printable(text: str) -> str:
 def say(message: str) -> None:
     """Print a line without markup or wrapping."""
     console().print(printable(message), highlight=False, markup=False, soft_wrap=True)
+
+
+def working(title: str, total: float | None = None) -> Working:
+    """Return a context manager that shows on the standard error that a step of over two seconds is running."""
+    from puoc.cli.progress import Working
+
+    return Working(title, console(stderr=True), total)
 
 
 def console(stderr: bool = False) -> Console:

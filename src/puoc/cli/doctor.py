@@ -104,12 +104,15 @@ def _bytes_of_a_fit(ledger: Path) -> int:
 
 def _ledger(root: Path) -> list[Finding]:
     folder = root / "ledger"
+    made = not folder.exists()
     try:
         folder.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".doctor-") as inside:
             first, second = Path(inside, "a"), Path(inside, "b")
             first.write_bytes(b"")
             os.link(first, second)
+        if made:
+            folder.rmdir()
     except OSError as error:
         message = f"{folder}: {error.strerror}; expected a folder that accepts files and hard links"
         return [Finding("ledger", message, is_fault=True)]
@@ -117,21 +120,14 @@ def _ledger(root: Path) -> list[Finding]:
 
 
 def _store(root: Path) -> Finding:
-    """Check that the MLflow store, if there is one, opens with the installed version."""
+    """Check that the MLflow store, if there is one, fits the installed version. Nothing is written to it."""
     from puoc.reporting.tracking.address import TrackingError
-    from puoc.reporting.tracking.store import Store, StoreBusy
+    from puoc.reporting.tracking.store import Store
 
-    store = Store(root)
-    if store.database is not None and not store.database.exists():
-        return Finding("MLflow", f"no store at {store.name} yet")
     try:
-        with store.lock(5):
-            store.open()
-    except StoreBusy as busy:
-        return Finding("MLflow", str(busy))
+        return Finding("MLflow", Store(root).look())
     except TrackingError as error:
         return Finding("MLflow", str(error), is_fault=True)
-    return Finding("MLflow", f"{store.name} opens with the installed version")
 
 
 def forecast(missing: int, seconds: float, costs: Forecast, workers: int | None) -> Finding:
@@ -150,9 +146,17 @@ def forecast(missing: int, seconds: float, costs: Forecast, workers: int | None)
         counted(workers, "worker") if workers else "a cluster that does not respond"
     )
     if seconds:
-        words += f": about {duration(seconds / (workers or 1))}" + ("" if workers else " divided by its CPUs")
-        basis = "fits of this ledger" if costs.from_ledger else "seconds measured on another machine"
-        words += f", from {basis}; a busy or slower machine takes longer"
+        about = duration(seconds / (workers or 1))
+        words += f": {about if about.startswith('less') else f'about {about}'}"
+        words += "" if workers else " divided by its CPUs"
+        basis = (
+            "fits of this ledger"
+            if costs.from_ledger
+            else "short fits on this machine"
+            if costs.from_here
+            else "seconds measured on another machine, which may be several times off"
+        )
+        words += f", from {basis}; a busy machine takes longer"
     if costs.unknown:
         words += f"; no cost is known for {', '.join(sorted(costs.unknown))} before its first fit"
     return Finding("forecast", words)

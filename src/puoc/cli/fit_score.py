@@ -219,7 +219,9 @@ def fit(
 
 
 def score(
-    file: Annotated[Path, typer.Argument(help="Rows to score, in the format of the training rows.")],
+    file: Annotated[
+        Path, typer.Argument(help="Rows to score, in the format of the training rows; - reads the standard input.")
+    ],
     model: Annotated[Path, typer.Option(help="A model file that puoc fit wrote.")],
     out: Annotated[Path | None, typer.Option(help="File to write: .csv, .tsv or .parquet. Default: print CSV.")] = None,
     chunk: Annotated[
@@ -240,12 +242,14 @@ def score(
     ):
         _check_free(out)
         check_writable("--out", out)
+        from puoc.cli.standard_input import file_or_standard_input
         from puoc.datasets.readers.options import how_of
         from puoc.userdata.score import score_file
 
         how = how_of(separator=separator, decimal=decimal, encoding=encoding, header=header)
         try:
-            done = score_file(model, file, out, how, chunk)
+            with file_or_standard_input(file, model) as path:
+                done = score_file(model, path, out, how, chunk)
         except BrokenPipeError as error:  # the reader of the output, such as head, has closed the pipe
             raise typer.Exit(STORAGE_ERROR) from error
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from puoc.analysis.statistics.signed_rank import smallest_p
 from puoc.datasets.user.dataset import Declared
 from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds
+from puoc.plan.forecast.machine_speed import speed_of_machine
 from puoc.plan.make_plan import Plan
 from puoc.records import Encoding, Fit, TestSet
 from puoc.registry import ENCODERS, PRIORS
@@ -23,6 +25,7 @@ from puoc.store.plan_files import CONFIGS, read_configs
 from puoc.store.plans import ComputeSpec, Config, SweepPlan, TablePlan
 
 LEVEL = 0.05
+_WORTH_MEASURING = 5.0  # seconds of a forecast from which the speed of this machine is measured
 _METHODS_SHOWN = 4  # the methods that take most of the time
 
 
@@ -96,11 +99,23 @@ def _needs(fit: Fit) -> Iterator[Fit]:
         yield from _needs(need)
 
 
-def describe(plan: Plan, root: Path) -> list[str]:
-    """Return the lines of the overview that ``puoc plan`` prints."""
+def describe(plan: Plan, root: Path, measure: float = 0.0, keep: bool = False) -> list[str]:
+    """Return the lines of the overview that ``puoc plan`` prints.
+
+    Parameters
+    ----------
+    measure : seconds after which no further costs are measured on this machine; 0 uses those measured before.
+    keep : keep the measured speed of this machine in ``work/speed.json``.
+    """
     total, ledger = count(plan, root), Ledger(root / "ledger")
     forecast = Forecast(ledger, plan.compute.device)
     by_method = _seconds(total, ledger, forecast)
+    if forecast.kind == "cpu" and forecast.from_table and sum(by_method.values()) >= _WORTH_MEASURING:
+        missing = [fit for fit_id, fit in (total.fits | total.needs).items() if not ledger.is_final(fit_id)]
+        forecast = Forecast(ledger, plan.compute.device, speed_of_machine(root, missing, measure, keep).of)
+        for plan_count in total.plans:
+            plan_count.seconds = 0.0
+        by_method = _seconds(total, ledger, forecast)
     by_method.update(_feature_seconds(total, root, forecast))
     all_fits = total.fits | total.needs
     known = sum(ledger.is_final(fit_id) for fit_id in all_fits)
@@ -117,7 +132,19 @@ def describe(plan: Plan, root: Path) -> list[str]:
     ]
     lines += _hours(by_method, forecast, plan.compute)
     lines += [line for declared in plan.user_data for line in _user_data(declared)]
-    return lines + [_line(plan_count) for plan_count in total.plans]
+    for plan_count in total.plans:
+        lines += [_line(plan_count), *_skipped(plan_count)]
+    return lines
+
+
+def _skipped(count: PlanCount) -> list[str]:
+    """Return a line for each entry of a plan that does not apply, with the number of its trials and the reason."""
+    per_entry = count.trials // max(len(count.plan.entries), 1)
+    return [
+        f"  {entry.entry} does not apply: {counted(per_entry, 'trial')} of {count.trials:,} skipped ({entry.skip})"
+        for entry in count.plan.entries
+        if entry.skip is not None
+    ]
 
 
 def _user_data(declared: Declared) -> list[str]:
@@ -168,11 +195,15 @@ def _hours(by_method: Counter[str], forecast: Forecast, settings: ComputeSpec) -
     if total:
         wall = f"about {duration(total / workers)} with {counted(workers, 'worker')}"
         lines.append(f"forecast: {duration(total)} of computing time, {wall} ({largest})")
-        measured_here = sorted(forecast.from_ledger)
-        n_elsewhere = len(forecast.from_table - set(measured_here))
-        sources = [f"fits of this ledger for {', '.join(measured_here)}"] if measured_here else []
-        sources.append(f"seconds measured on another machine for {counted(n_elsewhere, 'method')}")
-        lines.append(f"  it is based on {', and on '.join(sources)}; a busy or slower machine takes longer")
+        from_ledger = sorted(forecast.from_ledger)
+        here = sorted(forecast.from_here - forecast.from_ledger)
+        elsewhere = sorted(forecast.from_table - forecast.from_ledger - forecast.from_here)
+        sources = [f"fits of this ledger for {', '.join(from_ledger)}"] if from_ledger else []
+        sources += [f"short fits on this machine for {', '.join(here)}"] if here else []
+        sources += [f"seconds measured on another machine for {', '.join(elsewhere)}"] if elsewhere else []
+        lines.append(f"  it is based on {', and on '.join(sources)}")
+        uncertain = "; the part from another machine may be several times off" if elsewhere else ""
+        lines.append(f"  it holds for {platform.node()} while nothing else runs on it{uncertain}")
     if forecast.unknown:
         device = f" on {forecast.kind}" if forecast.kind != "cpu" else ""
         unknown = ", ".join(sorted(forecast.unknown))

@@ -1,17 +1,55 @@
-"""Progress display: a bar on a terminal, otherwise a line every few seconds."""
+"""Progress display: a bar on a terminal, otherwise a line a minute."""
 
 from __future__ import annotations
 
+import threading
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from puoc.run.runner import Progress as State
+if TYPE_CHECKING:
+    from puoc.run.runner import Progress as State
 
-_SECONDS_BETWEEN_LINES = 5.0  # where the output is not a terminal
+SECONDS_UNSEEN = 2.0  # a step that is shorter shows nothing
+SECONDS_TO_FIRST_LINE = 30.0  # where the output is not a terminal
+SECONDS_BETWEEN_LINES = 60.0
+
+
+class Eta:
+    """The time that is left, by the rate so far. Between two steps it only falls."""
+
+    def __init__(self, started: float | None = None):
+        self.started = time.monotonic() if started is None else started
+        self._done, self._left, self._at = 0.0, 0.0, self.started
+
+    def text(self, done: float, remaining: float, first: str = "step") -> str:
+        """Return the time that is left as text. ``first`` names the step after which it is known."""
+        now = time.monotonic()
+        if not done:
+            return f"ETA after the first {first}"
+        if done != self._done:  # at another time, the rate would fall while one waits for a step, and the ETA rise
+            self._left, self._at = (now - self.started) / done * remaining, now
+            self._done = done
+        left = self._left - (now - self._at)
+        return f"ETA {_clock(left)}" if left > -1 else f"ETA passed {_clock(-left)} ago"
+
+
+class LineTimer:
+    """Decides when a line is due where the output is not a terminal."""
+
+    def __init__(self, started: float):
+        self._next = started + SECONDS_TO_FIRST_LINE
+
+    def due(self) -> bool:
+        """Check whether a line is due; if so, the next one is due a minute later."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + SECONDS_BETWEEN_LINES
+        return True
 
 
 class Reporter:
@@ -20,7 +58,8 @@ class Reporter:
     def __init__(self, title: str, console: Console):
         self.title, self.console = title, console
         self.started = time.monotonic()
-        self._last = self.started
+        self._lines = LineTimer(self.started)
+        self._eta: Eta | None = None
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -47,28 +86,94 @@ class Reporter:
 
     def update(self, state: State) -> None:
         """Show the state of the run."""
-        note = self._note(state)
         if self.console.is_terminal:
-            self._bar.update(self._task, total=state.wanted, completed=state.ok + state.failed, note=note)
-        elif time.monotonic() - self._last > _SECONDS_BETWEEN_LINES:
-            self._last = time.monotonic()
-            done = f"{state.ok + state.failed}/{state.wanted} {state.what}"
-            self.console.print(f"{self.title}: {done}, {note}", highlight=False, soft_wrap=True)
+            done = state.ok + state.failed
+            self._bar.update(self._task, total=state.wanted, completed=done, note=self._note(state))
+        elif self._lines.due():
+            done_of = f"{state.ok + state.failed:,}/{state.wanted:,} {state.what}"
+            self.console.print(f"{self.title}: {done_of}, {self._note(state)}", highlight=False, soft_wrap=True)
 
     def _note(self, state: State) -> str:
-        parts = [f"{state.failed} failed"] if state.failed else []
+        parts = [f"{state.failed:,} failed"] if state.failed else []
         if state.waiting:
             parts.append(
-                f"{state.waiting} computed elsewhere" + (f" by {state.waiting_for}" if state.waiting_for else "")
+                f"{state.waiting:,} computed elsewhere" + (f" by {state.waiting_for}" if state.waiting_for else "")
             )
         if state.running is not None:
-            parts.append(f"{state.running} running, {state.remaining} remaining")
-        unit, done = "fit" if state.running is None else "configuration", state.ok + state.failed
-        seconds_left = (time.monotonic() - self.started) / done * state.remaining if done else None
-        parts.append(f"ETA {_clock(seconds_left)}" if seconds_left is not None else f"ETA after the first {unit}")
-        return ", ".join(parts)
+            parts.append(f"{state.running:,} running, {state.remaining:,} remaining")
+        unit = "fit" if state.running is None else "configuration"
+        self._eta = self._eta or Eta(self.started)
+        return ", ".join([*parts, self._eta.text(state.ok + state.failed, state.remaining, unit)])
+
+
+class Working:
+    """Context manager that shows that a step of a command is running, also while it says nothing itself.
+
+    A step that ends within two seconds shows nothing. Do not fork worker processes inside: a thread writes the display.
+
+    Parameters
+    ----------
+    title : the step, for example "MLflow".
+    console : of the standard error, because the standard output of some commands is a result.
+    total : the sum of the weights that ``advance`` will get, if known.
+    """
+
+    def __init__(self, title: str, console: Console, total: float | None = None):
+        self.title, self.console = title, console
+        self._done, self._total = 0.0, total
+        self._unit = ""
+        self._started = time.monotonic()
+        self._eta = Eta(self._started)
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._show, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def update(self, done: float, total: float, unit: str = "") -> None:
+        """Set how much is done, for example 120 of 700 ``runs``."""
+        if not self._done:
+            self._eta = Eta()  # what came before the first step says nothing about the rate
+        self._done, self._total, self._unit = done, total, unit
+
+    def advance(self, weight: float = 1.0) -> None:
+        """Add to what is done."""
+        self._done += weight
+
+    def text(self) -> str:
+        """Return the state as text."""
+        if not self._total:
+            return f"{self.title}: {_clock(time.monotonic() - self._started)} so far"
+        done = min(self._done, self._total)
+        left = self._eta.text(done, self._total - done)
+        progress = f"{done:,.0f}/{self._total:,.0f} {self._unit}" if self._unit else f"{done / self._total:.0%}"
+        return f"{self.title}: {progress}, {left}"
+
+    def _show(self) -> None:
+        if self._end.wait(SECONDS_UNSEEN):
+            return
+        if self.console.is_terminal:
+            columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+            with Progress(
+                *columns, console=self.console, transient=True, redirect_stdout=False, redirect_stderr=False
+            ) as bar:
+                task = bar.add_task(self.text())
+                while not self._end.wait(0.2):
+                    bar.update(task, description=self.text())
+            return
+        lines = LineTimer(self._started)
+        while not self._end.wait(0.2):
+            if lines.due():
+                self.console.print(self.text(), highlight=False, soft_wrap=True, markup=False)
 
 
 def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, rest = divmod(max(round(seconds), 0), 60)
     return f"{minutes}:{rest:02d}"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, say
+from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, say, working
 from puoc.store.counting import counted
 
 #: The results of the paper's tables that come with the repository.
@@ -39,24 +39,27 @@ def published(
         _clear(out)
         write_plan(folder, out)
         register_planned(out)
-        imported = add_published(Ledger(out / "ledger"), manifest, fits, source=folder)
-        counts = write_published_rows(out)
+        with working("results"):
+            imported = add_published(Ledger(out / "ledger"), manifest, fits, source=folder)
+            counts = write_published_rows(out)
     say(f"{manifest.title}, written {manifest.written} by puoc {manifest.puoc}: {counted(imported.fits, 'fit')}")
     say(f"{counts.total() - counts['missing']:,} of {counts.total():,} trials of the profile have a result")
     with exit_on_invalid_input(), exit_on_storage_error():
-        from puoc.analysis import compare
+        from puoc.analysis.compare import compare
         from puoc.reporting.page import build
         from puoc.run.stages import planned_trial_ids
 
-        trials = planned_trial_ids(out)
-        compare(out, trials)
-        page = build(out, trials)
+        with working("comparison and report"):
+            trials = planned_trial_ids(out)
+            compare(out, trials)
+            page = build(out, trials)
     say(f"report:     {page}")
     if tracked:
         with exit_on_invalid_input(), exit_on_storage_error():
             from puoc.reporting.tracking import track
 
-            track(out)
+            with working("MLflow") as shown:
+                track(out, lambda done, total: shown.update(done, total, "runs"))
         say(f"MLflow UI:  cd {out} && puoc ui")
 
 

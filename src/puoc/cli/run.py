@@ -48,7 +48,8 @@ def run(tables: Tables, budget: Budget = None, nice: Nice = None) -> None:
 
     Without a budget, the tables are computed one after the other. With a budget, their fits are computed together: the
     entry with the cheapest fits first, and within an entry one seed after the other over all cells. The same command
-    continues the run. Trials that are left have rows with the status "missing".
+    continues the run. Trials that are left have rows with the status "missing". If the data of a table are missing, the
+    other tables are computed, and the command ends with exit code 2 and the names of the missing files.
     """
     names = list(dict.fromkeys(tables))
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -57,11 +58,34 @@ def run(tables: Tables, budget: Budget = None, nice: Nice = None) -> None:
         if seconds is None:
             seconds = _planned_budget()
         os.nice(priority)
+    from puoc.run.stages import lacking_data
+
+    failures: dict[str, str] = {}
     if seconds is None:
         for name in names:
-            _run_part("tables", name)
+            with exit_on_storage_error():
+                try:
+                    _compute_part("tables", name)
+                except ValueError as error:  # the other tables do not need what this one lacks
+                    failures[name] = lacking_data(ROOT, [name]).get(name, str(error))
     else:
-        _run_within(names, seconds)
+        with exit_on_invalid_input(), exit_on_storage_error():
+            failures = lacking_data(ROOT, names)
+        if computable := [name for name in names if name not in failures]:
+            _run_within(computable, seconds)
+    with exit_on_invalid_input():
+        if failures:
+            _raise_failures(failures, len(names))
+
+
+def _raise_failures(failures: dict[str, str], n_tables: int) -> None:
+    if n_tables == 1:
+        raise ValueError(*failures.values())
+    lines = [f"{name} was not computed: {message}" for name, message in failures.items()]
+    others = n_tables - len(failures)
+    raise ValueError(
+        "\n".join([*lines, f"{counted(others, 'other table')} computed" if others else "nothing computed"])
+    )
 
 
 def _priority(nice: str | None) -> int:
@@ -99,16 +123,16 @@ def _check(part: Part, names: list[str]) -> None:
 
 
 def _run_part(part: Part, name: str) -> None:
+    with exit_on_invalid_input(), exit_on_storage_error():
+        _compute_part(part, name)
+
+
+def _compute_part(part: Part, name: str) -> None:
     from puoc.cli.progress import Reporter
     from puoc.reporting.tracking.live import LiveTracking
     from puoc.run.stages import run_part
 
-    with (
-        exit_on_invalid_input(),
-        exit_on_storage_error(),
-        LiveTracking(ROOT) as tracking,
-        Reporter(name, console()) as reporter,
-    ):
+    with LiveTracking(ROOT) as tracking, Reporter(name, console()) as reporter:
         counts = run_part(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
     _say_counts(name, counts, tracking.failure)
 
@@ -132,8 +156,8 @@ def _run_within(names: list[str], seconds: int) -> None:
 
 
 def _say_counts(title: str, counts: Counter[str], failure: str | None) -> None:
-    elsewhere = f", {counts['known']} computed by another run" if counts["known"] else ""
-    say(f"{title}: {counted(counts['ok'], 'fit')} computed, {counts['failed']} failed{elsewhere}")
+    elsewhere = f", {counts['known']:,} computed by another run" if counts["known"] else ""
+    say(f"{title}: {counted(counts['ok'], 'fit')} computed, {counts['failed']:,} failed{elsewhere}")
     if failure:
         say(f"some of them are not in MLflow yet ({failure}); run puoc track to add them")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -67,13 +68,19 @@ def sweep(
     again. With --space, --search or --asha, the command runs another sweep.
     """
     started = time.monotonic()
+    if dry_run and submit is None:
+        with exit_on_invalid_input(), exit_on_storage_error("nothing was computed"), _planned_or_not() as root:
+            from puoc.run.sweep.request import SweepRequest, resolve_sweep
+
+            request = _machine_request(root, workers, gpus, address)
+            _check_here(request)
+            _say_plan(root, resolve_sweep(root, SweepRequest(method, scenario, space, search, asha)), request)
+        return
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
-        request = _machine_request(workers, gpus, address)
-        if address is None and submit is None:
-            from puoc.cli.doctor import here, raise_for_faults
-
-            raise_for_faults(here(request))
+        request = _machine_request(ROOT, workers, gpus, address)
+        if submit is None:
+            _check_here(request)
         from puoc.run.sweep.budget import Budget
         from puoc.run.sweep.request import SweepRequest, resolve_sweep
 
@@ -85,9 +92,6 @@ def sweep(
             say(f"submitted as {_submitted(submit)}; `ray job logs --address {submit} <id> --follow` shows its output")
             return
     with exit_on_invalid_input(), exit_on_storage_error():
-        if dry_run:
-            _say_plan(spec, request)
-            return
         _run(spec, request, limit, started)
 
 
@@ -97,7 +101,7 @@ def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -
     from puoc.run.sweep.status import sweep_status
     from puoc.run.sweep.tuner import Outcome
 
-    runner, (_, missing) = _runner(), _forecast(spec, request.workers)
+    runner, (_, missing) = _runner(ROOT), _forecast(ROOT, spec, request.workers)
     if missing or spec.parts is not None:
         doctor.raise_for_faults(doctor.local(ROOT, missing))
         outcome, failure = _run_tuner(spec, request, budget, started)
@@ -105,9 +109,9 @@ def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -
         status = sweep_status(runner, spec)
         outcome, failure = Outcome(0, len(status.done), len(status.failed), 0, 0, None), None
     rows = write(ROOT, spec)
-    stopped = f", {outcome.stopped} stopped early" if outcome.stopped else ""
-    remaining = f"; {outcome.stopped_by}, {outcome.remaining} remain" if outcome.stopped_by else ""
-    ended = f"{outcome.failed} failed{stopped}, {outcome.known} known before{remaining}"
+    stopped = f", {outcome.stopped:,} stopped early" if outcome.stopped else ""
+    remaining = f"; {outcome.stopped_by}, {outcome.remaining:,} remain" if outcome.stopped_by else ""
+    ended = f"{outcome.failed:,} failed{stopped}, {outcome.known:,} known before{remaining}"
     say(f"{spec.name}: {counted(outcome.ok, 'configuration')} computed, {ended}")
     if failure:
         say(f"some of them are not in MLflow yet ({failure}); run puoc track to add them")
@@ -154,20 +158,19 @@ def doctor(
     gpus: Gpus = None,
 ) -> None:
     """Check machines, disk, ledger, versions and the MLflow store; exit code 2 if a check fails."""
-    with exit_on_invalid_input(), exit_on_storage_error():
-        planned(ROOT)
+    with exit_on_invalid_input(), exit_on_storage_error(), _planned_or_not() as root:
         from puoc.cli import doctor as checks
         from puoc.run.sweep.cluster import connected, present_here, present_in
         from puoc.run.sweep.request import SweepRequest, resolve_sweep
 
-        request = _machine_request(workers, gpus, address)
-        spec = resolve_sweep(ROOT, SweepRequest(method)) if method is not None else None
+        request = _machine_request(root, workers, gpus, address)
+        spec = resolve_sweep(root, SweepRequest(method)) if method is not None else None
         if request.address is None:
             machine_findings, cpus = checks.here(request), present_here().cpus
         else:
             with connected(request, 1) as ray:
                 machine_findings, cpus = checks.cluster(ray, request, ROOT), present_in(ray).cpus
-        forecasts, missing = _forecast(spec, request.workers or cpus) if spec is not None else ([], 0)
+        forecasts, missing = _forecast(root, spec, request.workers or cpus) if spec is not None else ([], 0)
         findings = machine_findings + checks.local(ROOT, missing) + forecasts
         for finding in findings:
             say(f"{'FAULT' if finding.is_fault else 'ok   '} {finding.subject}: {finding.message}")
@@ -186,24 +189,59 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
     say(f"{counted(n, 'configuration')} in {path}; to view the study: optuna-dashboard {path}")
 
 
-def _machine_request(workers: int | None, gpus: int | None, address: str | None) -> MachineRequest:
+@contextmanager
+def _planned_or_not() -> Iterator[Path]:
+    """Yield the project's folder. Without a plan, yield a temporary one with the plan of params.yaml and links.
+
+    So a sweep can be looked at before ``puoc plan``, and nothing is written to the project.
+    """
+    if (ROOT / "work" / "plan").exists() or not (ROOT / "params.yaml").is_file():
+        planned(ROOT)
+        yield ROOT
+        return
+    from puoc.datasets.user.dataset import register_planned
+    from puoc.plan.make_plan import make_plan
+    from puoc.plan.params import read_params
+    from puoc.store.temporary import temporary_folder
+
+    with temporary_folder("plan") as root:
+        (root / "work").mkdir()
+        here = [path for path in (*ROOT.glob("*"), *(ROOT / "work").glob("*")) if path.name not in ("work", "configs")]
+        for path in here:
+            (root / path).symlink_to(path.resolve())
+        make_plan(read_params(ROOT / "params.yaml", ROOT)).write(root, ROOT / "params.yaml")
+        register_planned(root)
+        say("there is no plan yet (puoc plan makes one): the lines below are for params.yaml as it is now")
+        yield root
+
+
+def _check_here(request: MachineRequest) -> None:
+    """Raise ValueError if this machine lacks what is requested of it."""
+    if request.address is None:
+        from puoc.cli.doctor import here, raise_for_faults
+
+        raise_for_faults(here(request))
+
+
+def _machine_request(root: Path, workers: int | None, gpus: int | None, address: str | None) -> MachineRequest:
     from puoc.run.sweep.cluster import MachineRequest
     from puoc.store.plan_files import read_compute
 
-    settings = read_compute(ROOT)
+    settings = read_compute(root)
     planned_workers = settings.workers if settings.workers != "auto" and address is None else None
     on_gpu = settings.device != "cpu"
     return MachineRequest(workers or planned_workers, int(on_gpu) if gpus is None else gpus, address)
 
 
-def _forecast(spec: Sweep, workers: int | None) -> tuple[list[Finding], int]:
+def _forecast(root: Path, spec: Sweep, workers: int | None) -> tuple[list[Finding], int]:
     """Return the forecast for a number of workers, and the number of missing fits."""
     from puoc.cli.doctor import forecast
     from puoc.plan.forecast.costs import Forecast
+    from puoc.plan.forecast.machine_speed import speed_of_machine
     from puoc.run.sweep.status import sweep_status
 
-    runner = _runner()
-    costs = Forecast(runner.ledger, runner.settings.device)
+    runner = _runner(root)
+    costs = Forecast(runner.ledger, runner.settings.device, speed_of_machine(root, (), 0, keep=False).of)
     status = sweep_status(runner, spec, costs)
     return [forecast(status.n_missing, status.seconds, costs, workers)], status.n_missing
 
@@ -217,22 +255,22 @@ def _workers(request: MachineRequest) -> int | None:
     return cpus_of(request.address)
 
 
-def _runner() -> Runner:
+def _runner(root: Path) -> Runner:
     from puoc.run.runner import Runner
     from puoc.store.plan_files import read_compute
 
-    return Runner(ROOT, read_compute(ROOT))
+    return Runner(root, read_compute(root))
 
 
-def _say_plan(spec: Sweep, request: MachineRequest) -> None:
+def _say_plan(root: Path, spec: Sweep, request: MachineRequest) -> None:
     from puoc.run.sweep.status import sweep_status
 
-    status = sweep_status(_runner(), spec)
-    plan, (forecasts, _) = spec.plan, _forecast(spec, _workers(request))
+    status = sweep_status(_runner(root), spec)
+    plan, (forecasts, _) = spec.plan, _forecast(root, spec, _workers(request))
     cells, seeds = counted(len(plan.cells), "cell"), counted(len(plan.seeds), "seed")
     say(f"{spec.name}: {spec.method} on {plan.dataset}, {plan.scenario}: {cells}, {seeds}")
     scope = "first, then those that the search suggests" if spec.parts is not None else "in total"
-    state = f"{len(status.done)} known, {len(status.failed)} failed, {len(status.missing)} missing"
+    state = f"{len(status.done):,} known, {len(status.failed):,} failed, {len(status.missing):,} missing"
     say(f"{counted(status.n_configs, 'configuration')} {scope}: {state}")
     if spec.rungs:
         epochs = " or ".join(map(str, spec.rungs))

@@ -6,13 +6,15 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from puoc.cli.console import STORAGE_ERROR, exit_on_invalid_input, exit_on_storage_error, planned, say
+from puoc.cli.console import STORAGE_ERROR, exit_on_invalid_input, exit_on_storage_error, planned, say, working
 from puoc.run.executors.process_lifetime import die_with_parent
 
 HOST = "127.0.0.1"
@@ -27,8 +29,7 @@ def ui(port: Annotated[int, typer.Option(help="Port of 127.0.0.1 to listen on.")
         from puoc.reporting.tracking import server_command
 
         command, environment = server_command(Path(), port)
-    say(f"MLflow UI: http://{HOST}:{port} (stop it with Ctrl-C)")
-    code = _serve(command, environment)
+    code = _serve(command, environment, port)
     if code:
         say(f"the MLflow server stopped with exit code {code}")
         raise typer.Exit(code)
@@ -47,8 +48,27 @@ def _check_free(port: int) -> None:
             raise ValueError(f"--port: got {port}, which is not available ({error.strerror}); {expected}") from error
 
 
-def _serve(words: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the server until a signal arrives (returns 0) or the server stops; MLflow itself exits with 0 in any case."""
+def _wait_for_answer(server: subprocess.Popen[bytes], port: int, ended: Callable[[], bool]) -> bool:
+    """Wait until the server answers a request. Return False if it stops or ``ended`` is true before that."""
+    while server.poll() is None and not ended():
+        connection = HTTPConnection(HOST, port, timeout=5)
+        try:
+            connection.request("GET", "/health")
+            if connection.getresponse().status < 500:
+                return True
+        except (OSError, HTTPException):
+            pass
+        finally:
+            connection.close()
+        time.sleep(0.2)
+    return False
+
+
+def _serve(words: Sequence[str], environment: Mapping[str, str], port: int) -> int:
+    """Run the server until a signal arrives (returns 0) or the server stops; MLflow itself exits with 0 in any case.
+
+    The address is printed when the server answers.
+    """
     server, signalled, parent = None, False, os.getpid()
 
     def end(*_: object) -> None:
@@ -68,6 +88,10 @@ def _serve(words: Sequence[str], environment: Mapping[str, str]) -> int:
     )
     if signalled:
         server.terminate()
+    with working("the MLflow server starts"):
+        answers = _wait_for_answer(server, port, lambda: signalled)
+    if answers:
+        say(f"MLflow UI: http://{HOST}:{port} (stop it with Ctrl-C)")
     code = server.wait()
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from puoc.plan.forecast.costs import Forecast
+from puoc.plan.forecast.machine_speed import speed_of_machine
 from puoc.records import TestSet
 from puoc.run.budget_tasks import FrozenFeatures, Remaining, blocked, linked_tasks
 from puoc.run.executors.batches import split
@@ -38,7 +39,8 @@ class BudgetRunner(Runner):
         ------
         OSError, ValueError : as ``Runner.run``.
         """
-        forecast = Forecast(self.ledger, self.settings.device)
+        here = speed_of_machine(self.root, (), 0, keep=False).of
+        forecast = Forecast(self.ledger, self.settings.device, here)
         tests, scoring = sets_to_score(tables), dict[str, str]()
         for plan, trials in tables:
             for planned in trials:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from puoc.plan.bind import PlannedTrial, bind
+from puoc.registry import DATASETS
 from puoc.run.budget_run import BudgetRunner
 from puoc.run.budget_tasks import Remaining
 from puoc.run.result_rows import collect, row
@@ -39,16 +40,23 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
 
     Raises
     ------
-    ValueError : as ``puoc.datasets.prepare.ensure`` and ``puoc.datasets.prepare.arrays.prepare``.
+    ValueError : as ``puoc.datasets.prepare.ensure`` and ``puoc.datasets.prepare.arrays.prepare``. If only the raw files
+        of some datasets are missing, the others are prepared first.
     """
     from puoc.datasets.prepare import ensure
     from puoc.datasets.prepare.arrays import Prepared, prepare
+    from puoc.datasets.prepare.verify import FetchError
     from puoc.scenarios.drawing.overlap import repeats_of_test
 
     folder, digests, warnings = root / "work" / "prepared", dict[str, str](), list[str]()
+    failures: dict[str, str] = {}
     for name in plan_files.read_data(root):
-        ensure(name, root / "data", mirror=mirror)  # also if the arrays exist already
-        digests[name] = prepare(name, root / "data", folder, mirror=mirror)
+        try:
+            ensure(name, root / "data", mirror=mirror)  # also if the arrays exist already
+            digests[name] = prepare(name, root / "data", folder, mirror=mirror)
+        except FetchError as error:
+            failures[name] = str(error)
+            continue
         if repeats := repeats_of_test(Prepared.open(folder / name)):
             warnings.append(f"{name}: {repeats} training rows have the content of a test row, and no draw uses them")
     parts: tuple[Part, ...] = ("tables", "tune")
@@ -58,6 +66,8 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
         for name in names(root, part)
     }
     for path, dataset in sorted(dataset_by_path.items()):
+        if dataset in failures:
+            continue
         if dataset not in digests:
             place = f"work/plan/{path.parent.name}/{path.name}"
             raise ValueError(f"{place}: got {dataset!r}; expected a dataset of work/plan/data.json: run puoc plan")
@@ -65,7 +75,25 @@ def prepare_data(root: Path, mirror: Path | None) -> tuple[dict[str, str], list[
     for path in (path for part in parts for path in (folder / part).glob("*.json")):
         if path not in dataset_by_path:
             path.unlink()
+    if failures:
+        prepared = f"the other datasets are prepared ({', '.join(digests)})" if digests else "no dataset is prepared"
+        raise ValueError("\n".join([*failures.values(), prepared]))
     return digests, warnings
+
+
+def lacking_data(root: Path, tables: Sequence[str]) -> dict[str, str]:
+    """Return the tables whose data are not prepared, with the raw files that are missing and where they belong."""
+    lacking = {}
+    for name in tables:
+        plan, trials = planned_trials(root, "tables", name)
+        try:
+            Runner(root, plan_files.read_compute(root)).check_data(planned.trial.fit for planned in trials)
+        except ValueError as error:
+            folder = Path("data") / plan.dataset
+            declared = DATASETS[plan.dataset].files if plan.dataset in DATASETS else ()
+            files = [str(folder / raw.path) for raw in declared if not (root / folder / raw.path).exists()]
+            lacking[name] = str(error) + (f"; missing: {', '.join(files)} (puoc fetch downloads it)" if files else "")
+    return lacking
 
 
 def read_plan(root: Path, part: Part, name: str) -> TablePlan | SweepPlan:

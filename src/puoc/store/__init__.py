@@ -20,6 +20,7 @@ __all__ = [
     "published",
     "regular_file",
     "result_rows",
+    "steps",
     "temporary",
     "times",
     "yaml_file",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -71,9 +71,17 @@ class Forecast:
     ----------
     ledger : its fits correct the table for each method; None: the table alone is used.
     device : the table was measured on CPUs; on another device only the ledger is used.
+    here : returns seconds per unit of a kind of work on this machine, if they were measured; they replace the table.
     """
 
-    def __init__(self, ledger: Ledger | None = None, device: str = "cpu"):
+    def __init__(
+        self,
+        ledger: Ledger | None = None,
+        device: str = "cpu",
+        here: Callable[[Key], float | None] = lambda _: None,
+    ):
+        self._here = here
+        self.from_here: set[str] = set()
         self.kind = device.partition(":")[0]
         self.unknown: set[str] = set()  # methods without a cost
         self.from_table: set[str] = set()
@@ -92,12 +100,17 @@ class Forecast:
         if estimate is None or seconds is None:
             self.unknown.add(fit.method)
             return 0.0
-        (self.from_ledger if estimate.key in self._rates else self.from_table).add(fit.method)
+        if estimate.key in self._rates:
+            self.from_ledger.add(fit.method)
+        elif self._here(estimate.key) is not None:
+            self.from_here.add(fit.method)
+        else:
+            self.from_table.add(fit.method)
         return seconds
 
     def estimate(self, fit: Fit, tests: Iterable[TestSet] = ()) -> Estimate | None:
         """Return the work of training and of scoring the test sets; None if the work of the fit is unknown."""
-        work = _known_work(fit)
+        work = known_work(fit)
         if work is None:
             return None
         _, values = method_inputs(fit.encoder, fit.sample.dataset)
@@ -113,12 +126,13 @@ class Forecast:
         if cost is None:
             rate = self._run_rates.get(key, self._rates.get(key))
             return None if rate is None else rate * units
-        rate = self._run_rates.get(key, cost.per_unit * self._factors.get(key, 1.0))
+        here = None if key in self._factors else self._here(key)
+        rate = self._run_rates.get(key, here or cost.per_unit * self._factors.get(key, 1.0))
         return rate * units + cost.per_scored * scored
 
     def add(self, result: FitResult) -> None:
         """Add a fit of this run. Fits of this run have priority over the ledger's and are used without a limit."""
-        work = _known_work(result.fit)
+        work = known_work(result.fit)
         seconds = result.fit_seconds or 0.0
         if work is None or work.units <= 0 or result.status != "ok":
             return
@@ -133,7 +147,7 @@ class Forecast:
             result = _trained(ledger, fit_id)
             if result is None or (result.device or "").partition(":")[0] != self.kind:
                 continue
-            work = _known_work(result.fit)
+            work = known_work(result.fit)
             if work is not None and work.units > 0:
                 rates[work.key].append(float(result.fit_seconds or 0) / work.units)
         factors = {}
@@ -157,7 +171,7 @@ def _trained(ledger: Ledger | None, fit_id: str) -> FitResult | None:
     return entry.result if known and known.digest == sample.data_digest else None
 
 
-def _known_work(fit: Fit) -> Work | None:
+def known_work(fit: Fit) -> Work | None:
     """Return the work of a fit; None if it is unknown. A forecast is optional, so an unusual fit must not stop a plan.
 
     Examples are a fit with a removed encoder, or with hyperparameters that the work's formula does not cover.

@@ -17,8 +17,9 @@ from typing import NamedTuple
 from puoc.reporting.tracking import run_specs
 from puoc.reporting.tracking.address import TrackingError
 from puoc.reporting.tracking.store import Store, StoreBusy
+from puoc.reporting.tracking.stored_run import StoredRun
 from puoc.reporting.tracking.sync import WAIT_TRACK
-from puoc.reporting.tracking.writer import StoredRun, Writer
+from puoc.reporting.tracking.writer import Writer
 from puoc.store.result_rows import ResultRow
 
 ALIAS = "best"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.models import ModelSignature
 
+    from puoc.reporting.tracking.batch import Batch
+
 NAME = "model"  # of every model: runs:/<run>/model
 _DATA = "fitted"
 _MODEL_ID, _RUN_ID = "puoc-mark-model-id", "puoc-mark-run-id"
@@ -48,18 +50,26 @@ class ModelLog:
     def __exit__(self, *_: object) -> None:
         self._exits.close()
 
-    def log(self, experiment: str, run: str, path: Path, tags: dict[str, str]) -> str:
+    def log(self, experiment: str, run: str, path: Path, tags: dict[str, str], batch: Batch | None = None) -> str:
         """Log a model file as the output of a run; returns the model's id.
+
+        Parameters
+        ----------
+        batch : collects the rows of a new run; without one, MLflow's API writes them.
 
         Raises
         ------
         ValueError : the file is not a model file.
         """
-        from mlflow.entities import LoggedModelOutput
-
         meta = modelfile.read_meta(path)
         about = {"method": meta.method, "contains_training_rows": str(meta.contains_training_rows).lower()}
         params = {key: str(value)[:250] for key, value in meta.params.items()}
+        if batch is not None:
+            model_id, folder = batch.add_model(experiment, run, NAME, {**tags, **about}, params)
+            shutil.copytree(self._fill(meta, path, model_id, run), folder)
+            return model_id
+        from mlflow.entities import LoggedModelOutput
+
         model = self.client.create_logged_model(experiment, NAME, run, {**tags, **about}, params)
         self.client.log_model_artifacts(model.model_id, str(self._fill(meta, path, model.model_id, run)))
         self.client.finalize_logged_model(model.model_id, "READY")

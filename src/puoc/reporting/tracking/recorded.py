@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Mapping
 from hashlib import md5
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from puoc.reporting.tracking.stored_run import StoredRun
 from puoc.store.ledger import Ledger
 from puoc.store.ledger_records import Entry
+
+if TYPE_CHECKING:
+    from mlflow.entities import Metric
 
 
 def curve(entry: Entry | None) -> dict[str, tuple[float, ...]]:
     """Return the objective by epoch, or before and after an exact solution, as metrics by name."""
     return {f"curve/{name}": values for name, values in entry.result.curve.items()} if entry is not None else {}
+
+
+def metrics_of(
+    stored: StoredRun, changed: Mapping[str, float], extra: Mapping[str, str], entry: Entry | None
+) -> list[Metric]:
+    """Return the metrics to log: the changed values, and the curves that the run does not have yet.
+
+    Parameters
+    ----------
+    extra : tags; if they name the run as the owner of its model, AUCs belong to the model as well.
+    """
+    from mlflow.entities import Metric
+
+    now = int(time.time() * 1000)
+    owns_model = extra.get("model_owner") == stored.run_id
+    model = extra.get("model_uri", "").removeprefix("models:/") if owns_model else None
+    metrics = [Metric(k, v, now, 0, model_id=model if k.startswith("auc") else None) for k, v in changed.items()]
+    curves = {name: values for name, values in curve(entry).items() if name not in stored.metrics}
+    return metrics + [
+        Metric(name, value, now, step) for name, values in curves.items() for step, value in enumerate(values)
+    ]
 
 
 def recorded(entry: Entry | None) -> dict[str, str]:

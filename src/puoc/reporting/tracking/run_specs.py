@@ -25,8 +25,9 @@ from puoc.store.result_rows import ResultRow, TestRow, read_results
 Key = tuple[str, str]  # experiment; id of the trial or of the cell
 
 DIGEST = "puoc.digest"  # tag: digest of the specification from which the run was written
-LAYOUT = 1  # increased when the layout of runs changes, so that they are written again
+LAYOUT = 2  # increased when the layout of runs changes, so that they are written again
 _PLACES_LENGTH = 6000  # characters of a tag with places; MLflow's databases accept 8,000
+_MEMBER_OF = "member_of"
 _MORE = "more"  # key of a tag with places: the number of further tags with places
 MAX_CHARACTERS = 500  # of a parameter or tag; MLflow cuts longer ones silently
 
@@ -194,7 +195,8 @@ def trial_spec(trial: Trial, parent: str | None) -> RunSpec:
 def cell_spec(row: ResultRow, members: Sequence[Member]) -> RunSpec:
     """Return the specification of a cell's run: its description from one of its rows, its metrics from its trials."""
     key, place = cell_id(row), place_of(row)
-    tags = _described(row, {key: place}) | {"cell_id": key} | _texts(row, ("configs", "config_source", "config_id"))
+    tags = _described(row, {key: place}) | _one_place(place) | {"cell_id": key}
+    tags |= _texts(row, ("configs", "config_source", "config_id"))
     name = f"{place.entry} {place.cell}"
     return RunSpec(experiment_of(row), "cell", key, name, _params(row), tags, cell_metrics(members))
 
@@ -216,6 +218,11 @@ def cell_metrics(members: Sequence[Member]) -> dict[str, float]:
     if vals and not aucs:
         metrics["mean_auc_val_pu"] = fmean(vals)
     return metrics
+
+
+def place_tags(places: dict[str, Place]) -> dict[str, str]:
+    """Return the tags that contain the places of a run: for puoc, and for a search in MLflow."""
+    return pack_places(places) | member_of(places.values())
 
 
 def pack_places(places: dict[str, Place]) -> dict[str, str]:
@@ -247,9 +254,36 @@ def unpack_places(tags: dict[str, str]) -> dict[str, Place]:
 
 
 def _described(row: ResultRow, places: dict[str, Place]) -> dict[str, str]:
-    _, place = first_place(places)
-    known = {"entry": place.entry, "cell": place.cell, "table": place.source.split("/", 1)[1]}
-    return pack_places(places) | known | _texts(row, ("method", "dataset", "labels")) | {"method_kind": row.kind}
+    about = _texts(row, ("method", "dataset", "labels")) | {"method_kind": row.kind}
+    return place_tags(places) | about
+
+
+def _one_place(place: Place) -> dict[str, str]:
+    """Return the tags of a run that has one place. A filter by equality on a run with several would miss the others."""
+    return {"entry": place.entry, "cell": place.cell, "table": _table(place)}
+
+
+def is_member_tag(key: str) -> bool:
+    """Check whether a tag is one that ``member_of`` writes."""
+    return key.partition(".")[0] == _MEMBER_OF
+
+
+def member_of(places: Iterable[Place]) -> dict[str, str]:
+    """Return the tags in which MLflow's LIKE finds a run by each of its places: ``|TABLE/CELL/ENTRY|TABLE/...|``.
+
+    MLflow has no other operator for a tag with several values, and no OR. A text that is longer than a tag may be
+    continues in ``member_of.1`` and so on.
+    """
+    texts = [""]
+    for member in sorted({f"{_table(place)}/{place.cell}/{place.entry}|" for place in places}):
+        if len(texts[-1]) + len(member) > _PLACES_LENGTH:
+            texts.append("")
+        texts[-1] += member
+    return {_MEMBER_OF + (f".{i}" if i else ""): f"|{text}" for i, text in enumerate(texts)}
+
+
+def _table(place: Place) -> str:
+    return place.source.split("/", 1)[1]
 
 
 def _params(row: ResultRow) -> dict[str, str]:

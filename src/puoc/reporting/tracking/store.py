@@ -10,8 +10,8 @@ import logging
 import os
 import shutil
 import sqlite3
-import sys
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
@@ -21,10 +21,11 @@ from filelock import FileLock, Timeout
 
 from puoc.reporting.tracking.address import TrackingError, sqlite_file, tracking_uri
 from puoc.reporting.tracking.database import is_database, reached, without_password
+from puoc.reporting.tracking.schema import backup_of, places_of_file, schema_of_file, schema_of_server, upgrade
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Experiment, Run
+    from mlflow.entities import Run
     from mlflow.store.entities import PagedList
 
 T = TypeVar("T")
@@ -45,32 +46,12 @@ PAGE = 1000  # results of a search per page; without paging, mlflow omits the re
 OURS = "puoc"  # tag of experiments that puoc created
 _SHARED = ".shared"  # file in the folder of artifacts; it shows that a store outside the project keeps files there too
 _PARTS = ("", "-wal", "-shm", "-journal")  # the files of a SQLite database
-_DEPRECATED = (
-    "ignore::UserWarning:mlflow.server.fastapi_app"  # a warning about mlflow itself, at each start of a server
-)
 
 _opened: dict[Path, list[int]] = {}  # inodes of the databases that this process has opened, by path
 
 
 class StoreBusy(Exception):  # noqa: N818 - a state, not a fault
     """Raised if another process is writing."""
-
-
-def server_command(root: Path | str, port: int) -> tuple[list[str], dict[str, str]]:
-    """Create the store if needed; return the arguments and the environment of the command that serves the UI.
-
-    The server listens on this machine only. The URI is passed in the environment, because it may contain a password,
-    and all users of a machine can see the arguments of a command.
-    """
-    store = Store(root)
-    if store.database is not None:
-        with store.lock(60):
-            store.open()
-    store.share_artifacts()
-    warning_filters = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), _DEPRECATED)))
-    command = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--artifacts-destination", str(store.artifacts)]
-    return command, os.environ | {"PYTHONWARNINGS": warning_filters, "MLFLOW_BACKEND_STORE_URI": store.uri}
 
 
 class Store:
@@ -127,6 +108,7 @@ class Store:
         marker = self._begin_creation()
         try:
             with reached(self.uri) if is_database(self.uri) else nullcontext():
+                self._upgrade()
                 client = MlflowClient(self._uri_of_file(), registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
                 experiments = list(pages(lambda token: client.search_experiments(max_results=PAGE, page_token=token)))
             self._use_wal()
@@ -136,7 +118,7 @@ class Store:
             self._store_inode()
         if marker is not None:
             marker.unlink()
-        self._check_place(experiments)
+        self._check_place([str(each.artifact_location) for each in experiments if OURS in each.tags])
         self.share_artifacts()
         self._client, self._inode = client, self._find_inode()
 
@@ -244,12 +226,77 @@ class Store:
             with closing(sqlite3.connect(self.database, timeout=20)) as connection:
                 connection.execute("pragma journal_mode=wal")
 
-    def _check_place(self, experiments: list[Experiment]) -> None:
+    def _upgrade(self) -> None:
+        """Upgrade a database of an older MLflow; a SQLite file is copied first. Raises TrackingError for a server."""
+        if self.database is None:
+            self._refuse_older()
+            return
+        schema = schema_of_file(self.database) if self.database.exists() else None
+        if schema is not None and schema.is_older:
+            backup = upgrade(self.database, self._uri_of_file(), schema)
+            warnings.warn(
+                f"{self.name} was written by an older MLflow (schema {schema.found}). It was upgraded to the installed "
+                f"version (schema {schema.expected}); {backup} is a copy of it before the upgrade",
+                stacklevel=2,
+            )
+
+    def _refuse_older(self) -> None:
+        """Raise TrackingError for an older database on a server, which other projects may use with an older MLflow."""
+        schema = schema_of_server(self.uri) if is_database(self.uri) else None
+        if schema is not None and schema.is_older:
+            raise TrackingError(
+                f"{self.name} has MLflow's schema {schema.found}; expected {schema.expected}. {self._remedy(None)}"
+            )
+
+    def look(self) -> str:
+        """Check without writing whether the store can be used; return what was found as text.
+
+        Raises
+        ------
+        TrackingError : the store was created in another folder, is damaged, or cannot be reached.
+        """
+        if self.database is not None and not self.database.exists():
+            return f"no store at {self.name} yet"
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            if self.database is None:
+                self._look_at_server()
+                return f"{self.name} answers, and has the schema of the installed version"
+            schema = schema_of_file(self.database)
+            if schema.is_older:
+                backup = backup_of(self.database, schema).name
+                return (
+                    f"{self.name} was written by an older MLflow. The next command that writes to it copies it to "
+                    f"{backup}, and upgrades it"
+                )
+            if schema.found != schema.expected:
+                raise TrackingError(
+                    f"{self.name} has MLflow's schema {schema.found}; expected {schema.expected}, or an older one. "
+                    f"{self._remedy()}"
+                )
+            self._check_place(places_of_file(self.database))
+        except (MlflowException, SQLAlchemyError, sqlite3.Error, ImportError) as error:
+            raise self._tracking_error(error) from error
+        return f"{self.name} has the schema of the installed version"
+
+    def _look_at_server(self) -> None:
+        if is_database(self.uri):
+            with reached(self.uri):
+                self._refuse_older()
+            return
+        from mlflow import MlflowClient
+
+        MlflowClient(self.uri).search_experiments(max_results=1)
+
+    def _check_place(self, locations: list[str]) -> None:
+        """Raise TrackingError if experiments of puoc keep their artifacts (addresses) elsewhere."""
         if self.is_server:
             return
-        for experiment in experiments:
-            place = str(experiment.artifact_location).removeprefix("file://")
-            if OURS in experiment.tags and Path(place).resolve() != self.artifacts:
+        for location in locations:
+            place = location.removeprefix("file://")
+            if Path(place).resolve() != self.artifacts:
                 gone = "" if Path(place).exists() else ", which does not exist"
                 raise TrackingError(
                     f"{self.name} keeps its files in {place}{gone}; expected {self.artifacts}. The project was "

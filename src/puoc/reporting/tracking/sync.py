@@ -11,7 +11,7 @@ from typing import Self
 from puoc.reporting.tracking import run_specs
 from puoc.reporting.tracking.address import TrackingError
 from puoc.reporting.tracking.store import Store, StoreBusy, first_line
-from puoc.reporting.tracking.writer import Writer
+from puoc.reporting.tracking.writer import OnProgress, Writer, silent
 from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow
 
@@ -103,11 +103,15 @@ class Tracker:
         self._writer.sync_runs(self._waiting, self._ledger)
 
 
-def track(root: Path | str) -> dict[str, int]:
+def track(root: Path | str, on_progress: OnProgress = silent) -> dict[str, int]:
     """Synchronise the store with the rows of all planned tables and sweeps; return the trials by experiment.
 
     Runs of a table that is no longer planned are deleted in MLflow's sense, and restored with the table. In a store
     that other projects may use they are kept: another branch, machine or project may plan a table of this name.
+
+    Parameters
+    ----------
+    on_progress : called with the number of runs that are written, and of those that differ.
 
     Raises
     ------
@@ -121,7 +125,7 @@ def track(root: Path | str) -> dict[str, int]:
             writer = Writer(store)
             writer.load()
             unplanned = _unplanned(writer) if store.is_own else frozenset()
-            writer.sync_runs(rows, Ledger(store.root / "ledger"), complete_sources | unplanned)
+            writer.sync_runs(rows, Ledger(store.root / "ledger"), complete_sources | unplanned, on_progress)
             if writer.written:
                 store.sign(uuid.uuid4().hex)
                 writer.load()

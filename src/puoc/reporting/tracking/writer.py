@@ -1,58 +1,51 @@
 """Writer of the store: compare its runs with their specifications, and write the differences.
 
-A run is written in this order: creation (RUNNING), model, one ``log_batch``, artifacts, termination. So a run with
-another status than FINISHED or FAILED was interrupted; it is deleted and written again. MLflow keeps deleted runs in
-the database, where they can be viewed. A deleted run that is planned again is restored.
+New runs are written many at a time (``batch.py``) where the store's tables can be reached, otherwise one by one with
+MLflow's API in this order: creation (RUNNING), model, one ``log_batch``, artifacts, termination. So a run with another
+status than FINISHED or FAILED was interrupted; it is deleted and written again. MLflow keeps deleted runs in the
+database, where they can be viewed. A deleted run that is planned again is restored.
 """
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from puoc.reporting.tracking import run_specs
+from puoc.reporting.tracking.batch import Batch, NewRun, sql_store
 from puoc.reporting.tracking.models import ModelLog, delete_models
-from puoc.reporting.tracking.recorded import curve, pipeline, recorded, write_files
+from puoc.reporting.tracking.recorded import metrics_of, pipeline, recorded, write_files
 from puoc.reporting.tracking.run_specs import DIGEST, Key, Member, RunSpec, Trial
 from puoc.reporting.tracking.store import Store
+from puoc.reporting.tracking.stored_run import StoredRun
 from puoc.store.ledger import Ledger
 from puoc.store.ledger_records import Entry
 from puoc.store.result_rows import ResultRow
 from puoc.store.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from mlflow.entities import Metric, Run
+    from mlflow.entities import Metric
 
 RETIRED = "puoc.retired"  # tag: reason why a run was deleted
 NOT_PLANNED = "no table asks for it any more"
 _COMPLETE = ("FINISHED", "FAILED")
+#: Tags that become empty where the specification lacks them. Runs of trials had the last three in older stores.
+_DROPPED = ("reason", "cell", "table", "entry")
 _ABANDONED_SECONDS = 600  # age at which a RUNNING run on a server counts as abandoned; its writer may be elsewhere
 
 
-@dataclass
-class StoredRun:
-    """A run in the store, with the fields that the writer compares."""
+OnProgress = Callable[[int, int], None]  # done, total
 
-    run_id: str
-    experiment: str  # name
-    status: str
-    tags: dict[str, str] = field(default_factory=dict)
-    params: dict[str, str] = field(default_factory=dict)
-    metrics: dict[str, float] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, run: Run, experiment: str) -> StoredRun:
-        """Convert a run of MLflow."""
-        data = run.data
-        return cls(run.info.run_id, experiment, run.info.status, dict(data.tags), dict(data.params), dict(data.metrics))
+def silent(done: int, total: int) -> None:
+    """Show nothing."""
 
-    @property
-    def key(self) -> Key:
-        """Return the experiment and the id of the trial or cell."""
-        return self.experiment, self.tags["trial_id" if self.tags["kind"] == "trial" else "cell_id"]
+
+def _emptied(stored: StoredRun, tags: Mapping[str, str]) -> dict[str, str]:
+    """Return empty values for the parts of a longer list of places that the run had before."""
+    return {key: "" for key in stored.tags if run_specs.is_member_tag(key) and key not in tags}
 
 
 def _order(member: Member) -> tuple[str, float, float]:
@@ -74,11 +67,12 @@ class Writer:
     def load(self) -> None:
         """Read all runs of the store, and delete runs that another process did not finish."""
         self.runs, self._shelved, self._models = {"trial": {}, "cell": {}}, {"trial": {}, "cell": {}}, {}
-        names = self.store.experiments()
+        names, known = self.store.experiments(), set()
         self._ids = {name: experiment for experiment, name in names.items()}
         surplus = []
         stored_runs = sorted(self.store.runs(list(names)), key=lambda run: (run.info.start_time, run.info.run_id))
         for run in stored_runs:
+            known.add(run.info.run_id)
             if run.data.tags.get("kind") not in self.runs:
                 continue  # a run that a user created
             stored = StoredRun.of(run, names[run.info.experiment_id])
@@ -96,25 +90,47 @@ class Writer:
                 self._models.setdefault(stored.tags["fit_id"], stored.tags["model_uri"])
         for stored, reason in surplus:
             self._retire(stored, reason)
+        if (batch := self._new_batch()) is not None:
+            batch.remove_lost(known)
 
-    def sync_runs(self, rows: list[ResultRow], ledger: Ledger, complete_sources: frozenset[str] = frozenset()) -> None:
+    def sync_runs(
+        self,
+        rows: list[ResultRow],
+        ledger: Ledger,
+        complete_sources: frozenset[str] = frozenset(),
+        on_progress: OnProgress = silent,
+    ) -> None:
         """Write the runs of these rows.
 
         Parameters
         ----------
         complete_sources : sources (tables, sweeps) of which ``rows`` has every row. Their other runs are retired.
+        on_progress : called with the number of runs of trials that are written, and of those that differ.
         """
         rows = run_specs.rows_with_outcome(rows)
         if self._open_experiments({run_specs.experiment_of(row) for row in rows}):
             self.load()
         trials_by_key = run_specs.trials(rows)
         self._merge(trials_by_key, complete_sources)
-        parents = self._sync_cells(rows, trials_by_key, complete_sources)
+        batch = self._new_batch()
+        parents = self._sync_cells(rows, trials_by_key, complete_sources, batch)
+        different = []
+        for (experiment, _), trial in trials_by_key.items():
+            known = [(place, key) for key, place in trial.places.items() if (experiment, key) in parents]
+            parent = parents[experiment, min(known)[1]] if known else None
+            spec = run_specs.trial_spec(trial, parent)
+            if not self._is_current(spec, trial.row, ledger):
+                different.append((spec, trial.row))
         with ModelLog(self.store.client) as models:
-            for (experiment, _), trial in trials_by_key.items():
-                known = [(place, key) for key, place in trial.places.items() if (experiment, key) in parents]
-                parent = parents[experiment, min(known)[1]] if known else None
-                self._sync_trial(run_specs.trial_spec(trial, parent), trial.row, ledger, models)
+            for n, (spec, row) in enumerate(different):
+                on_progress(n, len(different))
+                self._sync_trial(spec, row, ledger, models, batch)
+        if batch is not None:
+            batch.write()
+
+    def _new_batch(self) -> Batch | None:
+        sql = sql_store(self.store)
+        return Batch(self.store, sql) if sql is not None else None
 
     def _open_experiments(self, names: set[str]) -> bool:
         """Create the missing experiments. Return True if a deleted one was restored with its runs."""
@@ -134,10 +150,15 @@ class Writer:
             elif not kept:
                 self._retire(stored, NOT_PLANNED)
             elif kept != before:
-                self._log(stored, {}, run_specs.pack_places(kept), [])
+                tags = run_specs.place_tags(kept)
+                self._log(stored, {}, _emptied(stored, tags) | tags, [])
 
     def _sync_cells(
-        self, rows: list[ResultRow], trials_by_key: dict[Key, Trial], complete_sources: frozenset[str]
+        self,
+        rows: list[ResultRow],
+        trials_by_key: dict[Key, Trial],
+        complete_sources: frozenset[str],
+        batch: Batch | None,
     ) -> dict[Key, str]:
         """Write the runs of cells; return the ids of all runs of cells."""
         describing = {(run_specs.experiment_of(row), run_specs.cell_id(row)): row for row in reversed(rows)}
@@ -147,7 +168,7 @@ class Writer:
             if key not in describing and source in complete_sources:
                 self._retire(stored, NOT_PLANNED)
         for key, row in describing.items():
-            self._sync_cell(run_specs.cell_spec(row, members[key]))
+            self._sync_cell(run_specs.cell_spec(row, members[key]), batch)
         return {key: stored.run_id for key, stored in self.runs["cell"].items()}
 
     def _members(self, trials_by_key: dict[Key, Trial]) -> dict[Key, list[Member]]:
@@ -162,24 +183,39 @@ class Writer:
                 members[key[0], cell].append(Member(trial.row.status, trial.row.auc, trial.row.auc_val_pu))
         return {key: sorted(value, key=_order) for key, value in members.items()}
 
-    def _sync_cell(self, spec: RunSpec) -> None:
+    def _sync_cell(self, spec: RunSpec, batch: Batch | None) -> None:
         stored = self._current(spec)
-        if stored is None:
+        if stored is None and batch is not None:
+            self._add(batch, self._new(spec, {}, batch.new_id()), spec, {})
+        elif stored is None:
             stored = self._create(spec, {})
             self._write(stored, spec, {})
             self._finish(stored, spec)
         elif stored.tags.get(DIGEST) != spec.digest:
             self._write(stored, spec, {})
 
-    def _sync_trial(self, spec: RunSpec, row: ResultRow, ledger: Ledger, models: ModelLog) -> None:
+    def _is_current(self, spec: RunSpec, row: ResultRow, ledger: Ledger) -> bool:
+        """Check whether the store has the run as it is specified, with all that the ledger knows of its fit."""
+        stored = self.runs["trial"].get((spec.experiment, spec.key))
+        if stored is None or stored.tags.get(DIGEST) != spec.digest:
+            return False
+        return stored.tags.get("ledger") == "present" or ledger.get(row.fit_id) is None
+
+    def _sync_trial(self, spec: RunSpec, row: ResultRow, ledger: Ledger, models: ModelLog, batch: Batch | None) -> None:
         stored = self._current(spec)
-        digest = stored.tags.get(DIGEST) if stored is not None else None
-        if stored is not None and digest == spec.digest and stored.tags.get("ledger") == "present":
-            return
+        if stored is not None and self._is_current(spec, row, ledger):
+            return  # it was restored, and is as specified
         entry = ledger.get(row.fit_id)
-        if digest == spec.digest and entry is None:
-            return
         extra = recorded(entry)
+        if stored is None and batch is not None:
+            stored = self._new(spec, extra, batch.new_id())
+            extra |= self._model(stored, row, entry, ledger, models, batch)
+            if entry is not None:
+                folder = batch.folder(self._ids[spec.experiment], stored.run_id)
+                folder.mkdir(parents=True)
+                write_files(folder, row.trial_id, row.scoring_digest, entry, ledger)
+            self._add(batch, stored, spec, extra, entry)
+            return
         if stored is None:
             stored = self._create(spec, extra)
         else:
@@ -210,33 +246,40 @@ class Writer:
             return None
         return current
 
-    def _create(self, spec: RunSpec, extra: dict[str, str]) -> StoredRun:
-        """Create a run with its tags, which cost less here than in a batch."""
+    def _new(self, spec: RunSpec, extra: dict[str, str], run_id: str) -> StoredRun:
+        """Return a run without params and metrics, and keep it as the one of its key."""
         identity = "trial_id" if spec.kind == "trial" else "cell_id"
         tags = {**self.context, **spec.tags, **extra, "kind": spec.kind, identity: spec.key}
-        run = self.store.client.create_run(self._ids[spec.experiment], tags=tags, run_name=spec.name)
-        stored = StoredRun(run.info.run_id, spec.experiment, "RUNNING", tags)
+        stored = StoredRun(run_id, spec.experiment, "RUNNING", tags)
         self.runs[spec.kind][spec.experiment, spec.key] = stored
         return stored
 
+    def _create(self, spec: RunSpec, extra: dict[str, str]) -> StoredRun:
+        """Create a run with its tags, which cost less here than in a batch."""
+        stored = self._new(spec, extra, "")
+        run = self.store.client.create_run(self._ids[spec.experiment], tags=stored.tags, run_name=spec.name)
+        stored.run_id = run.info.run_id
+        return stored
+
+    def _add(
+        self, batch: Batch, stored: StoredRun, spec: RunSpec, extra: dict[str, str], entry: Entry | None = None
+    ) -> None:
+        """Add a new run to the batch."""
+        metrics = metrics_of(stored, spec.metrics, extra, entry)
+        stored.tags |= extra | {DIGEST: spec.digest}
+        stored.params, stored.metrics, stored.status = dict(spec.params), dict(spec.metrics), spec.status
+        where = (stored.run_id, self._ids[spec.experiment])
+        batch.add(NewRun(*where, spec.name, spec.status, stored.tags, stored.params, metrics))
+        self.written += 1
+
     def _write(self, stored: StoredRun, spec: RunSpec, extra: dict[str, str], entry: Entry | None = None) -> None:
         """Write the differences in one batch; values that the specification does not have become NaN or empty."""
-        from mlflow.entities import Metric
-
-        now = int(time.time() * 1000)
-        model = (
-            extra.get("model_uri", "").removeprefix("models:/") if extra.get("model_owner") == stored.run_id else None
-        )
         gone = {key: float("nan") for key in stored.metrics if key not in spec.metrics and not key.startswith("curve/")}
         changed = {k: v for k, v in {**spec.metrics, **gone}.items() if stored.metrics.get(k) != v}
-        metrics = [Metric(k, v, now, 0, model_id=model if k.startswith("auc") else None) for k, v in changed.items()]
-        curves = {name: values for name, values in curve(entry).items() if name not in stored.metrics}
-        metrics += [
-            Metric(name, value, now, step) for name, values in curves.items() for step, value in enumerate(values)
-        ]
+        metrics = metrics_of(stored, changed, extra, entry)
         params = {key: text for key, text in spec.params.items() if key not in stored.params}
-        dropped = {key: "" for key in ("reason",) if key in stored.tags and key not in spec.tags}
-        tags = {**spec.tags, **dropped, **extra, DIGEST: spec.digest}
+        dropped = {key: "" for key in _DROPPED if key in stored.tags and key not in spec.tags}
+        tags = {**dropped, **_emptied(stored, spec.tags), **spec.tags, **extra, DIGEST: spec.digest}
         self._log(stored, params, {k: v for k, v in tags.items() if stored.tags.get(k) != v}, metrics)
         stored.metrics |= changed
 
@@ -257,7 +300,13 @@ class Writer:
         self.written += 1
 
     def _model(
-        self, stored: StoredRun, row: ResultRow, entry: Entry | None, ledger: Ledger, models: ModelLog
+        self,
+        stored: StoredRun,
+        row: ResultRow,
+        entry: Entry | None,
+        ledger: Ledger,
+        models: ModelLog,
+        batch: Batch | None = None,
     ) -> dict[str, str]:
         """Return the tags that refer to the model of a fit. The first of the runs that share it logs it."""
         path = ledger.model_path(entry.result) if entry is not None and row.status == "ok" else None
@@ -266,7 +315,8 @@ class Writer:
             return {}
         if fit not in self._models:
             tags = {"fit_id": fit, "trial_id": row.trial_id, "entry": row.entry, "cell": row.cell}
-            self._models[fit] = f"models:/{models.log(self._ids[stored.experiment], stored.run_id, path, tags)}"
+            where = (self._ids[stored.experiment], stored.run_id)
+            self._models[fit] = f"models:/{models.log(*where, path, tags, batch)}"
             return {"model_uri": self._models[fit], "model_owner": stored.run_id}
         return {"model_uri": self._models[fit]}
 

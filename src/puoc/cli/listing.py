@@ -1,0 +1,62 @@
+"""``puoc methods`` and ``puoc datasets``: what is registered, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from puoc.cli.console import say, working
+
+if TYPE_CHECKING:
+    from puoc.methods.training.estimator import Estimator
+
+_KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
+
+
+def methods() -> None:
+    """List the methods: name, family, inputs, and what each is. The names are those of params.yaml and puoc fit."""
+    from puoc.registry import METHODS
+
+    with working("reading the methods"):
+        classes = sorted(METHODS.items())
+    _table(
+        [
+            (name, _KINDS.get(cls.kind, cls.kind), ", ".join(sorted(cls.inputs)), _first_sentence(cls) + _twin(cls))
+            for name, cls in classes
+        ]
+    )
+
+
+def datasets() -> None:
+    """List the datasets: name, inputs, rows, classes, and what each is. docs/data.md has the licences."""
+    from puoc.registry import DATASETS
+
+    with working("reading the datasets"):
+        classes = sorted(DATASETS.items())
+    lines = []
+    for name, cls in classes:
+        rows = sum(map(sum, cls.counts.values()))
+        lines.append((name, cls.inputs, f"{rows:,} rows", f"{len(cls.classes)} classes", _first_sentence(cls)))
+    _table(lines)
+
+
+def _table(lines: Sequence[tuple[str, ...]]) -> None:
+    """Print columns; the last one is not padded."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        *padded, last = line
+        say("  ".join([*(text.ljust(width) for text, width in zip(padded, widths, strict=False)), last]).rstrip())
+
+
+def _twin(cls: type[Estimator]) -> str:
+    return f" (extends {cls.twin})" if cls.twin else ""
+
+
+def _first_sentence(cls: type) -> str:
+    """Return the first sentence of the docstring of a class's file."""
+    from inspect import cleandoc
+    from re import split
+    from sys import modules
+
+    text = modules[cls.__module__].__doc__ or cls.__doc__ or ""
+    return split(r"(?<! al)\. (?=[A-Z0-9])", " ".join(cleandoc(text).partition("\n\n")[0].split()))[0].rstrip(".")

@@ -1,0 +1,75 @@
+"""Signs of life: what a step shows on a terminal and in a log, and an ETA that falls while one waits."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from puoc.cli import progress
+from puoc.cli.progress import Eta, Reporter, Working
+from puoc.run.runner import Progress
+from puoc.store.steps import advance, heard_by
+
+
+class Clock:
+    """The time as a test sets it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.now = 1000.0
+        monkeypatch.setattr(progress.time, "monotonic", lambda: self.now)
+
+
+def test_an_eta_falls_between_two_steps_and_says_when_it_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    eta = Eta()
+    assert eta.text(0, 10) == "ETA after the first step"
+    clock.now += 10
+    assert eta.text(1, 9) == "ETA 1:30"
+    for waited, text in ((30, "1:00"), (30, "0:30"), (30, "0:00")):
+        clock.now += waited
+        assert eta.text(1, 9) == f"ETA {text}"
+    clock.now += 15
+    assert eta.text(1, 9) == "ETA passed 0:15 ago"
+
+
+def test_a_run_prints_a_line_a_minute_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, out = Clock(monkeypatch), io.StringIO()
+    with Reporter("table", Console(file=out)) as reporter:
+        for second in range(1, 301):
+            clock.now += 1
+            reporter.update(Progress(300, second, 0, 0))
+    lines = [line for line in out.getvalue().splitlines() if line]
+    assert lines[:2] == ["table: 30/300 fits, ETA 4:30", "table: 90/300 fits, ETA 3:30"]
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_step_that_says_nothing_itself_shows_that_it_runs(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_UNSEEN", 0.05)
+    monkeypatch.setattr(progress, "SECONDS_TO_FIRST_LINE", 0.05)
+    out = io.StringIO()
+    with Working("MLflow", Console(file=out, force_terminal=terminal)) as shown:
+        shown.update(120, 700, "runs")
+        time.sleep(0.6)
+        shown.update(240, 700, "runs")
+    assert "MLflow: 120/700 runs, ETA" in out.getvalue()
+
+
+def test_a_short_step_shows_nothing() -> None:
+    out = io.StringIO()
+    with Working("MLflow", Console(file=out, force_terminal=True)) as shown:
+        shown.update(1, 2, "runs")
+    assert out.getvalue() == ""
+
+
+def test_steps_of_lower_packages_are_heard_only_inside_the_block() -> None:
+    shown = Working("assess", Console(file=io.StringIO()), total=4)
+    with heard_by(shown.advance):
+        advance(1)
+        assert shown.text().startswith("assess: 25%, ETA ")
+        advance(3)
+    advance(100)
+    assert shown.text() == "assess: 100%, ETA 0:00"

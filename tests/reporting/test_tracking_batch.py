@@ -1,0 +1,178 @@
+"""Writing many runs in one transaction gives the tables and files that MLflow's own API gives."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tracked_project import Project
+
+from puoc.reporting.tracking import Store, Tracker, track, writer
+from puoc.reporting.tracking.batch import Batch, sql_store
+
+OUTCOMES = {("pu_svm", 1, 0): "failed", ("oc_svm", 1, 0): "skipped"}
+TIMES = re.compile(r"(time|timestamp|_ms)$")
+ID = re.compile(r"(m-)?\b[0-9a-f]{32}\b")
+
+
+def asked(root: Path) -> Project:
+    project = Project(root)
+    project.ask("ova", "one_vs_all", outcomes=OUTCOMES)
+    project.ask("ova_again", "one_vs_all", entries=("pu_svm",), cells=1)
+    project.ask("pu_svm", "one_vs_all", entries=("pu_svm",), cells=1, tune=True)
+    # a one-class fit has no U, so the cells of a table over alpha share it
+    of_cell = [row for row in project.rows["ova"] if (row.entry, row.cell_index) == ("oc_svm", 0)]
+    shared = [replace(row, table="wide", cell=f"alpha={i}", cell_index=i) for row in of_cell for i in range(3)]
+    project.save("wide", shared)
+    return project
+
+
+def store_of(root: Path) -> Store:
+    store = Store(root)
+    with store.lock(10):
+        store.open()
+    return store
+
+
+class Names:
+    """Equal names for the ids of two stores: what an id belongs to."""
+
+    def __init__(self, database: sqlite3.Connection):
+        self.names = dict(database.execute("select run_uuid, experiment_id || name from runs"))
+        self.names |= {model: f"model of {self.names[run]}" for model, run in self._models(database)}
+
+    @staticmethod
+    def _models(database: sqlite3.Connection) -> list[tuple[str, str]]:
+        return database.execute("select model_id, source_run_id from logged_models").fetchall()
+
+    def plain(self, value: Any) -> Any:
+        return ID.sub(lambda found: self.names.get(found[0], found[0]), value) if isinstance(value, str) else value
+
+
+def tables(root: Path) -> dict[str, list[dict[str, Any]]]:
+    """All rows of all tables, without times, with names in place of ids."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    with closing(sqlite3.connect(root / "mlruns" / "mlflow.db")) as database:
+        database.row_factory = sqlite3.Row
+        names = Names(database)
+        for (table,) in database.execute("select name from sqlite_master where type = 'table'").fetchall():
+            rows = []
+            for row in database.execute(f'select * from "{table}"'):
+                plain = {k: names.plain(row[k]) for k in dict(row) if not (TIMES.search(k) or k == "input_uuid")}
+                if plain.get("key") == "puoc.digest":
+                    del plain["value"]  # it includes the id of the parent
+                rows.append({k: v.replace(str(root), "ROOT") if isinstance(v, str) else v for k, v in plain.items()})
+            found[table] = sorted(rows, key=repr)
+    return found
+
+
+def files(root: Path) -> dict[str, bytes]:
+    folder = root / "mlruns" / "artifacts"
+    with closing(sqlite3.connect(root / "mlruns" / "mlflow.db")) as database:
+        names = Names(database)
+    plain = {names.plain(str(path.relative_to(folder))): path for path in folder.rglob("*") if path.is_file()}
+    return {
+        name: names.plain(re.sub(r"utc_time_created.*", "", path.read_text())).encode()
+        if path.name in ("MLmodel", "fit.json")
+        else path.read_bytes()
+        for name, path in plain.items()
+        if path.name != "fit.json"  # the records of the two projects have times of their own
+    }
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same project, tracked in batches and with MLflow's API alone."""
+    roots = tmp_path_factory.mktemp("batch"), tmp_path_factory.mktemp("api")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        asked(roots[0])
+        track(roots[0])
+        shutil.copytree(roots[0], roots[1], dirs_exist_ok=True, ignore=shutil.ignore_patterns("mlruns"))
+        patch.setattr(writer, "sql_store", lambda _: None)
+        track(roots[1])
+    return roots
+
+
+def test_all_tables_have_the_rows_that_the_api_writes(two: tuple[Path, Path]) -> None:
+    batch, api = map(tables, two)
+    assert batch.keys() == api.keys()
+    for name in api:
+        assert batch[name] == api[name], name
+    assert {
+        "runs",
+        "tags",
+        "params",
+        "metrics",
+        "latest_metrics",
+        "logged_models",
+        "logged_model_metrics",
+        "inputs",
+    } <= {name for name, rows in api.items() if rows}
+
+
+def test_the_artifacts_are_those_that_the_api_writes(two: tuple[Path, Path]) -> None:
+    batch, api = map(files, two)
+    assert batch == api
+    assert any(name.endswith("scores.npy") for name in api)
+    assert any(name.endswith("MLmodel") for name in api)
+
+
+def test_the_installed_version_of_mlflow_is_one_whose_tables_are_compared(two: tuple[Path, Path]) -> None:
+    assert sql_store(store_of(two[0])) is not None
+
+
+def test_files_of_a_batch_that_was_cut_short_go_with_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(_: Batch) -> None:
+        raise Killed
+
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    rows = asked(tmp_path).rows["ova"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Batch, "write", killed)
+        with pytest.raises(Killed):
+            track(tmp_path)
+    artifacts = tmp_path / "mlruns" / "artifacts"
+    lost = {path.name for path in artifacts.glob("*") if path.name != "models"}
+    assert lost
+    track(tmp_path)
+    assert not lost & {path.name for path in artifacts.glob("*")}
+    models = store_of(tmp_path).client.search_logged_models(list(store_of(tmp_path).experiments()))
+    assert {model.model_id for model in models} == {path.name for path in (artifacts / "models").glob("*")}
+    assert not (tmp_path / "mlruns" / ".batch").exists()
+    with Tracker(tmp_path) as tracker:  # and nothing is written twice
+        tracker.add(rows)
+    assert track(tmp_path) == {"one_vs_all": 8, "tune/one_vs_all": 2}
+
+
+def test_a_filter_by_a_place_finds_every_trial_that_belongs_to_it(two: tuple[Path, Path]) -> None:
+    store, rows = store_of(two[0]), asked(two[0]).rows
+    for place in ("ova/cell 0/", "ova_again/cell 0/pu_svm|", "wide/", "wide/alpha=1/"):
+        found = store.client.search_runs(
+            list(store.experiments()), f"tags.kind = 'trial' and tags.member_of LIKE '%|{place}%'"
+        )
+        expected = {
+            row.trial_id
+            for table in rows.values()
+            for row in table
+            if f"{row.table}/{row.cell}/{row.entry}|".startswith(place)
+        }
+        assert {run.data.tags["trial_id"] for run in found} == expected
+        assert expected, place
+
+
+def test_no_trial_has_a_tag_in_which_equality_finds_only_some_places(two: tuple[Path, Path]) -> None:
+    store = store_of(two[0])
+    for run in store.runs(list(store.experiments())):
+        assert run.data.tags["kind"] == "cell" or not {"cell", "table", "entry"} & run.data.tags.keys()
