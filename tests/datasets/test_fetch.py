@@ -280,7 +280,7 @@ ODD_PINS = {
     "nothing for an out": ("outs:\n- path: data\n-\n", r"data\.dvc:[23]: outs\[1\]: got nothing; expected a mapping"),
     "a list for an md5": ("outs:\n- {path: data, hash: md5, md5: [1]}\n", r"data\.dvc has no md5 of DVC 3 for data"),
     "a tag that is none": ("outs: !!bool x\n", r"data\.dvc:1: outs: got x; expected true or false"),
-    "another encoding": ("outs:\n- {path: d\xe4ta}\n", r"data\.dvc: not UTF-8 text"),
+    "another encoding": ("outs:\n- {path: d\xe4ta}\n", r"data\.dvc:2: not UTF-8 text"),
 }
 
 

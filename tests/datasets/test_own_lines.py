@@ -51,11 +51,11 @@ def test_a_file_that_ends_within_a_cell_is_refused(content: str, line: int, at_o
 
 def test_fit_and_score_of_a_file_that_ends_within_a_cell_write_nothing(tmp_path: Path) -> None:
     made, path = model(tmp_path), file(tmp_path, "a,b\n" + ROWS + '3,"unclosed\n' + ROWS)
-    out = tmp_path / "scores.csv"
-    for words in (("score", "--model", made, path, "--out", out), ("fit", "--positives", path, "--method", "oc_svm")):
-        more = ("--out", out) if words[0] == "fit" else ()
-        refused(puoc(*words, *more), "in line 32 is never closed", "it begins '\"unclosed'")
-    assert not out.exists()
+    score = ("score", "--model", made, path, "--out", tmp_path / "scores.csv")
+    fit = ("fit", "--positives", path, "--method", "oc_svm", "--out", tmp_path / "other")
+    for words in (score, fit):
+        refused(puoc(*words), "in line 32 is never closed", "it begins '\"unclosed'")
+        assert not Path(words[-1]).exists()
 
 
 def test_cells_of_several_lines_are_read_and_told(tmp_path: Path) -> None:

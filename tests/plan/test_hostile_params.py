@@ -91,7 +91,7 @@ def test_a_file_that_is_no_yaml_names_the_line_and_what_was_expected(
 
 
 def test_a_device_and_a_folder_are_no_settings(tmp_path: Path) -> None:
-    for path, kind in ((Path("/dev/zero"), "a pipe or a device"), (tmp_path, "a folder")):
+    for path, kind in ((Path("/dev/zero"), "a pipe or a device, not a regular file"), (tmp_path, "a folder")):
         with pytest.raises(InvalidInput, match=f"{kind}; expected a YAML file"):
             YamlFile(path)
 

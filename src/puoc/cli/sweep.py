@@ -69,7 +69,11 @@ def sweep(
     """
     started = time.monotonic()
     if dry_run and submit is None:
-        with exit_on_invalid_input(), exit_on_storage_error("nothing was computed"), _planned_or_not() as root:
+        with (
+            exit_on_invalid_input(),
+            exit_on_storage_error("nothing was computed"),
+            _planned_or_not(computes=True) as root,
+        ):
             from puoc.run.sweep.request import SweepRequest, resolve_sweep
 
             request = _machine_request(root, workers, gpus, address)
@@ -190,13 +194,14 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
 
 
 @contextmanager
-def _planned_or_not() -> Iterator[Path]:
+def _planned_or_not(computes: bool = False) -> Iterator[Path]:
     """Yield the project's folder. Without a plan, yield a temporary one with the plan of params.yaml and links.
 
-    So a sweep can be looked at before ``puoc plan``, and nothing is written to the project.
+    So a sweep can be looked at before ``puoc plan``, and nothing is written to the project. A plan that is older than
+    params.yaml is an error if the command computes, or shows what would be computed.
     """
     if (ROOT / "work" / "plan").exists() or not (ROOT / "params.yaml").is_file():
-        planned(ROOT)
+        planned(ROOT, computes=computes)
         yield ROOT
         return
     from puoc.datasets.user.dataset import register_planned

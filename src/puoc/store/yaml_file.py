@@ -193,6 +193,8 @@ def _text(path: Path) -> str:
         check_regular(path, "a YAML file")
     except ValueError as error:
         raise InvalidInput([str(error)]) from error
+    if path.is_dir():
+        raise InvalidInput([f"{path}: a folder; expected a YAML file"])
     try:
         if (size := path.stat().st_size) > _MAX_BYTES:
             expected = f"expected a YAML file of at most {_MAX_BYTES:,} bytes"
