@@ -6,10 +6,12 @@ import gc
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +24,7 @@ from planned import prepared_in
 from project import Project, Repro, clone, fresh
 
 from puoc.datasets.prepare.word_vectors import word_vectors
+from puoc.reporting.tracking.store import Store
 
 New = Callable[..., Project]
 Mirror = Callable[[str], Path]
@@ -95,6 +98,39 @@ def _after_first_repro(source: Path, root: Path, *edits: tuple[str, str]) -> dic
     for old, new in edits:
         project.edit("params.yaml", old, new)
     return project.repro_passes()._asdict()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_mlflow_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Copy the tables of a new MLflow store, since its fifty migrations take over a second each time.
+
+    This holds for stores that a test process makes itself; commands in processes of their own make theirs.
+    """
+    begin = Store._begin_creation
+
+    def make(folder: Path) -> None:
+        from mlflow import MlflowClient
+
+        folder.mkdir()
+        MlflowClient(f"sqlite:///{folder}/made.db").search_experiments()
+        with (
+            closing(sqlite3.connect(folder / "made.db")) as made,
+            closing(sqlite3.connect(folder / "empty.db")) as empty,
+        ):
+            made.backup(empty)
+            empty.execute("delete from experiments")  # MLflow makes its first experiment for the folder of each store
+            empty.commit()
+
+    def begin_with_tables(store: Store) -> Path | None:
+        marker = begin(store)
+        if marker is not None and store.database is not None:
+            folder, _ = _once(tmp_path_factory, "mlflow-tables", make)
+            shutil.copy(folder / "empty.db", store.database)
+        return marker
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "_begin_creation", begin_with_tables)
+        yield
 
 
 @pytest.fixture(autouse=True)
