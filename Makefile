@@ -32,7 +32,8 @@ $(STAMP): pyproject.toml constraints.txt $(if $(filter-out $(HELD),$(WANTED)),mo
 	@$(PYTHON) -c 'import sys, tomllib; known = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; strange = set(sys.argv[1:]) - set(known); strange and sys.exit("EXTRAS: got %s; expected some of %s, with commas between them" % (", ".join(sorted(strange)), ", ".join(known)))' $(filter-out $(HELD),$(WANTED))
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing .[$(subst $(space),$(comma),$(WANTED))]: about 7 GB with all libraries; pip names each package as it comes"
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[$(subst $(space),$(comma),$(WANTED))]'
+	@# Without --no-compile, pip compiles 24,000 modules for a minute; Python compiles those that are used by itself.
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt -e '.[$(subst $(space),$(comma),$(WANTED))]'
 	@# Without a git history (a source archive) DVC has to be told so.
 	@git rev-parse --is-inside-work-tree >/dev/null 2>&1 || $(BIN)/dvc config --local core.no_scm true
 	@echo '.[$(subst $(space),$(comma),$(WANTED))]' >$(STAMP)
