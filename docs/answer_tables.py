@@ -1,8 +1,10 @@
-"""The answer in docs/published.md: numbers, claims and families by the rows in docs/evidence, and measured coverage."""
+"""The answer in docs/published.md: numbers, claims and families by the committed rows, and measured coverage."""
 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pandas as pd
@@ -14,14 +16,19 @@ from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.family_wins import AXES, FAMILIES, OUTCOMES, FamilyWinRow, family_wins
 from puoc.analysis.paper.verdicts import STATES, VerdictRow, verdicts
 from puoc.analysis.statistics.significance import twin_tests
-from puoc.analysis.tables.results import planned_rows
+from puoc.analysis.tables.results import planned_rows, read_results
 from puoc.analysis.tables.summary import summarise
+from puoc.run.published import write_published_rows
+from puoc.store.ledger import Ledger
+from puoc.store.plan_files import planned_tables
 from puoc.store.plans import TablePlan
+from puoc.store.published import add_published, read_published, write_plan
 
 #: Rows that are compared with the paper's numbers. The profile paper has several tables.
 _COMPARED = ("paper", "cifar10", "cifar10_methods", "cifar10_small", "lstm_pendigits")
 #: Profiles whose tables over alpha, |U| and shifts are compared by family.
 _FAMILIES = ("paper", "paper_small", "quick")
+PUBLISHED = Path(__file__).parents[1] / "published" / "paper"
 _BAR = 20  # characters
 _MARKS = dict(zip(STATES, "█▓▒░·", strict=True))
 
@@ -102,11 +109,24 @@ def spread_coverage() -> Lines:
     return lines
 
 
+@cache
+def published_tables() -> list[tuple[TablePlan, pd.DataFrame]]:
+    """Return each table of ``published/paper`` that has a result, with its plan."""
+    manifest, fits = read_published(PUBLISHED)
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_plan(PUBLISHED, root)
+        add_published(Ledger(root / "ledger"), manifest, fits, source=PUBLISHED)
+        write_published_rows(root)
+        tables = [(plan, read_results(root, plan)) for plan in planned_tables(root)]
+    return [(plan, rows) for plan, rows in tables if rows is not None and (rows["status"] == "ok").any()]
+
+
 def compared_tables(name: str) -> list[tuple[TablePlan, pd.DataFrame]]:
-    """Return each table of a file of rows with its plan; none if the file does not exist."""
+    """Return each table of a file of rows, or of ``published/paper``, with its plan."""
+    if name == "paper":
+        return published_tables()
     path = EVIDENCE / f"{name}.parquet"
-    if not path.is_file():
-        return []
     if name == "lstm_pendigits":
         rows = lstm_rows()
         plan = plan_of(rows, "lstm", LSTM_ENTRIES)
