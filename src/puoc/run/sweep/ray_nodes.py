@@ -31,12 +31,15 @@ class NodeReport(NamedTuple):
 def collect_reports(ray: ModuleType, ledger: Path) -> list[NodeReport]:
     """Collect a report from each living node. A node writes a file to the ledger, which this process must then see.
 
+    Before the first fit, the folder above the ledger takes its place.
+
     Raises
     ------
     ValueError : a node does not answer within a minute.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+    ledger = ledger if ledger.exists() else ledger.parent
     nodes = living_nodes(ray)
     task = ray.remote(num_cpus=0)(report_node)
     references = [
