@@ -244,3 +244,30 @@ def test_an_entry_of_params_is_asked_with_its_keys(tmp_path: Path) -> None:
     entry["category"] = ["when"]
     declared = declare("mine", {"data": "own/d.csv"}, entry, from_positives=False, allow_overlap=False, root=tmp_path)
     assert declared.counts["train"][2] == 0
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(("number", "beside"), [(False, {}), (True, {}), (True, {"id": range(N)})])
+def test_a_table_of_messages_is_answered_with_text(number: bool, beside: Any, suffix: str, tmp_path: Path) -> None:
+    messages = [f"please call me back at {i} today" for i in range(N)]
+    if number:
+        messages[7] = "123"
+    frame = pd.DataFrame({"label": ["ham", "spam"] * (N // 2), "message": messages, **beside})
+    path = tmp_path / f"sms{suffix}"
+    frame.to_parquet(path) if suffix == ".parquet" else frame.to_csv(path, index=False)
+    said = puoc("assess", "--data", path, "--label", "label", "--positive", "spam")
+    message = refused(said, f"column 'message' has {N} different texts", "'please call me back at 0 today'")
+    assert "--missing" not in message
+    words = shlex.split(message.splitlines()[-1].rpartition(": ")[2])
+    assert words[-2:] == (["--drop", "id"] if beside else ["--text", "message"])
+    assert words.count("--text") == 1
+    code, read = puoc("fit", "--method", "pu_svm", "--check", *words[2:])
+    assert code == 0, read
+    assert f"{N // 2} labelled positives" in read
+
+
+def test_texts_beside_a_measurement_are_left_out_by_the_suggested_command(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.csv", message=[f"please call me back at {i} today" for i in range(N)])
+    with pytest.raises(DoubtfulColumns, match="To learn from these texts alone, say --text 'message'") as refusal:
+        read_pair(path)
+    assert refusal.value.answers == [("drop", "message")]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from puoc.datasets.readers.cells import Cells
-from puoc.datasets.readers.doubts import Doubt, DoubtfulColumn, DoubtfulColumns, Option
+from puoc.datasets.readers.doubts import Doubt, DoubtfulColumn, DoubtfulColumns, Option, settled
 from puoc.datasets.readers.no_measurements import of_numbers, of_texts
 from puoc.datasets.readers.options import MISSING, How
 from puoc.datasets.readers.tables import RawTable
@@ -21,6 +21,8 @@ _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row
 _MIN_CATEGORIES = 10  # different texts that are taken for categories in a file of any length
 _SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
 _PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
+_WORDS = r"\S(\s+\S+){3}"  # four words or more
+_SHOWN = 60  # characters of a text that a message shows
 _REPEATED = 5  # times that texts occur on average, from which categories are suggested
 _MAX_CATEGORIES = 50  # different texts that are taken for categories without an option
 
@@ -83,6 +85,7 @@ def _profile(tables: Sequence[RawTable], how: How, whole: bool) -> list[Column]:
         except DoubtfulColumn as error:
             doubts.append(error.doubt)
     if doubts:
+        doubts = settled(doubts, others=any(column.read_as != "left out" for column in profile))
         asked = {doubt.column for doubt in doubts}
         with_hint = [table for table in tables if table.hint and asked & {*table.columns, *table.unread}]
         raise DoubtfulColumns(tables[0].where, doubts, with_hint[0].hint if with_hint else "")
@@ -209,7 +212,8 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
             f"{place}, an infinite value ({infinite} in all); expected finite numbers. Mend it, say "
             f"--missing {odd} if it means that there is no value, or --drop {name!r}",
         )
-    if others < present:
+    many = distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2)
+    if others < present and not (many and others > present / 2):
         different = pc.unique(pa.chunked_array([p.filter(pa.array(~m)) for p, m in zip(parts, numbers, strict=True)]))
         _doubt(
             name,
@@ -225,16 +229,28 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
             f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
             f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.",
         )
-    if distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2):
+    if many:
+        sample = odd if len(odd) <= _SHOWN else odd[: _SHOWN - 3] + "..."
+        has = f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as {sample!r}"
+        if _are_sentences(parts):
+            _doubt(
+                name,
+                f"{has}. To learn from these texts alone, say --text {name!r}; to leave them out, say --drop {name!r}",
+                "text",
+            )
         _doubt(
             name,
-            f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
-            f"{odd!r}; more than {_MAX_CATEGORIES}, or than {_MIN_CATEGORIES} that hardly repeat, are taken "
-            f"for categories only if you say --category {name!r}. If they are names or numbers of rows, say "
-            f"--drop {name!r}; if texts, --text {name!r}.",
-            "category" if distinct <= present / _REPEATED else "drop",
+            f"{has}, which are many for categories. Say --category {name!r} if they are categories, --drop {name!r} "
+            f"if they name the rows, or --text {name!r} to learn from the words of this column alone",
+            "category" if distinct <= present / _REPEATED else "text",
         )
     return "category"
+
+
+def _are_sentences(parts: Sequence[pa.Array]) -> bool:
+    """Return True if most cells have several words, as messages and descriptions do."""
+    cells = pc.drop_null(pa.chunked_array(list(parts), pa.string()))
+    return bool(pc.mean(pc.match_substring_regex(cells, _WORDS)).as_py() > 0.5)
 
 
 def _check_origin(cells: Cells) -> None:

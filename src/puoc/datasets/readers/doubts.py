@@ -25,6 +25,21 @@ class Doubt(NamedTuple):
         return self.option, self.column if self.value is None else self.value
 
 
+def settled(doubts: Sequence[Doubt], others: bool) -> list[Doubt]:
+    """Return doubts with answers that go together: ``--text`` for one column, and only if no other column is left.
+
+    Parameters
+    ----------
+    others : whether columns are left that are not in doubt. With ``--text``, they would not be read.
+    """
+    others = others or any(doubt.option not in ("drop", "text") for doubt in doubts)
+    texts = [] if others else [doubt for doubt in doubts if doubt.option == "text"]
+    return [
+        doubt._replace(option="drop") if doubt.option == "text" and doubt not in texts[:1] else doubt
+        for doubt in doubts
+    ]
+
+
 class DoubtfulColumn(ValueError):  # noqa: N818 - names the column
     """Raised while one column is read; ``DoubtfulColumns`` collects these."""
 
