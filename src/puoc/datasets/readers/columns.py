@@ -10,18 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from puoc.datasets.readers.cells import Cells
-from puoc.datasets.readers.doubts import Doubt, DoubtfulColumn, DoubtfulColumns, Option, settled
+from puoc.datasets.readers.doubts import NEW_ROWS, Doubt, DoubtfulColumn, DoubtfulColumns, Option, settled
 from puoc.datasets.readers.no_measurements import of_numbers, of_texts
 from puoc.datasets.readers.options import MISSING, How
 from puoc.datasets.readers.tables import RawTable
-from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, texts_of
+from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, sentences, texts_of
 from puoc.records import Record
+from puoc.store.counting import noun
 
 _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
 _MIN_CATEGORIES = 10  # different texts that are taken for categories in a file of any length
 _SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
 _PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
-_WORDS = r"\S(\s+\S+){3}"  # four words or more
 _SHOWN = 60  # characters of a text that a message shows
 _REPEATED = 5  # times that texts occur on average, from which categories are suggested
 _MAX_CATEGORIES = 50  # different texts that are taken for categories without an option
@@ -62,7 +62,9 @@ def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
     if all(column.read_as == "left out" for column in profile):
         reasons = "; ".join(f"{column.name!r} {column.note}" for column in profile)
         n = sum(map(len, tables))
-        raise ValueError(f"{tables[0].where}: no column is left to learn from {n} rows: {reasons}.{tables[0].hint}")
+        raise ValueError(
+            f"{tables[0].where}: no column is left to learn from {n} {noun(n, 'row')}: {reasons}.{tables[0].hint}"
+        )
     return profile
 
 
@@ -186,8 +188,8 @@ def _check_measures(cells: Cells) -> None:
     if why:
         _doubt(
             name,
-            f"{where}: column {name!r} {why}, such as {', '.join(cells.facts()['first'])}. New rows have other ones, "
-            f"so say --drop {name!r}; or --{keep} {name!r} if it measures something",
+            f"{where}: column {name!r} {why}, such as {', '.join(cells.facts()['first'])}. {NEW_ROWS}"
+            f"Say --drop {name!r}, or --{keep} {name!r} if it measures something",
         )
 
 
@@ -217,7 +219,8 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
         different = pc.unique(pa.chunked_array([p.filter(pa.array(~m)) for p, m in zip(parts, numbers, strict=True)]))
         _doubt(
             name,
-            f"{place}, no number, but {present - others} of its {present} values are numbers. Say --missing "
+            f"{place}, no number, but {present - others} of its {present} values "
+            f"{noun(present - others, 'is a number', 'are numbers')}. Say --missing "
             f"{odd!r} if that means that there is no value, --category {name!r} to read the column as "
             f"categories, or --drop {name!r}.",
             *(("missing", odd) if len(different) == 1 else ("drop", None)),
@@ -232,7 +235,7 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
     if many:
         sample = odd if len(odd) <= _SHOWN else odd[: _SHOWN - 3] + "..."
         has = f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as {sample!r}"
-        if _are_sentences(parts):
+        if sentences(pa.chunked_array(list(parts), pa.string())):
             _doubt(
                 name,
                 f"{has}. To learn from these texts alone, say --text {name!r}; to leave them out, say --drop {name!r}",
@@ -245,12 +248,6 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
             "category" if distinct <= present / _REPEATED else "text",
         )
     return "category"
-
-
-def _are_sentences(parts: Sequence[pa.Array]) -> bool:
-    """Return True if most cells have several words, as messages and descriptions do."""
-    cells = pc.drop_null(pa.chunked_array(list(parts), pa.string()))
-    return bool(pc.mean(pc.match_substring_regex(cells, _WORDS)).as_py() > 0.5)
 
 
 def _check_origin(cells: Cells) -> None:

@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 
 Option = Literal["drop", "category", "missing", "text", "number"]
 
+#: Reason to leave out a column that identifies or dates the rows; a message states it once.
+NEW_ROWS = "New rows have other values there. "
 _ANSWERS = "These options answer"
 
 
@@ -68,7 +70,10 @@ class DoubtfulColumns(ValueError):  # noqa: N818 - names the columns
         else:
             n = len(self.doubts)
             lines = [f"{self.where}: {n} columns need a decision before a method sees them:"]
-            lines += [f"  {doubt.reason.removeprefix(f'{self.where}: ')}" for doubt in self.doubts]
+            reasons = [doubt.reason.removeprefix(f"{self.where}: ") for doubt in self.doubts]
+            lines += [f"  {reason.replace(NEW_ROWS, '')}" for reason in reasons]
+            if any(NEW_ROWS in reason for reason in reasons):
+                lines.append("  New rows have other values in columns that identify or date a row.")
         return "\n".join([*lines, *([f"  {self.hint}"] if self.hint else []), f"  {answer}"])
 
     def with_command(self, command: str) -> str:

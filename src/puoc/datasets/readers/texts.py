@@ -129,7 +129,9 @@ def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
         raise ValueError(f"{table.where}: the column {column!r} of the texts {table.unread[column]}")
     if column not in table.columns:
         has = ", ".join(map(repr, table.columns))
-        raise ValueError(f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text")
+        raise ValueError(
+            f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text.{table.header_hint}"
+        )
     cells = table.texts(column, missing).to_pylist()
     return RawTexts(table.where, [text or "" for text in cells], table.numbers_in_file, table.notes)
 
