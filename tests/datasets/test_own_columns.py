@@ -53,6 +53,10 @@ ASKED: dict[str, tuple[str, Any, str]] = {
     "times": ("a", [f"{i % 24}:{i:02d}" for i in range(N)], "holds dates or times"),
     "whole numbers": ("a", [20_250_101 + i % 28 for i in SHUFFLED], "dates, written as YYYYMMDD"),
     "seconds": ("a", 1_700_000_000 + rng.integers(0, 20, N), "of the size of seconds since 1970"),
+    "ids with copies": ("a", rng.permutation([*(9000 + 7 * np.arange(N - 3)), 9000, 9007, 9014]), "a different whole"),
+    "rises with ties": ("a", np.sort([*np.arange(N - 4) / 8, 1, 2, 3, 4]), "numbers that rise from row to row"),
+    "months": ("a", rng.choice([202401, 202402, 202411, 202312], N), "holds months, written as YYYYMM"),
+    "half seconds": ("a", 1_700_000_000.5 + rng.integers(0, 20, N), "of the size of seconds since 1970"),
     "named date": ("created_date", rng.integers(0, 9, N), "is named as a date"),
 }
 
@@ -68,6 +72,9 @@ MEASURES: dict[str, tuple[str, Any]] = {
     "years": ("year", rng.integers(1990, 2020, N)),
     "versions": ("version", rng.choice(["v1.2.3", "v1.2.4"], N)),
     "months as numbers": ("month", rng.integers(1, 12, N)),
+    "counts that hardly repeat": ("posts", [*np.floor(np.exp(np.linspace(2, 12, N - 3))), 7, 8, 9]),
+    "large with decimals": ("amount", 1e8 * rng.random(N)),
+    "numbers of the size of months": ("amount", rng.integers(200_000, 209_999, N // 2).repeat(2)),
     "large repeated": ("bytes", rng.integers(0, 30, N) * 10**7),
 }
 

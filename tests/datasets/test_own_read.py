@@ -595,3 +595,14 @@ OTHER_FORMS = {
 def test_a_file_of_another_form_is_named_as_what_it_is(what: str, content: bytes, name: str, tmp_path: Path) -> None:
     message = refused(check(file(tmp_path, content, name)), f"{name}: {what} in place of ")
     assert "--encoding" not in message
+
+
+@pytest.mark.parametrize("separator", ["|", ",", "\t", ";"])
+def test_a_text_file_that_looks_like_a_table_gets_a_warning(separator: str, tmp_path: Path) -> None:
+    lines = [f"{i}.12{separator}0.{i}5" for i in range(60)]
+    code, said = check(file(tmp_path, "\n".join(lines), "p.txt"))
+    assert code == 0, said
+    assert said.count("nearly all lines have 2 cells") == 1
+    assert "ends in .csv" in said
+    plain = file(tmp_path, "\n".join(f"well, it was {i} or so" for i in range(60)), "q.txt")
+    assert "cells" not in check(plain)[1]
