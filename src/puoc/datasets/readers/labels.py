@@ -57,7 +57,8 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
     if cells.null_count:
         if others == "negative":
             raise ValueError(
-                f"{table.where}: {cells.null_count} {noun(cells.null_count, 'row has', 'rows have')} no label in {column!r}; expected one each"
+                f"{table.where}: {cells.null_count} {noun(cells.null_count, 'row has', 'rows have')} "
+                f"no label in {column!r}; expected one each"
             )
         cells = pc.fill_null(cells, "")
     counts = {str(item["values"]): int(item["counts"]) for item in pc.value_counts(cells).to_pylist()}

@@ -202,8 +202,8 @@ def _like_table(lines: Sequence[str]) -> tuple[str, ...]:
         cells = [cell.strip() for row in rows for cell in row]
         if n >= _NEARLY * len(used) and sum(number_in(cell) is not None for cell in cells) > len(cells) / 2:
             return (
-                f"nearly all lines have {width} cells with {separator!r} between them, most of them numbers, as a table "
-                "has. Each line was read as a text. To read a table, rename the file so that its name ends in .csv",
+                f"nearly all lines have {width} cells with {separator!r} between them, most of them numbers, as a "
+                "table has. Each line was read as a text. To read a table, give the file a name that ends in .csv",
             )
     return ()
 
