@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from own_files import puoc
+from own_files import puoc, refused
 from project import REPOSITORY
 from ruamel.yaml import YAML
 from typer.main import get_command
@@ -125,12 +125,16 @@ def test_score_reads_the_standard_input(tmp_path: Path, monkeypatch: pytest.Monk
         assert Path(f"by-{file}-stream.csv").read_bytes() == Path("by-file.csv").read_bytes()
     code, said = _score_with(b"", "none.csv")
     assert (code, said) == (2, "-: got an empty standard input; expected the rows to score\n")
+    Path("model").unlink()
+    for model, expected in (("model", "--model: model: there is no such file"), ("/proc/x", "--model: /proc/x: there")):
+        refused(_score_with(b"a,b,c\n1,2,3\n", "none.csv", model), expected, "a model file that puoc fit made")
+    refused(_score_with(b"a,b,c\n1,2,3\n", "none.csv", "."), "--model: .: a folder")
 
 
-def _score_with(content: bytes, out: str) -> tuple[int, str]:
+def _score_with(content: bytes, out: str, model: str = "model") -> tuple[int, str]:
     from typer.testing import CliRunner
 
-    done = CliRunner().invoke(app, ["score", "--model", "model", "-", "--out", out], input=content)
+    done = CliRunner().invoke(app, ["score", "--model", model, "-", "--out", out], input=content)
     return done.exit_code, done.output
 
 

@@ -71,7 +71,7 @@ def test_an_overlap_that_chance_outweighs_is_told_and_not_refused(here) -> None:
     assert code == 0, said
     assert "note: equal rows: 1 of 4001 rows of t.csv are in p.csv too" in said
     assert "note: the overlap can move the AUC by at most 0.0005; chance moves the AUC of so many rows by 0.00" in said
-    assert "AUC without the 1 test rows that overlap: " in said
+    assert "AUC without the 1 test row that overlaps: " in said
     assert modelfile.read_meta(Path("m")).marks == ()
 
 

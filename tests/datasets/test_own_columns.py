@@ -53,6 +53,10 @@ ASKED: dict[str, tuple[str, Any, str]] = {
     "times": ("a", [f"{i % 24}:{i:02d}" for i in range(N)], "holds dates or times"),
     "whole numbers": ("a", [20_250_101 + i % 28 for i in SHUFFLED], "dates, written as YYYYMMDD"),
     "seconds": ("a", 1_700_000_000 + rng.integers(0, 20, N), "of the size of seconds since 1970"),
+    "ids with copies": ("a", rng.permutation([*(9000 + 7 * np.arange(N - 3)), 9000, 9007, 9014]), "a different whole"),
+    "rises with ties": ("a", np.sort([*np.arange(N - 4) / 8, 1, 2, 3, 4]), "numbers that rise from row to row"),
+    "months": ("a", rng.choice([202401, 202402, 202411, 202312], N), "holds months, written as YYYYMM"),
+    "half seconds": ("a", 1_700_000_000.5 + rng.integers(0, 20, N), "of the size of seconds since 1970"),
     "named date": ("created_date", rng.integers(0, 9, N), "is named as a date"),
 }
 
@@ -68,6 +72,9 @@ MEASURES: dict[str, tuple[str, Any]] = {
     "years": ("year", rng.integers(1990, 2020, N)),
     "versions": ("version", rng.choice(["v1.2.3", "v1.2.4"], N)),
     "months as numbers": ("month", rng.integers(1, 12, N)),
+    "counts that hardly repeat": ("posts", [*np.floor(np.exp(np.linspace(2, 12, N - 3))), 7, 8, 9]),
+    "large with decimals": ("amount", 1e8 * rng.random(N)),
+    "numbers of the size of months": ("amount", rng.integers(200_000, 209_999, N // 2).repeat(2)),
     "large repeated": ("bytes", rng.integers(0, 30, N) * 10**7),
 }
 
@@ -244,3 +251,30 @@ def test_an_entry_of_params_is_asked_with_its_keys(tmp_path: Path) -> None:
     entry["category"] = ["when"]
     declared = declare("mine", {"data": "own/d.csv"}, entry, from_positives=False, allow_overlap=False, root=tmp_path)
     assert declared.counts["train"][2] == 0
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(("number", "beside"), [(False, {}), (True, {}), (True, {"id": range(N)})])
+def test_a_table_of_messages_is_answered_with_text(number: bool, beside: Any, suffix: str, tmp_path: Path) -> None:
+    messages = [f"please call me back at {i} today" for i in range(N)]
+    if number:
+        messages[7] = "123"
+    frame = pd.DataFrame({"label": ["ham", "spam"] * (N // 2), "message": messages, **beside})
+    path = tmp_path / f"sms{suffix}"
+    frame.to_parquet(path) if suffix == ".parquet" else frame.to_csv(path, index=False)
+    said = puoc("assess", "--data", path, "--label", "label", "--positive", "spam")
+    message = refused(said, f"column 'message' has {N} different texts", "'please call me back at 0 today'")
+    assert "--missing" not in message
+    words = shlex.split(message.splitlines()[-1].rpartition(": ")[2])
+    assert words[-2:] == (["--drop", "id"] if beside else ["--text", "message"])
+    assert words.count("--text") == 1
+    code, read = puoc("fit", "--method", "pu_svm", "--check", *words[2:])
+    assert code == 0, read
+    assert f"{N // 2} labelled positives" in read
+
+
+def test_texts_beside_a_measurement_are_left_out_by_the_suggested_command(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.csv", message=[f"please call me back at {i} today" for i in range(N)])
+    with pytest.raises(DoubtfulColumns, match="To learn from these texts alone, say --text 'message'") as refusal:
+        read_pair(path)
+    assert refusal.value.answers == [("drop", "message")]

@@ -123,7 +123,7 @@ ASKED_BACK = {
     "a web page": ("<!DOCTYPE html>\n<html>", ["a web page", "'<!DOCTYPE html>'"]),
     "binary": (b"a,b\n\0\1,2\n", ["binary content"]),
     "Parquet cut short": (b"PAR1\0\0", ["begins as a Parquet file but is none"]),
-    "another encoding": ("größe,b\n1,2\n2,3\n".encode("latin-1"), ["not utf-8 text", "gr\\\\xf6", "--encoding cp1252"]),
+    "another encoding": ("größe,b\n1,2\n2,3\n".encode("latin-1"), ["not utf-8 text", "gr\\xf6", "--encoding cp1252"]),
     "another encoding further down": (
         b"a,b\n" + b"1,x\n" * 80_000 + "2,ö\n".encode("latin-1"),
         ["--encoding", "'a,b'"],
@@ -148,9 +148,13 @@ ASKED_BACK = {
     "a number too large": ("a,b\n1,2\n1e999,3\n", ["row 2: column 'a' holds '1e999', too large"]),
     "both decimal signs": ("a;b\n1,5;2.5\n2,5;3.5\n", ["'1,5' has a decimal comma and '2.5'", "--decimal"]),
     "comma or thousands": ("a;b\n1,234;2\n2,345;3\n", ["decimal comma or a separator of thousands", "--decimal ,"]),
+    "JSON in one line": ('[{"a": 1, "b": 2}, {"a": 3, "b": 4}]', ["JSON in place of a table", "read_json"]),
+    "JSON in lines": ('{"a": 1}\n{"a": 2}\n', ["JSON in place of a table"]),
+    "indented JSON": ('[\n {\n  "a": 1\n }\n]\n', ["JSON in place of a table"]),
+    "an accent without UTF-8": (b"a,b\n1,2\ncaf\xe9,3\n", [r"(line 3: 'caf\xe9,3')"]),
     "thousands": ("a;b\n1.234,5;2\n2.345,5;3\n", ["'1.234,5' has separators of thousands"]),
     "a constant column alone": ("a\n7\n7\n", ["no column is left to learn from 2 rows", "the same value in all rows"]),
-    "one row": ("a,b\n1,2\n", ["no column is left to learn from 1 rows"]),
+    "one row": ("a,b\n1,2\n", ["no column is left to learn from 1 row:"]),
     "a column of words": (
         "word,x\n" + "".join(f"n{i},{i % 9}\n" for i in range(60)),
         ["'word' has 60 different texts in 60 rows", "--category 'word'", "--drop 'word'", "--text 'word'"],
@@ -304,7 +308,7 @@ def test_labels_that_are_usual_are_read_right(negative: str, positive: str, tmp_
 UNKNOWN_LABELS = {
     "1 and 2": (labelled("1", "2"), ["'2' in 3 rows, '1' in 6 rows", "which one means positive?", "'x,y'"]),
     "spam and ham": (labelled("spam", "ham"), ["which one means positive? Say --positive VALUE"]),
-    "three values": (labelled("0", "1") + "9,2\n", ["'2' in 1 rows", "which one means positive?"]),
+    "three values": (labelled("0", "1") + "9,2\n", ["'2' in 1 row", "which one means positive?"]),
     "one value": (labelled("1", "1"), ["'1' in 9 rows; expected two values"]),
 }
 
@@ -324,6 +328,19 @@ def test_a_label_column_that_is_not_there_is_named_with_those_that_are(tmp_path:
     path = file(tmp_path, PLAIN)
     refused(puoc("fit", "--method", "naive", "--data", path, "--label", "y", "--check"), "no column 'y'", "'a', 'b'")
     refused(puoc("fit", "--method", "naive", "--data", path, "--check"), "--label NAME", "'a,b'")
+
+
+@pytest.mark.parametrize("name", ["--label", "--text"])
+def test_a_missing_column_of_a_file_whose_first_line_is_a_row_names_no_header(name: str, tmp_path: Path) -> None:
+    lines = [f"{'spam' if i % 3 else 'ham'}\tcall me at {i} or {i + 1} today\n" for i in range(60)]
+    path = file(tmp_path, "".join(lines), "SMSSpam")
+    words = ("fit", "--method", "pu_svm", "--data", path, "--positive", "spam", "--check")
+    first = ("--label", "1") if name == "--label" else ("--label", "ham", "--text", "1")
+    hint = refused(puoc(*words, *first), "no column '1'", "seems to be a row", "--no-header", "column1, column2")
+    assert "column1" in hint
+    assert puoc(*words, "--no-header", "--label", "column1", "--text", "column2")[0] == 0
+    other = file(tmp_path, "kind\tmessage\n" + "".join(lines), "named")
+    assert "--no-header" not in puoc("fit", "--method", "pu_svm", "--data", other, "--label", "1", "--check")[1]
 
 
 def test_a_block_of_a_file_names_rows_as_the_whole_file_does(tmp_path: Path) -> None:
@@ -559,7 +576,7 @@ def test_numbers_with_leading_zeros_are_doubted(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_in_words(name: str, tmp_path: Path) -> None:
     pipe = tmp_path / name
     os.mkfifo(pipe)
-    refused(check(pipe), f"{pipe}: a pipe or a device, not a regular file; expected a file")
+    refused(check(pipe), f"{pipe}: got a pipe or a device; expected a file")
 
 
 OTHER_FORMS = {
@@ -578,3 +595,14 @@ OTHER_FORMS = {
 def test_a_file_of_another_form_is_named_as_what_it_is(what: str, content: bytes, name: str, tmp_path: Path) -> None:
     message = refused(check(file(tmp_path, content, name)), f"{name}: {what} in place of ")
     assert "--encoding" not in message
+
+
+@pytest.mark.parametrize("separator", ["|", ",", "\t", ";"])
+def test_a_text_file_that_looks_like_a_table_gets_a_warning(separator: str, tmp_path: Path) -> None:
+    lines = [f"{i}.12{separator}0.{i}5" for i in range(60)]
+    code, said = check(file(tmp_path, "\n".join(lines), "p.txt"))
+    assert code == 0, said
+    assert said.count("nearly all lines have 2 cells") == 1
+    assert "ends in .csv" in said
+    plain = file(tmp_path, "\n".join(f"well, it was {i} or so" for i in range(60)), "q.txt")
+    assert "cells" not in check(plain)[1]

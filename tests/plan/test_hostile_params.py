@@ -74,7 +74,8 @@ def test_every_fault_of_a_changed_file_says_what_was_expected(tmp_path: Path) ->
         ("a: [1\nb: 2\n", "params.yaml:2: while parsing a flow sequence"),
         ("a: 1\n\tb: 2\n", "got 'b: 2'; expected a line as 'key: value'"),
         ("a: 1\n b: 2\n", "params.yaml:2: mapping values are not allowed here; got 'b: 2'; expected a line as"),
-        (b"a: 1\nb: \xe9t\xe9\n", r"params.yaml:2: not UTF-8 text, got 'b: \\xe9t\\xe9'; expected UTF-8"),
+        (b"a: 1\nb: \xe9t\xe9\n", r"params.yaml:2: not UTF-8 text, got 'b: \xe9t\xe9'; expected UTF-8"),
+        (b"a: 1\nb: x\0y\n", "params.yaml:2: the character U+0000 is not allowed in YAML; got 'b: x"),
         ("a: 1\n".encode("utf-16"), "params.yaml: not UTF-8 text but UTF-16; expected UTF-8"),
         ("a: 1\n".encode("utf-16-le"), "params.yaml: not UTF-8 text but UTF-16; expected UTF-8"),
         ("a: 1\n" * 60_000, "has 300,000 bytes; expected a YAML file of at most 250,000 bytes"),
@@ -91,7 +92,7 @@ def test_a_file_that_is_no_yaml_names_the_line_and_what_was_expected(
 
 
 def test_a_device_and_a_folder_are_no_settings(tmp_path: Path) -> None:
-    for path, kind in ((Path("/dev/zero"), "a pipe or a device, not a regular file"), (tmp_path, "a folder")):
+    for path, kind in ((Path("/dev/zero"), "got a pipe or a device"), (tmp_path, "a folder")):
         with pytest.raises(InvalidInput, match=f"{kind}; expected a YAML file"):
             YamlFile(path)
 

@@ -31,9 +31,9 @@ def test_no_command_opens_a_pipe_or_a_device(name: str, tmp_path: Path) -> None:
         ("plan", "--check", "--params", path),
         ("ledger", "import", path),
     ):
-        refused(puoc(*words), str(path), "a pipe or a device, not a regular file; expected a")
+        refused(puoc(*words), str(path), "got a pipe or a device; expected a")
 
 
 def test_a_pipe_among_pictures_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.png")
-    refused(puoc("fit", "--method", "oc_cnn", "--positives", tmp_path, "--check"), "a.png: a pipe or a device")
+    refused(puoc("fit", "--method", "oc_cnn", "--positives", tmp_path, "--check"), "a.png: got a pipe or a device")

@@ -253,7 +253,7 @@ def test_bytes_that_are_not_utf8_are_refused(read, content):
 def test_a_control_character_is_refused(read):
     (fault,) = faults(read, b"a: \x00")
     assert fault.startswith("params.yaml")
-    assert "#x0000" in fault
+    assert "U+0000" in fault
 
 
 def test_a_missing_file_and_a_folder_are_refused_with_their_path(tmp_path):

@@ -172,7 +172,7 @@ def test_the_page_replaces_no_file_but_an_earlier_page(tmp_path: Path, monkeypat
         ("notes.html", "is there already and no page of puoc assess"),
         ("null", "is no plain file"),
         ("p.csv/page.html", "cannot be written"),
-        ("/proc/page.html", "cannot be written"),
+        ("/proc/page.html", "cannot be written, since /proc takes no file; expected a path in a folder that you may"),
     ):
         refused(puoc("assess", "--positives", p, "--unlabelled", "u.csv", "--html", html), f"--html: {html} {expected}")
     assert {path: path.read_bytes() for path in before} == before

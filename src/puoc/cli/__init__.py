@@ -6,6 +6,7 @@ __all__ = [
     "console",
     "data_profile",
     "doctor",
+    "empty_paths",
     "fit_score",
     "help",
     "ledger",

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, folders_as_before, path_errors, say, working
+from puoc.cli.console import (
+    check_writable,
+    exit_on_invalid_input,
+    exit_on_storage_error,
+    folders_as_before,
+    path_errors,
+    say,
+    working,
+)
 from puoc.cli.read_options import (
     Category,
     Data,
@@ -75,6 +83,7 @@ def assess(
                 raise ValueError(f"{option}: got {value!r} without --data; only the file of --data has labels")
         paths = {"positives": positives, "unlabelled": unlabelled, "data": data}
         check_place(html, [path for path in (*paths.values(), incoming) if path is not None])
+        check_writable("--html", html)
         columns = {
             "drop": tuple(drop or ()),
             "category": tuple(category or ()),

@@ -7,7 +7,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOTDIR, EPERM, EROFS
+from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -129,9 +129,10 @@ def check_writable(option: str, path: Path | None) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
+        reason = "" if error.errno == ENOENT else f" ({error.strerror})"  # as in /proc, where no file can be made
         raise ValueError(
-            f"{option}: {path} cannot be written, since {folder} takes no file ({error.strerror}); expected a path "
-            "in a folder that you may write"
+            f"{option}: {path} cannot be written, since {folder} takes no file{reason}; expected a path in a folder "
+            "that you may write"
         ) from error
 
 

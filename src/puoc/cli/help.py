@@ -7,6 +7,8 @@ from typing import NamedTuple, TypeVar
 
 import typer
 
+from puoc.cli.empty_paths import Command
+
 C = TypeVar("C", bound=Callable[..., object])
 
 YOUR_DATA = "Your own data"
@@ -88,5 +90,5 @@ def epilog(name: str) -> str:
 
 def add(app: typer.Typer, name: str, command: C) -> C:
     """Add a command to its group, with its examples."""
-    app.command(name, rich_help_panel=VERBS[name].group, epilog=epilog(name))(command)
+    app.command(name, cls=Command, rich_help_panel=VERBS[name].group, epilog=epilog(name))(command)
     return command

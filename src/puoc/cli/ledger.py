@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from puoc.cli.console import FAILED_ROWS, console, exit_on_invalid_input, exit_on_storage_error, planned, say
+from puoc.cli.empty_paths import Command
 from puoc.cli.help import epilog
 from puoc.store.counting import counted
 
@@ -25,7 +26,7 @@ _MOST = 2**31 - 1  # fits that are computed again
 app = typer.Typer(help="Count, verify, export, import, compact and adopt the ledger.", no_args_is_help=True)
 
 
-@app.command("count", epilog=epilog("ledger count"))
+@app.command("count", cls=Command, epilog=epilog("ledger count"))
 def ledger_count() -> None:
     """Count the fits by state."""
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -35,7 +36,7 @@ def ledger_count() -> None:
     say(", ".join(f"{name} {number}" for name, number in counts.items()))
 
 
-@app.command("verify", epilog=epilog("ledger verify"))
+@app.command("verify", cls=Command, epilog=epilog("ledger verify"))
 def ledger_verify(
     recompute: Annotated[
         int | None,
@@ -112,7 +113,7 @@ def _compared(done: Recomputed) -> Iterator[str]:
     yield f"  computed on: {done.machines[1]}"
 
 
-@app.command("export", epilog=epilog("ledger export"))
+@app.command("export", cls=Command, epilog=epilog("ledger export"))
 def ledger_export(
     path: Annotated[Path, typer.Argument(help="A .parquet file, or a folder, to write to.")],
     title: Annotated[str | None, typer.Option(help="Title of the results, for a folder.")] = None,
@@ -156,7 +157,7 @@ def ledger_export(
         say(f"not selected yet: {', '.join(not_selected)}; run puoc select, then puoc ledger export again")
 
 
-@app.command("import", epilog=epilog("ledger import"))
+@app.command("import", cls=Command, epilog=epilog("ledger import"))
 def ledger_import(
     path: Annotated[Path, typer.Argument(help="A file or a folder written by puoc ledger export.")],
     keep: Annotated[
@@ -182,7 +183,7 @@ def ledger_import(
     say(f"{fits} and {trials} added; the ledger had {counted(imported.known, 'fit')} already")
 
 
-@app.command("compact", epilog=epilog("ledger compact"))
+@app.command("compact", cls=Command, epilog=epilog("ledger compact"))
 def ledger_compact() -> None:
     """Remove temporary files, models and scores without a record, and claims of dead processes."""
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -192,7 +193,7 @@ def ledger_compact() -> None:
     say(f"{counted(removed, 'file')} removed")
 
 
-@app.command("adopt", epilog=epilog("ledger adopt"))
+@app.command("adopt", cls=Command, epilog=epilog("ledger adopt"))
 def ledger_adopt(
     every: Annotated[bool, typer.Option("--all", help="Compare every fit, not a sample.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the sample; compute and write nothing.")] = False,

@@ -32,7 +32,9 @@ def file_or_standard_input(path: Path, model: Path) -> Iterator[Path]:
         raise ValueError("-: got a terminal; expected rows on the standard input, such as: cat rows.csv | puoc score -")
     from puoc.methods.persistence.model_file import read_meta
     from puoc.store.temporary import temporary_folder
+    from puoc.userdata.score import check_model
 
+    check_model(model)
     is_text = (read_meta(model).prepared or {}).get("kind") == "texts"
     with temporary_folder("stdin") as folder:
         first = sys.stdin.buffer.read(len(_PARQUET))

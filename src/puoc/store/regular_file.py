@@ -17,5 +17,6 @@ def check_regular(path: Path, expected: str = "a file") -> None:
         return
     if not (S_ISREG(mode) or S_ISDIR(mode)):
         raise ValueError(
-            f"{path}: a pipe or a device, not a regular file; expected {expected}, since it is read more than once"
+            f"{path}: got a pipe or a device; expected {expected}. Save it as a regular file, because puoc reads it "
+            "more than once"
         )

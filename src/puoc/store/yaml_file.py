@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
 from puoc.store.regular_file import check_regular
 
@@ -211,7 +212,7 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         got = _short(content.splitlines()[line - 1].decode("utf-8", "backslashreplace"))
-        raise InvalidInput([f"{path.name}:{line}: not UTF-8 text, got {got!r}; {_UTF8}"]) from error
+        raise InvalidInput([f"{path.name}:{line}: not UTF-8 text, got '{got}'; {_UTF8}"]) from error
 
 
 def _located(path: Path, error: YAMLError, text: str) -> str:
@@ -220,6 +221,13 @@ def _located(path: Path, error: YAMLError, text: str) -> str:
     parts = [getattr(error, part, None) for part in ("context", "problem")]
     words = " ".join(", ".join(str(part) for part in parts if part).split()) or " ".join(str(error).split())
     hint = " (indent with blanks, not tabs)" if "'\\t'" in words else ""
+    if isinstance(error, ReaderError):
+        line = text.count("\n", 0, error.position) + 1
+        got = f"{text.split(chr(10))[line - 1].strip():.60}"
+        return (
+            f"{path.name}:{line}: the character U+{ord(text[error.position]):04X} is not allowed in YAML; got {got!r}; "
+            "expected a line without it"
+        )
     lines = text.splitlines()
     if mark is None or not lines:
         return f"{path.name}: {words}; {_LIKE}{hint}"

@@ -55,12 +55,9 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     ValueError : another suffix, no model file, a model of no own data, or a file that does not fit it.
     """
     _check_suffix(out)
-    for source in (model_path, path):
-        if not source.exists():
-            raise ValueError(f"{source}: there is no such file or folder")
-    check_regular(model_path, "a model file that puoc fit made")
-    if model_path.is_dir():
-        raise ValueError(f"{model_path}: a folder; expected a model file that puoc fit made")
+    check_model(model_path)
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file or folder")
     model = modelfile.load(model_path)
     preparing = modelfile.preparing(model.meta)
     if preparing is None:
@@ -89,6 +86,15 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     notes += [f"{n} {problem}" for problem, n in counts.items()]
     warning = None if model.meta.ranking is None else warning_of(model.meta.ranking)
     return Scored(rows, positive if threshold is not None else None, notes, warning)
+
+
+def check_model(path: Path) -> None:
+    """Raise ValueError if a model file is missing, or is a folder, a pipe or a device."""
+    if not path.exists():
+        raise ValueError(f"--model: {path}: there is no such file; expected a model file that puoc fit made")
+    check_regular(path, "a model file that puoc fit made")
+    if path.is_dir():
+        raise ValueError(f"--model: {path}: a folder; expected a model file that puoc fit made")
 
 
 def _names(folder: Path) -> list[str]:

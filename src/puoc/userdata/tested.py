@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from puoc.analysis.statistics.auc import auc
 from puoc.datasets.user.leakage import half_width
 from puoc.records import Array
+from puoc.store.counting import noun
 
 
 class Tested(NamedTuple):
@@ -43,8 +44,9 @@ def auc_of_test(
     if overlapping is not None and overlapping.any():
         P, N = positive & ~overlapping, ~positive & ~overlapping
         n = int(overlapping.sum())
+        left_out = f"the {n} test {noun(n, 'row that overlaps', 'rows that overlap')}"
         if P.any() and N.any():
-            notes.append(f"AUC without the {n} test rows that overlap: {auc(scores[P], scores[N], where):.4f}")
+            notes.append(f"AUC without {left_out}: {auc(scores[P], scores[N], where):.4f}")
         else:
-            notes.append(f"no AUC without the {n} test rows that overlap, since no row of one class is left")
+            notes.append(f"no AUC without {left_out}, since no row of one class is left")
     return Tested(value, tuple(notes))

@@ -10,17 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from puoc.datasets.readers.cells import Cells
-from puoc.datasets.readers.doubts import Doubt, DoubtfulColumn, DoubtfulColumns, Option
+from puoc.datasets.readers.doubts import NEW_ROWS, Doubt, DoubtfulColumn, DoubtfulColumns, Option, settled
 from puoc.datasets.readers.no_measurements import of_numbers, of_texts
 from puoc.datasets.readers.options import MISSING, How
 from puoc.datasets.readers.tables import RawTable
-from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, texts_of
+from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, sentences, texts_of
 from puoc.records import Record
+from puoc.store.counting import noun
 
 _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
 _MIN_CATEGORIES = 10  # different texts that are taken for categories in a file of any length
 _SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
 _PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
+_SHOWN = 60  # characters of a text that a message shows
 _REPEATED = 5  # times that texts occur on average, from which categories are suggested
 _MAX_CATEGORIES = 50  # different texts that are taken for categories without an option
 
@@ -60,7 +62,9 @@ def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
     if all(column.read_as == "left out" for column in profile):
         reasons = "; ".join(f"{column.name!r} {column.note}" for column in profile)
         n = sum(map(len, tables))
-        raise ValueError(f"{tables[0].where}: no column is left to learn from {n} rows: {reasons}.{tables[0].hint}")
+        raise ValueError(
+            f"{tables[0].where}: no column is left to learn from {n} {noun(n, 'row')}: {reasons}.{tables[0].hint}"
+        )
     return profile
 
 
@@ -83,6 +87,7 @@ def _profile(tables: Sequence[RawTable], how: How, whole: bool) -> list[Column]:
         except DoubtfulColumn as error:
             doubts.append(error.doubt)
     if doubts:
+        doubts = settled(doubts, others=any(column.read_as != "left out" for column in profile))
         asked = {doubt.column for doubt in doubts}
         with_hint = [table for table in tables if table.hint and asked & {*table.columns, *table.unread}]
         raise DoubtfulColumns(tables[0].where, doubts, with_hint[0].hint if with_hint else "")
@@ -183,8 +188,8 @@ def _check_measures(cells: Cells) -> None:
     if why:
         _doubt(
             name,
-            f"{where}: column {name!r} {why}, such as {', '.join(cells.facts()['first'])}. New rows have other ones, "
-            f"so say --drop {name!r}; or --{keep} {name!r} if it measures something",
+            f"{where}: column {name!r} {why}, such as {', '.join(cells.facts()['first'])}. {NEW_ROWS}"
+            f"Say --drop {name!r}, or --{keep} {name!r} if it measures something",
         )
 
 
@@ -209,11 +214,13 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
             f"{place}, an infinite value ({infinite} in all); expected finite numbers. Mend it, say "
             f"--missing {odd} if it means that there is no value, or --drop {name!r}",
         )
-    if others < present:
+    many = distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2)
+    if others < present and not (many and others > present / 2):
         different = pc.unique(pa.chunked_array([p.filter(pa.array(~m)) for p, m in zip(parts, numbers, strict=True)]))
         _doubt(
             name,
-            f"{place}, no number, but {present - others} of its {present} values are numbers. Say --missing "
+            f"{place}, no number, but {present - others} of its {present} values "
+            f"{noun(present - others, 'is a number', 'are numbers')}. Say --missing "
             f"{odd!r} if that means that there is no value, --category {name!r} to read the column as "
             f"categories, or --drop {name!r}.",
             *(("missing", odd) if len(different) == 1 else ("drop", None)),
@@ -225,14 +232,20 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
             f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
             f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.",
         )
-    if distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2):
+    if many:
+        sample = odd if len(odd) <= _SHOWN else odd[: _SHOWN - 3] + "..."
+        has = f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as {sample!r}"
+        if sentences(pa.chunked_array(list(parts), pa.string())):
+            _doubt(
+                name,
+                f"{has}. To learn from these texts alone, say --text {name!r}; to leave them out, say --drop {name!r}",
+                "text",
+            )
         _doubt(
             name,
-            f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as "
-            f"{odd!r}; more than {_MAX_CATEGORIES}, or than {_MIN_CATEGORIES} that hardly repeat, are taken "
-            f"for categories only if you say --category {name!r}. If they are names or numbers of rows, say "
-            f"--drop {name!r}; if texts, --text {name!r}.",
-            "category" if distinct <= present / _REPEATED else "drop",
+            f"{has}, which are many for categories. Say --category {name!r} if they are categories, --drop {name!r} "
+            f"if they name the rows, or --text {name!r} to learn from the words of this column alone",
+            "category" if distinct <= present / _REPEATED else "text",
         )
     return "category"
 

@@ -51,6 +51,7 @@ _BEGINNINGS = (
 )
 _EMPTY_LINES = re.compile(r"([ \t]*(\r\n|\r|\n))*")
 _EXCEL = re.compile(r"\"?sep=(?P<separator>.)\"?$", re.IGNORECASE)
+_JSON = re.compile(r"\{\s*(\"|$)|\[\s*([\[{]|$)")  # the first line of a list or of objects
 _COMMA = re.compile(r"[+-]?\d*,\d+")
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -91,6 +92,11 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
         raise ValueError(f"{path}: the file is empty; expected a line of column names and a line for each row")
     if first.lstrip().lower().startswith(("<!doctype", "<html", "<?xml")):
         raise ValueError(f"{path}: a web page or XML in place of a table; its first line is {shown(first)}")
+    if _JSON.match(first.lstrip()):
+        raise ValueError(
+            f"{path}: JSON in place of a table; its first line is {shown(first)}. Write the table as CSV or Parquet "
+            "(pandas: read_json, then to_parquet)"
+        )
     if directive := _EXCEL.match(first):
         raise ValueError(
             f"{path}: the first line {shown(first)} is an instruction for a spreadsheet, not the names of "
@@ -166,9 +172,9 @@ def _decoded(path: Path, head: bytes, encoding: str, whole: bool) -> str:
         raise ValueError(f"{path}: unknown encoding {encoding!r}; expected one such as utf-8 or latin-1") from None
     except UnicodeDecodeError as error:
         line = head.count(b"\n", 0, error.start) + 1
-        begins = head.splitlines()[line - 1].decode("ascii", "backslashreplace")
+        begins = head.splitlines()[line - 1][:120].decode("ascii", "backslashreplace")  # quoted without a second escape
         raise ValueError(
-            f"{path}: not {encoding} text (line {line}: {shown(begins)}); say what it is, for example "
+            f"{path}: not {encoding} text (line {line}: '{begins}'); say what it is, for example "
             "--encoding cp1252 or --encoding latin-1, or save it as UTF-8"
         ) from error
 

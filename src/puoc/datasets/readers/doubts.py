@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 
 Option = Literal["drop", "category", "missing", "text", "number"]
 
+#: Reason to leave out a column that identifies or dates the rows; a message states it once.
+NEW_ROWS = "New rows have other values there. "
 _ANSWERS = "These options answer"
 
 
@@ -23,6 +25,21 @@ class Doubt(NamedTuple):
     def answer(self) -> tuple[Option, str]:
         """Return the suggested option and its value."""
         return self.option, self.column if self.value is None else self.value
+
+
+def settled(doubts: Sequence[Doubt], others: bool) -> list[Doubt]:
+    """Return doubts with answers that go together: ``--text`` for one column, and only if no other column is left.
+
+    Parameters
+    ----------
+    others : whether columns are left that are not in doubt. With ``--text``, they would not be read.
+    """
+    others = others or any(doubt.option not in ("drop", "text") for doubt in doubts)
+    texts = [] if others else [doubt for doubt in doubts if doubt.option == "text"]
+    return [
+        doubt._replace(option="drop") if doubt.option == "text" and doubt not in texts[:1] else doubt
+        for doubt in doubts
+    ]
 
 
 class DoubtfulColumn(ValueError):  # noqa: N818 - names the column
@@ -53,7 +70,10 @@ class DoubtfulColumns(ValueError):  # noqa: N818 - names the columns
         else:
             n = len(self.doubts)
             lines = [f"{self.where}: {n} columns need a decision before a method sees them:"]
-            lines += [f"  {doubt.reason.removeprefix(f'{self.where}: ')}" for doubt in self.doubts]
+            reasons = [doubt.reason.removeprefix(f"{self.where}: ") for doubt in self.doubts]
+            lines += [f"  {reason.replace(NEW_ROWS, '')}" for reason in reasons]
+            if any(NEW_ROWS in reason for reason in reasons):
+                lines.append("  New rows have other values in columns that identify or date a row.")
         return "\n".join([*lines, *([f"  {self.hint}"] if self.hint else []), f"  {answer}"])
 
     def with_command(self, command: str) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.tables import RawTable
+from puoc.store.counting import noun
 
 _UNLABELLED = {"u", "unl", "unlabelled", "unlabeled"}
 #: Usual values for positives (labelled ones, in training) and for the other rows.
@@ -49,29 +50,37 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
         raise ValueError(f"{table.where}: the column {column!r} of the labels {table.unread[column]}.{table.hint}")
     if column not in table.columns:
         has = ", ".join(map(repr, table.columns))
-        raise ValueError(f"{table.where}: no column {column!r} for the labels; it has {has}.{table.hint}")
+        raise ValueError(
+            f"{table.where}: no column {column!r} for the labels; it has {has}.{table.hint}{table.header_hint}"
+        )
     cells = table.texts(column, how.missing)
     if cells.null_count:
         if others == "negative":
-            raise ValueError(f"{table.where}: {cells.null_count} rows have no label in {column!r}; expected one each")
+            raise ValueError(
+                f"{table.where}: {cells.null_count} {noun(cells.null_count, 'row has', 'rows have')} "
+                f"no label in {column!r}; expected one each"
+            )
         cells = pc.fill_null(cells, "")
     counts = {str(item["values"]): int(item["counts"]) for item in pc.value_counts(cells).to_pylist()}
     positive = _positive(table, column, counts, how)
     unlabelled = [value for value in counts if value != positive and _is(value, _UNLABELLED)]
     if others == "negative" and how.positive is None and unlabelled:
         raise ValueError(
-            f"{table.where}: the label {column!r} is {unlabelled[0]!r} in {counts[unlabelled[0]]} rows; unlabelled "
+            f"{table.where}: the label {column!r} is {unlabelled[0]!r} in {counts[unlabelled[0]]} "
+            f"{noun(counts[unlabelled[0]], 'row')}; unlabelled "
             "rows are no test rows, since nobody knows their classes: expected negatives. If these are, say "
             f"--positive {positive}.{table.hint}"
         )
     is_positive = np.asarray(pc.equal(cells, positive), dtype=np.bool_)
-    rest = " and ".join(f"{value or '(empty)'!s} ({n} rows)" for value, n in counts.items() if value != positive)
-    read = f"{positive} ({counts[positive]} rows) read as positive"
+    rest = " and ".join(
+        f"{value or '(empty)'!s} ({n} {noun(n, 'row')})" for value, n in counts.items() if value != positive
+    )
+    read = f"{positive} ({counts[positive]} {noun(counts[positive], 'row')}) read as positive"
     return Labels(is_positive, f"label {column!r}: {read}, {rest} as {others}")
 
 
 def _positive(table: RawTable, column: str, counts: dict[str, int], how: How) -> str:
-    values = ", ".join(f"{value!r} in {n} rows" for value, n in list(counts.items())[:6])
+    values = ", ".join(f"{value!r} in {n} {noun(n, 'row')}" for value, n in list(counts.items())[:6])
     begin = f"{table.where}: the label {column!r} has {values}{', ...' if len(counts) > 6 else ''}"
     if len(counts) == 1:
         raise ValueError(f"{begin}; expected two values, positive and another.{table.hint}")

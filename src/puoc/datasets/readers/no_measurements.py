@@ -21,7 +21,11 @@ from numpy.typing import NDArray
 
 _ORDERED: Final = 10  # rows from which an order is no chance
 _DISTINCT: Final = 20  # rows from which different whole numbers are no chance
-_COPIES: Final = 0.01  # share of rows that may repeat another one, as copies do
+_COPIES: Final = 0.01  # share of rows that may repeat another one, as copies of rows do
+_EVEN_COPIES: Final = 0.06  # the same, if the numbers are spread evenly over their range; counts are skewed
+_EVEN: Final = 1.63  # quantile .99 of Kolmogorov's distribution
+_TIES: Final = 0.1  # share of the steps of a rising column that may be zero
+_MONTHS: Final = 3  # different numbers such as 202401 from which these are no chance
 _MOSTLY: Final = 0.9  # share of the cells that are dates in a column of dates
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
@@ -78,7 +82,7 @@ def of_numbers(name: str, parts: Sequence[NDArray[np.float64]]) -> str:
         return ""
     order = _order(present)
     whole = all(bool((x == np.floor(x)).all()) for x in present)
-    if whole and (dated := _dates(present)):
+    if dated := _dates(present, whole):
         return dated
     if order and max(map(len, present)) >= _ORDERED:
         if whole and all((np.abs(np.diff(x)) == 1).all() for x in present):
@@ -110,36 +114,58 @@ def _may(name: str, parts: Sequence[NDArray[np.float64]]) -> bool:
     """Return False if the first rows show that no rule applies, as in most columns; it saves the rest of them."""
     heads = [x[:64][~np.isnan(x[:64])] for x in parts]
     whole = all((x == np.floor(x)).all() for x in heads)
-    return bool(whole or _order([x for x in heads if len(x)]) or named_as_id(name) or named_as_date(name))
+    dated = all(bool(len(x)) and bool(_unit(x)) for x in heads)
+    return bool(whole or dated or _order([x for x in heads if len(x)]) or named_as_id(name) or named_as_date(name))
 
 
 def _order(parts: Sequence[NDArray[np.float64]]) -> str:
-    """Return ``rise`` or ``fall`` if the numbers of all files do so from row to row, copies aside; else nothing."""
+    """Return ``rise`` or ``fall`` if the numbers of all files do so from row to row, a few ties aside; else nothing."""
     steps = [np.diff(x) for x in parts if len(x) > 1]
     if not steps:
         return ""
     for word, sign in (("rise", 1), ("fall", -1)):
-        if all((sign * step >= 0).all() and (step == 0).mean() <= _COPIES for step in steps):
+        if all((sign * step >= 0).all() and (step == 0).mean() <= _TIES for step in steps):
             return word
     return ""
 
 
 def _different(x: NDArray[np.float64]) -> bool:
-    return len(np.unique(x)) >= (1 - _COPIES) * len(x)
+    found = np.unique(x)  # sorted
+    if len(found) >= (1 - _COPIES) * len(x):
+        return True
+    return len(found) >= (1 - _EVEN_COPIES) * len(x) and _evenly_spread(found)
 
 
-def _dates(parts: Sequence[NDArray[np.float64]]) -> str:
-    """Return what whole numbers are if they are dates such as 20250131, or seconds or milliseconds since 1970."""
+def _evenly_spread(found: NDArray[np.float64]) -> bool:
+    """Return True unless a Kolmogorov-Smirnov test rejects that sorted different numbers are uniform in their range."""
+    n = len(found)
+    share = (found - found[0]) / (found[-1] - found[0])
+    return bool(np.abs(share - np.linspace(0, 1, n)).max() <= _EVEN / np.sqrt(n))
+
+
+def _dates(parts: Sequence[NDArray[np.float64]], whole: bool) -> str:
+    """Return what numbers are if they are seconds or milliseconds since 1970, or whole ones as 20250131 or 202501."""
     x = np.concatenate(parts)
     if len(x) < _ORDERED:
+        return ""
+    if unit := _unit(x):
+        return f"holds numbers of the size of {unit} since 1970, which are dates"
+    if not whole:
         return ""
     low, high = x.min(), x.max()
     day, month = x % 100, x // 100 % 100
     if low >= 1900_01_01 and high <= 2100_12_31 and (month >= 1).all() and (month <= 12).all():
         return "holds dates, written as YYYYMMDD" if (day >= 1).all() and (day <= 31).all() else ""
-    for unit, name in ((1, "seconds"), (1000, "milliseconds")):
-        if low >= _UNIX[0] * unit and high <= _UNIX[1] * unit:
-            return f"holds numbers of the size of {name} since 1970, which are dates"
+    if low >= 1900_01 and high <= 2100_12 and (day >= 1).all() and (day <= 12).all() and len(np.unique(x)) >= _MONTHS:
+        return "holds months, written as YYYYMM"
+    return ""
+
+
+def _unit(x: NDArray[np.float64]) -> str:
+    """Return ``seconds`` or ``milliseconds`` if all numbers are of the size of dates since 1970 in this unit."""
+    for factor, name in ((1, "seconds"), (1000, "milliseconds")):
+        if x.min() >= _UNIX[0] * factor and x.max() <= _UNIX[1] * factor:
+            return name
     return ""
 
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from puoc.datasets.readers.csv_dialect import Layout, doubled, layout_of, plain_name, shown
 from puoc.datasets.readers.csv_lines import Lines
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.values import is_number, numbers_of, texts_of
+from puoc.datasets.readers.values import SENTENCE, is_number, numbers_of, sentences, texts_of
 from puoc.store.regular_file import check_regular
 
 _MAX_SEARCHED = 1 << 28  # bytes that are searched for an unclosed quotation mark after the parser has failed
@@ -117,6 +118,28 @@ class RawTable:
     def hint(self) -> str:
         """Return a sentence with the first line of a text file, for an error message."""
         return f" The first line of {self.where} is {shown(self.first_line)}." if self.first_line else ""
+
+    @property
+    def header_hint(self) -> str:
+        """Return a sentence for a text file whose first line seems to be a row.
+
+        One of its names is also a cell below it, or is a text of several words as most cells below it are.
+        """
+        if not self.first_line or self.columns[:1] == ("column1",):  # it has these names with --no-header
+            return ""
+        if not any(_like_cells(name, self.cells.column(name)) for name in self.columns if name):
+            return ""
+        return (
+            " The first line seems to be a row, not the names of the columns. If it is a row, say --no-header; the "
+            "columns are then named column1, column2 and so on."
+        )
+
+
+def _like_cells(name: str, cells: pa.ChunkedArray) -> bool:
+    """Return True if the name of a column is also one of its cells, or a text of several words as most of them are."""
+    if pc.any(pc.equal(cells, name)).as_py():
+        return True
+    return SENTENCE.match(name) is not None and sentences(cells)
 
 
 def split_rows(only: list[RawTable], mask: NDArray[np.bool_]) -> tuple[RawTable, RawTable]:

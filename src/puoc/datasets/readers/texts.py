@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from puoc.datasets.readers.csv_dialect import check_text, encoding_of
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import Block, raw_of
 from puoc.datasets.readers.tables import RawTable, stream_table
+from puoc.datasets.readers.values import number_in
 from puoc.records import Record
 from puoc.store.regular_file import check_regular
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
 AT_ONCE = 1 << 12  # texts of a block
+_LOOKED_AT, _MIN_LINES, _NEARLY = 1000, 10, 0.95  # lines, and the share of them, by which a table is recognised
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,9 @@ def texts_in(table: RawTable, column: str, missing: Sequence[str]) -> RawTexts:
         raise ValueError(f"{table.where}: the column {column!r} of the texts {table.unread[column]}")
     if column not in table.columns:
         has = ", ".join(map(repr, table.columns))
-        raise ValueError(f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text")
+        raise ValueError(
+            f"{table.where}: no column {column!r} for the texts; it has {has}. Say another --text.{table.header_hint}"
+        )
     cells = table.texts(column, missing).to_pylist()
     return RawTexts(table.where, [text or "" for text in cells], table.numbers_in_file, table.notes)
 
@@ -166,14 +171,15 @@ def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONC
     try:
         with path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding) as file:
             lines: list[str] = []
+            first = True
             for line in file:
                 if "\0" in line:
                     raise ValueError(f"{path}: binary content; expected one text a line, or a table and --text COLUMN")
                 lines.append(line.rstrip("\r\n"))
                 if len(lines) == at_once:
-                    yield RawTexts(str(path), lines)
-                    lines = []
-            yield RawTexts(str(path), lines)
+                    yield RawTexts(str(path), lines, notes=_like_table(lines) if first else ())
+                    lines, first = [], False
+            yield RawTexts(str(path), lines, notes=_like_table(lines) if first else ())
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path}: not {encoding} text ({error.reason}: byte {error.object[error.start]:#x}); say what it is, for "
@@ -183,6 +189,23 @@ def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONC
         raise ValueError(f"{path}: unknown encoding {encoding!r}; expected one such as utf-8 or latin-1") from None
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
+
+
+def _like_table(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return a warning if nearly all lines have equally many separators, and numbers between them."""
+    used = [line for line in lines[:_LOOKED_AT] if line.strip()]
+    for separator in ",;\t|":
+        rows = [line.split(separator) for line in used if separator in line]
+        if len(rows) < _MIN_LINES or len(rows) < _NEARLY * len(used):
+            continue
+        width, n = Counter(map(len, rows)).most_common(1)[0]
+        cells = [cell.strip() for row in rows for cell in row]
+        if n >= _NEARLY * len(used) and sum(number_in(cell) is not None for cell in cells) > len(cells) / 2:
+            return (
+                f"nearly all lines have {width} cells with {separator!r} between them, most of them numbers, as a "
+                "table has. Each line was read as a text. To read a table, give the file a name that ends in .csv",
+            )
+    return ()
 
 
 def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:

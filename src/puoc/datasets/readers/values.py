@@ -15,6 +15,9 @@ from puoc.datasets.readers.options import MISSING
 #: For ``texts_of``: every text is a value.
 ANY_TEXT = tuple(text for text in MISSING if text)
 
+#: The beginning of a text of four words or more, as messages and descriptions have.
+SENTENCE = re.compile(r"\s*\S+(\s+\S+){3}")
+
 _TRUTHS = pa.array(["true", "false"])
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
 _NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -166,6 +169,11 @@ def _with_point(cells: pa.Array, decimal: str) -> pa.Array:
 def is_number(kind: pa.DataType) -> bool:
     """Return True for the type of a column of numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def sentences(cells: pa.ChunkedArray) -> bool:
+    """Return True if most texts of a column have four words or more."""
+    return bool((pc.mean(pc.match_substring_regex(cells, SENTENCE.pattern)).as_py() or 0.0) > 0.5)
 
 
 def number_in(text: str) -> float | None:

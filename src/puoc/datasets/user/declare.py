@@ -88,7 +88,10 @@ def _in_keys(error: ValueError, how: Mapping[str, object], paths: Iterable[str])
         given = how.get(option, ())
         before = [str(one) for one in given] if isinstance(given, Iterable) else []
         keys.setdefault(option, before).append(value)
-    lists = ", ".join(f"{key}: [{', '.join(map(repr, values))}]" for key, values in keys.items())
+    lists = ", ".join(
+        f"{key}: {values[0]!r}" if key == "text" else f"{key}: [{', '.join(map(repr, values))}]"
+        for key, values in keys.items()
+    )
     return as_keys(error.with_answer(f"These keys of the entry answer this: {lists}"), paths)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -96,6 +96,19 @@ class Audit(NamedTuple):
         return (f"overlap allowed: {self.shared} of {self.of} test rows are in training",) if self.refused else ()
 
 
+def _repeats(kind: str, counts: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
+    """Return one warning on all files of which many rows repeat another one.
+
+    Parameters
+    ----------
+    counts : by file, the rows that repeat another one, and all rows.
+    """
+    many = [f"{n} of {of} rows of {where}" for where, (n, of) in counts.items() if n >= ALIKE * of]
+    if not many:
+        return ()
+    return (f"{kind}: {' and '.join(many)} repeat another one. If they are copies, an estimated class prior is off",)
+
+
 def audit(pair: Pair) -> Audit:
     """Compare the files of a user with each other."""
     parts = [rows for rows in (pair.positives, pair.held, pair.unlabelled, pair.test) if rows is not None]
@@ -134,11 +147,13 @@ def audit(pair: Pair) -> Audit:
         0 if pair.test is None else len(pair.test),
         withheld(pair.positives),
         withheld(pair.unlabelled),
-        tuple(
-            f"{kind}: {repeated(named[id(rows)])} of {len(rows)} rows of {rows.where} repeat another one; if they are "
-            "copies, not rows alike by nature, an estimated class prior is off, since each counts as an independent row"
-            for rows in (pair.positives, pair.unlabelled)
-            if rows is not None and repeated(named[id(rows)]) >= ALIKE * len(rows)
+        _repeats(
+            kind,
+            {
+                rows.where: (repeated(named[id(rows)]), len(rows))
+                for rows in (pair.positives, pair.unlabelled)
+                if rows is not None
+            },
         ),
         overlapping,
         effect,

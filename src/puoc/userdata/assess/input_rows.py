@@ -109,8 +109,8 @@ def _repeats(name: str, rows: NDArray[np.bytes_]) -> list[str]:
     if repeats < ALIKE * len(rows):
         return []
     return [
-        f"{repeats} of {len(rows)} {name} repeat another one; if they are copies, not rows alike by nature, intervals "
-        "are too narrow and changes are found too easily, since each counts as an independent row"
+        f"{repeats} of {len(rows)} {name} repeat another one. Each counts as an independent row. If they are copies, "
+        "intervals are too narrow and changes are found too easily"
     ]
 
 

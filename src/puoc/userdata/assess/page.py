@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -44,7 +43,7 @@ def check_place(path: Path, inputs: Iterable[Path]) -> None:
 
     Raises
     ------
-    ValueError : the path is one of the inputs, another file or a folder, or it is not writable.
+    ValueError : the path is one of the inputs, another file or a folder, or it cannot be looked at.
     """
     try:
         if path.exists():
@@ -52,10 +51,8 @@ def check_place(path: Path, inputs: Iterable[Path]) -> None:
         if path.suffix.lower() not in (".html", ".htm"):
             got = path.suffix or "no suffix"
             raise ValueError(f"--html: got {got} ({path}); expected .html, since a page is written")
-        with tempfile.TemporaryFile(dir=_nearest(path.absolute().parent)):
-            pass
     except OSError as error:
-        raise ValueError(f"--html: {path} cannot be written ({error}); name another place") from error
+        raise ValueError(f"--html: {path} cannot be written ({error.strerror}); name another place") from error
 
 
 def _check_replaceable(path: Path, inputs: Iterable[Path]) -> None:
@@ -70,8 +67,3 @@ def _check_replaceable(path: Path, inputs: Iterable[Path]) -> None:
         beginning = file.read(_BEGINNING)
     if beginning and _TITLE not in beginning:
         raise ValueError(f"--html: {path} is there already and no page of puoc assess; name another file")
-
-
-def _nearest(folder: Path) -> Path:
-    """Return the folder, or the nearest existing folder above it."""
-    return next(above for above in (folder, *folder.parents) if above.exists())
