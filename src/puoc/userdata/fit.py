@@ -63,7 +63,7 @@ def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
 
 def _check_inputs(settings: Settings, inputs: str) -> str:
     """Return the kind of rows that the method sees. Raises ValueError, with the methods that fit, for another kind."""
-    name = settings.encoder.name if isinstance(settings.encoder, Part) else settings.encoder
+    name = _encoder_name(settings)
     seen = encoders.inputs_of(None if name == "flatten" and inputs == "vector" else name, inputs)
     taken = methods.inputs_of(settings.method, settings.params)
     if seen not in taken:
@@ -130,9 +130,15 @@ def fit(
     return Fitted(
         modelfile.dump(estimator, meta, fitted_encoder),
         notes,
-        test_auc=test and test.auc,
+        test_auc=test and test.interval.auc,
         test_notes=test.notes if test else (),
-        warning=None if found is None else ranking_check.warning_of(found),
+        warning=None
+        if found is None
+        else ranking_check.warning_of(
+            found,
+            of_written=ranking_check.is_of_written_model(settings.method, _encoder_name(settings), threshold),
+            test=test and test.interval,
+        ),
     )
 
 
@@ -186,6 +192,10 @@ def _encoder(
         encoder = train_encoder(settings.encoder.name, settings.encoder.params, sample)
         return encoder, encoder
     return encoders.plain(_plain_encoder(settings, pair)), None
+
+
+def _encoder_name(settings: Settings) -> str | None:
+    return settings.encoder.name if isinstance(settings.encoder, Part) else settings.encoder
 
 
 def _plain_encoder(settings: Settings, pair: Pair) -> str | None:

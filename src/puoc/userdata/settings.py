@@ -61,6 +61,7 @@ def settings(
     encoder: str | None = None,
     file: Path | None = None,
     needs_prior: bool = False,
+    may_use_prior: bool = False,
 ) -> Settings:
     """Return the checked settings of a fit.
 
@@ -72,6 +73,7 @@ def settings(
     encoder : ``flatten``, or an encoder with hyperparameters; absent: as in the entry.
     file : a params file or profile. Its sections methods, priors and encoders override the packaged ones.
     needs_prior : whether alpha is needed for something else than the method's own risk.
+    may_use_prior : whether a prior that is given has a use beside the method's own risk, as for a precision.
 
     Raises
     ------
@@ -97,14 +99,17 @@ def settings(
     cls = METHODS[name]
     takes = cls.kind != "oc" and getattr(cls, "needs_alpha", True)
     chosen_prior = prior if prior is not None else _prior_of(entry)
-    if prior is not None and not takes and not needs_prior:
-        raise ValueError(f"--prior: {name} takes no class prior; leave it out")
+    takes = takes or needs_prior or (may_use_prior and prior is not None)
+    if prior is not None and not takes:
+        raise ValueError(
+            f"--prior: {name} takes no class prior; leave it out. Only --by-alpha and --recall use one with {name}"
+        )
     chosen_encoder = encoder if encoder is not None or entry is None else entry.encoder
     return Settings(
         method=name,
         params=normal,
         source=source,
-        prior=_prior(chosen_prior or "tice", sections["priors"]) if takes or needs_prior else None,
+        prior=_prior(chosen_prior or "tice", sections["priors"]) if takes else None,
         prior_asked=chosen_prior is not None,
         encoder=_encoder(chosen_encoder, sections["encoders"]),
     )
