@@ -69,7 +69,7 @@ def fit(
         str | None, typer.Option(help="Share of positives in U, or the name of an estimator. Default: tice.")
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="flatten, components, autoencoder, or an encoder of --settings.")
+        str | None, typer.Option(help="flatten, components, autoencoder, imagenet, or an encoder of --settings.")
     ] = None,
     seed: Seed = 0,
     by_alpha: Annotated[
@@ -189,6 +189,7 @@ def fit(
             repeats=repeats,  # type: ignore[arg-type]
         )
         print_profile(pair)
+        method_settings = method_settings.for_inputs(pair.preparing.inputs)
         audited = audit_rows(pair, allow_overlap)
         if repeats != "apart":  # with "apart", new positives equal training rows just as often
             warn_of_biased_threshold(audited, from_positives)

@@ -26,6 +26,7 @@ from puoc.registry import ENCODERS, METHODS
 MOST = 2000  # rows of each kind that take part
 _FEWEST = 4  # of each kind in a half
 _OTHERS = "Another --method, --encoder or other --params may fit these rows"
+_DOUBTED = "Check the labels of the test rows, and whether they are of the same kind as P and U"
 _ALIKE = 0.5  # share of rows that equal another one, from which rows are taken to repeat by nature
 
 #: Fits a model to rows of P and U, and returns its scores (n,) of rows.
@@ -102,23 +103,21 @@ def warning_of(ranking: Ranking, *, of_written: bool, test: AucInterval | None =
     test : AUC of the written model on labelled test rows, if there are any. A contradiction to it is named.
     """
     on_test = "" if test is None else f"an AUC of {test.auc:.3f} (95 % interval {test.low:.3f} to {test.high:.3f})"
-    who = "this model" if of_written else "models fitted to half of the rows"
+    who, rank = ("this model", "ranks") if of_written else ("models fitted to half of the rows", "rank")
     if ranking.low > 0.5:
         if test is None or test.high >= 0.5:
             return None
         return (
-            f"WARNING: the two checks of the ranking contradict each other. On the test rows, this model has {on_test}, "
-            f"which is worse than chance. But {who} rank{'s' * of_written} labelled positives above unlabelled rows: "
-            f"{described(ranking)}. Check the labels of the test rows, and whether they are of the same kind as P and U"
+            "WARNING: the two checks of the ranking contradict each other. On the test rows, this model has "
+            f"{on_test}, which is worse than chance. But {who} {rank} labelled positives above unlabelled rows: "
+            f"{described(ranking)}. {_DOUBTED}"
         )
     if ranking.high < 0.5:
         too = "" if of_written else ", so this one may too"
-        found = f"WARNING: {who} rank{'s' * of_written} labelled positives BELOW unlabelled rows{too}: "
+        found = f"WARNING: {who} {rank} labelled positives BELOW unlabelled rows{too}: "
         if test is not None and test.low > 0.5:
-            return (
-                f"{found}{described(ranking)}. The test rows contradict this: on them, this model has {on_test}. Check "
-                "the labels of the test rows, and whether they are of the same kind as P and U"
-            )
+            found += f"{described(ranking)}. The test rows contradict this: on them, this model has {on_test}"
+            return f"{found}. {_DOUBTED}"
         scores = "are worse than chance; do not use them" if of_written else "may be worse than chance"
         return f"{found}{described(ranking)}. Its scores {scores}. {_OTHERS}"
     either = "" if of_written else ", so this one may not either"

@@ -37,6 +37,15 @@ class Settings(Record):
     prior: float | Part | None = None  # absent: the method takes none
     prior_asked: bool = True  # False if the prior is the default one
     encoder: str | Part | None = None
+    image_encoder: Part | None = None  # where encoder is absent and the rows are pictures
+
+    def for_inputs(self, inputs: str) -> Settings:
+        """Return the settings for rows of this kind: with the packaged features of pictures, if the method has some."""
+        if self.encoder is not None or self.image_encoder is None or inputs != "image":
+            return self
+        if "image" in methods.inputs_of(self.method, self.params):
+            return self
+        return self.model_copy(update={"encoder": self.image_encoder})
 
 
 class _Entry(NamedTuple):
@@ -48,6 +57,7 @@ class _Entry(NamedTuple):
     labels: JsonValue = None  # of a method, as the next two
     prior: JsonValue = None
     encoder: str | None = None
+    image_encoder: str | None = None
 
 
 _Sections = dict[str, dict[str, _Entry]]  # entries by section and name
@@ -112,6 +122,9 @@ def settings(
         prior=_prior(chosen_prior or "tice", sections["priors"]) if takes else None,
         prior_asked=chosen_prior is not None,
         encoder=_encoder(chosen_encoder, sections["encoders"]),
+        image_encoder=_part("encoder", entry.image_encoder, sections["encoders"], ENCODERS, encoders.normalise)
+        if entry and entry.image_encoder
+        else None,
     )
 
 
@@ -147,7 +160,7 @@ def _read(content: JsonObject, where: str) -> _Sections:
 
 
 def _entry(entry: JsonObject, params: Params, kind: str, where: str) -> _Entry:
-    learner, encoder = (entry.get(key) for key in (kind, "encoder"))
+    learner, encoder, image_encoder = (entry.get(key) for key in (kind, "encoder", "image_encoder"))
     return _Entry(
         params=params,
         source=f"{where}: {entry.get('source', 'no source given')}",
@@ -155,6 +168,7 @@ def _entry(entry: JsonObject, params: Params, kind: str, where: str) -> _Entry:
         labels=entry.get("labels"),
         prior=entry.get("prior"),
         encoder=None if encoder is None else str(encoder),
+        image_encoder=None if image_encoder is None else str(image_encoder),
     )
 
 
