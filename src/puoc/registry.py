@@ -104,7 +104,7 @@ def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
 
 
 def _refusing_labels(learn: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse labels in the place of unlabelled rows, as ``fit(X, y)`` elsewhere passes them, and texts.
+    """Refuse texts, and labels in the place of unlabelled rows, as ``fit(X, y)`` elsewhere passes them.
 
     One-class methods do not look at unlabelled rows, so they would take labels and train on all rows without a word.
     This is here and not in the classes, because it changes no result, and their code is part of the id of a fit.
@@ -170,8 +170,8 @@ def _as_numbers(name: str, X: Any) -> Any:
         )
         where = f" (columns {', '.join(columns[:5])})" if columns else ""
         raise ValueError(
-            f"{name} has values of type {read.dtype}{where}; expected an array of numbers (n, *shape). Encode texts and "
-            "categories first, or use puoc fit, which reads tables"
+            f"{name} has values of type {read.dtype}{where}; expected an array of numbers (n, *shape). Encode texts "
+            "and categories first, or use puoc fit, which reads tables"
         )
     return read
 

@@ -521,7 +521,7 @@ def test_where_it_cannot_tell_an_advice_is_named_and_nothing_promised(capsys: py
     told = capsys.readouterr().out.splitlines()[0]
     assert found.answer == "cannot tell"
     assert told.startswith(
-        f"answer: cannot tell whether {found.first} or {found.second} is better; use {found.advice} until this is known;"
+        f"answer: cannot tell whether {found.first} or {found.second} is better; use {found.advice} until this is known"
     )
 
 

@@ -77,6 +77,21 @@ def test_command_python_and_mlflow_give_the_same_scores(method: str, more: tuple
     assert np.allclose(alone.decision_function(pair.read(Path("v.csv")).X), found["score"], rtol=1e-5, atol=1e-6)
 
 
+def test_a_served_model_logs_what_scoring_a_file_notes(files, caplog: pytest.LogCaptureFixture) -> None:
+    fit("pu_svm", "--prior", "0.4", "--mlflow", "folder")
+    frame = pd.read_csv("v.csv").head(50)
+    served = mlflow.pyfunc.load_model("folder")
+    served.predict(frame)
+    assert not [record for record in caplog.records if record.name == "puoc.serving"]
+    wide = frame.assign(größe=1000 * frame["größe"] + 1000)
+    wide.to_csv("w.csv", index=False)
+    said = puoc("score", "--model", "model", "w.csv", "--out", "s.csv")[1]
+    served.predict(wide)
+    (logged,) = [record.getMessage() for record in caplog.records if record.name == "puoc.serving"]
+    assert logged in said
+    assert "50 values of 'größe'" in logged
+
+
 def test_chunks_of_one_row_and_a_printed_csv_are_the_same(files) -> None:
     fit("pu_svm", "--prior", "0.4")
     whole = scores("u.csv")

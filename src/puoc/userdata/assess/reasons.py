@@ -44,7 +44,8 @@ def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, .
     lines = [f"U holds between {_percent(alpha.low)} and {_percent(alpha.high)} positives (95 % interval)"]
     if alpha.high < 1:
         lines.append(
-            "this interval assumes that P is a random sample of all positives. If it is not, U may hold fewer negatives"
+            "this interval assumes that P is a random sample of all positives; otherwise, U may hold fewer negatives "
+            "than the interval says, or none"
         )
     if alpha.p_order < 1 - LEVEL:
         lines.append("the first and the last labelled rows differ: labelling may not have been at random")
