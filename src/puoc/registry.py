@@ -94,6 +94,9 @@ def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
         for learns in ("fit_lanes", "estimate") if registry not in (DATASETS, SCENARIOS) else ():
             if hasattr(cls, learns):
                 setattr(cls, learns, _refusing_labels(getattr(cls, learns)))
+        if registry is METHODS and hasattr(cls, "decision_function"):
+            scores = "decision_function"
+            setattr(cls, scores, _taking_frames(getattr(cls, scores)))
         registry.add(name, cls)
         return cls
 
@@ -101,7 +104,7 @@ def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
 
 
 def _refusing_labels(learn: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse labels in the place of unlabelled rows, as ``fit(X, y)`` of other libraries would pass them.
+    """Refuse texts, and labels in the place of unlabelled rows, as ``fit(X, y)`` elsewhere passes them.
 
     One-class methods do not look at unlabelled rows, so they would take labels and train on all rows without a word.
     This is here and not in the classes, because it changes no result, and their code is part of the id of a fit.
@@ -113,11 +116,16 @@ def _refusing_labels(learn: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(learn)
     def checked(self: object, samples: Any, *args: Any, **kwargs: Any) -> Any:
-        for sample in [samples] if hasattr(samples, "X_u") else samples:
+        alone = hasattr(samples, "X_u")
+        given_samples = [samples] if alone else samples
+        read = [_numbers(sample) for sample in given_samples]
+        if any(one is not sample for one, sample in zip(read, given_samples, strict=True)):
+            samples = read[0] if alone else read
+        for sample in read:
             if sample.X_u is None:
                 continue
-            rows, given = (getattr(X, "shape", (len(X),)) for X in (sample.X_p, sample.X_u))
-            if len(given) < 2 or given[1:] != rows[1:]:
+            rows, given = sample.X_p.shape, sample.X_u.shape
+            if len(given) < 2 or given[1:] != rows[1:] or _labels_of_one_column(sample.X_p, sample.X_u):
                 raise ValueError(
                     f"X_u has shape {given}; expected unlabelled rows (n_u, {', '.join(map(str, rows[1:]))}), as rows "
                     f"of X_u have the shape of those of X_p, {rows[1:]}. Methods take no labels y: pass the labelled "
@@ -126,6 +134,56 @@ def _refusing_labels(learn: Callable[..., Any]) -> Callable[..., Any]:
         return learn(self, samples, *args, **kwargs)
 
     return checked
+
+
+def _taking_frames(score: Callable[..., Any]) -> Callable[..., Any]:
+    """Let ``decision_function`` take what ``fit`` takes: DataFrames and lists of numbers too."""
+
+    @wraps(score)
+    def scored(self: object, X: Any, *args: Any, **kwargs: Any) -> Any:
+        return score(self, _as_numbers("X", X), *args, **kwargs)
+
+    return scored
+
+
+def _numbers(sample: Any) -> Any:
+    """Return the sample with arrays of numbers; the same one if it has these already."""
+    read = {name: _as_numbers(name, X) for name in ("X_p", "X_u") if (X := getattr(sample, name)) is not None}
+    same = all(X is getattr(sample, name) for name, X in read.items())
+    return sample if same else sample._replace(**read)
+
+
+def _as_numbers(name: str, X: Any) -> Any:
+    """Return a DataFrame or a list as an array, and an array as it is.
+
+    Raises
+    ------
+    ValueError : the values are no numbers. Some solvers would parse texts as numbers without a word.
+    """
+    import numpy as np
+
+    read = X if isinstance(X, np.ndarray) else np.asarray(X, order="C")  # as the same rows in an array
+    if read.dtype.kind not in "biuf":
+        kinds = getattr(X, "dtypes", None)
+        columns = (
+            [] if kinds is None else [str(c) for c, kind in kinds.items() if getattr(kind, "kind", "O") not in "biuf"]
+        )
+        where = f" (columns {', '.join(columns[:5])})" if columns else ""
+        raise ValueError(
+            f"{name} has values of type {read.dtype}{where}; expected an array of numbers (n, *shape). Encode texts "
+            "and categories first, or use puoc fit, which reads tables"
+        )
+    return read
+
+
+def _labels_of_one_column(X_p: Any, X_u: Any) -> bool:
+    """Return True if X_u looks like labels y of shape (n, 1) of the rows X_p of one column."""
+    import numpy as np
+
+    if X_u.shape != X_p.shape or X_u.shape[1:] != (1,):
+        return False
+    found = set(np.unique(X_u).tolist())
+    return len(found) == 2 and found in ({0, 1}, {-1, 1}) and not set(np.unique(X_p).tolist()) <= found
 
 
 def method(name: str) -> Callable[[C], C]:

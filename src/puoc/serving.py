@@ -12,6 +12,7 @@ Arrays of integers are passed as ``X.astype("float32")``.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +21,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from puoc.methods.persistence import model_file as modelfile
+
+_LOG = logging.getLogger(__name__)
 
 MODEL_FILE = "model.safetensors"
 
@@ -54,7 +57,10 @@ class ServedModel:
             )
         preparing = modelfile.preparing(self.model.meta)
         if preparing is not None and isinstance(model_input, pd.DataFrame):
-            return modelfile.score(self.model, preparing.from_frame(model_input).X)
+            block = preparing.from_frame(model_input)
+            for problem, n in block.findings().items():
+                _LOG.warning("%d %s", n, problem)
+            return modelfile.score(self.model, block.X)
         X = model_input.to_numpy() if isinstance(model_input, pd.DataFrame) else np.asarray(model_input)
         return modelfile.score(self.model, modelfile.as_rows(X, self.model.meta))
 

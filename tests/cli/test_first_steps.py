@@ -171,7 +171,9 @@ def test_a_new_method_is_written_but_for_its_loss_which_says_what_is_expected(
     ("words", "expected"),
     [
         (("My Method",), "NAME: got 'My Method'; expected lower-case letters"),
-        (("lambda",), "NAME: got 'lambda'; expected lower-case letters"),
+        (("lambda",), "NAME: got 'lambda', a keyword of Python; expected another name, for example my_lambda"),
+        (("class",), "NAME: got 'class', a keyword of Python"),
+        (("match",), "NAME: got 'match', a keyword of Python"),
         (("nnpu",), "NAME: got 'nnpu', which exists; expected a new name"),
         (("mine", "--kind", "pu_oc"), "--twin: got None; expected an OC method: csi, drocc"),
         (("mine", "--twin", "drocc"), "--twin: got 'drocc' with --kind pu; only a method of kind pu_oc has a twin"),
@@ -183,3 +185,14 @@ def test_a_new_method_that_cannot_be_is_refused_and_nothing_is_written(
     code, said = puoc("new-method", *words)
     assert (code, said.startswith(expected)) == (2, True), said
     assert list(repository.iterdir()) == []
+
+
+def test_a_new_method_is_not_named_as_a_package_or_a_file_of_puoc(repository: Path) -> None:
+    (repository / "priors").mkdir()
+    (repository / "cnn.py").touch()
+    for name, what in (("priors", "a package, which would hide the new file"), ("cnn", "a file of puoc already")):
+        code, said = puoc("new-method", name)
+        assert code == 2
+        assert f"NAME: got '{name}', and src/puoc/methods/{name}" in said
+        assert f"is {what}; expected another name, for example my_{name}" in said
+    assert sorted(path.name for path in repository.iterdir()) == ["cnn.py", "priors"]

@@ -50,7 +50,7 @@ def test_a_folder_that_is_no_project_is_refused_and_nothing_is_made_in_it(tmp_pa
     done = subprocess.run(
         words, cwd=tmp_path, env=Project(REPOSITORY).env, capture_output=True, text=True, check=False, timeout=60
     )
-    refused = f"no work/plan in {tmp_path}; run puoc plan in the folder of params.yaml\n"
+    refused = f"no params.yaml here, in {tmp_path}; run this command in the folder of params.yaml\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", refused)
     assert list(tmp_path.iterdir()) == []
 

@@ -163,3 +163,13 @@ def test_the_numbered_deviations_give_the_sizes_of_the_profile() -> None:
         assert f"{reviews['n_pos_lab']} + {reviews['n_pos_unl']}" in rows[number]
     assert f"{messages['n_pos_lab']:,} + {messages['n_pos_unl']:,} and {messages['n_neg_unl']}" in rows[48]
     assert str(messages["n_neg_unl"]) in rows[59]
+
+
+def test_every_page_that_the_code_names_exists() -> None:
+    named = {
+        (path.name, page)
+        for path in (ROOT / "src").rglob("*.py")
+        for page in re.findall(r"\bdocs/[\w./-]*\w", path.read_text())
+    }
+    assert len(named) > 10
+    assert [pair for pair in sorted(named) if not (ROOT / pair[1]).exists()] == []

@@ -112,8 +112,11 @@ def test_in_a_folder_that_is_no_project_a_command_says_so_and_writes_nothing(
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, words.split())
     assert done.exit_code == 2, done.output
-    assert f"no work/plan in {tmp_path}; run puoc plan in the folder of params.yaml" in done.output
+    assert f"no params.yaml here, in {tmp_path}; run this command in the folder of params.yaml" in done.output
     assert not list(tmp_path.iterdir())
+    (tmp_path / "params.yaml").write_text("tables: {}\n")
+    if words != "doctor":  # it makes the plan itself
+        assert f"no work/plan in {tmp_path}; run puoc plan first" in CliRunner().invoke(app, words.split()).output
 
 
 def test_status_names_what_was_not_run(puoc: Said) -> None:

@@ -380,7 +380,7 @@ def test_an_answer_needs_clear_odds_and_names_them(gain: float, high: float, new
         found = decide(evidence(gain, error, (high, high), new, (gain, error)))
         assert 0.5 <= found.probability <= 1
         if found.answer == "cannot tell":
-            assert found.verdict.startswith(f"cannot tell {found.first} from {found.second}; until then ")
+            assert found.verdict.startswith(f"cannot tell whether {found.first} or {found.second} is better; use ")
         else:
             assert found.probability >= SURE
             assert found.answer == found.advice == found.first
@@ -417,12 +417,15 @@ def test_rows_outside_of_the_map_are_named() -> None:
     inside = evidence(0.0, 0.01, (0.4, 0.6))
     assert decide(inside).outside == ()
     for update, expected in (
-        ({"alpha": inside.alpha.model_copy(update={"low": 0.0, "high": 0.08})}, "share of positives in U (0% to 8.0%)"),
-        ({"n_p": 800}, "800 labelled positives lie outside of the map, which has 80 to 300"),
-        ({"n_p": 30}, "30 labelled positives lie outside"),
-        ({"n_u": 24}, "24 unlabelled rows lie outside of the map, which has 50 to 5000"),
-        ({"columns": 1}, "1 values a row lie outside"),
-        ({"columns": 1280}, "1280 values a row lie outside of the map, which has 2 to 784"),
+        (
+            {"alpha": inside.alpha.model_copy(update={"low": 0.0, "high": 0.08})},
+            "share of positives in U is 0.0% to 8.0%, and the map has no situations below 30.0%",
+        ),
+        ({"n_p": 800}, "the data have 800 labelled positives, and the situations of the map 80 to 300. In 36 measured"),
+        ({"n_p": 30}, "30 labelled positives, and the situations"),
+        ({"n_u": 24}, "24 unlabelled rows, and the situations of the map 50 to 5,000. The quality"),
+        ({"columns": 1}, "the data have 1 values a row"),
+        ({"columns": 1280}, "1,280 values a row, and the situations of the map 2 to 784"),
     ):
         (line,) = decide(inside.model_copy(update=update)).outside
         assert expected in line
@@ -518,7 +521,7 @@ def test_where_it_cannot_tell_an_advice_is_named_and_nothing_promised(capsys: py
     told = capsys.readouterr().out.splitlines()[0]
     assert found.answer == "cannot tell"
     assert told.startswith(
-        f"answer: cannot tell {found.first} from {found.second}; until then {found.advice}; the odds"
+        f"answer: cannot tell whether {found.first} or {found.second} is better; use {found.advice} until this is known"
     )
 
 

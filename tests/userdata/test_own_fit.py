@@ -77,6 +77,21 @@ def test_command_python_and_mlflow_give_the_same_scores(method: str, more: tuple
     assert np.allclose(alone.decision_function(pair.read(Path("v.csv")).X), found["score"], rtol=1e-5, atol=1e-6)
 
 
+def test_a_served_model_logs_what_scoring_a_file_notes(files, caplog: pytest.LogCaptureFixture) -> None:
+    fit("pu_svm", "--prior", "0.4", "--mlflow", "folder")
+    frame = pd.read_csv("v.csv").head(50)
+    served = mlflow.pyfunc.load_model("folder")
+    served.predict(frame)
+    assert not [record for record in caplog.records if record.name == "puoc.serving"]
+    wide = frame.assign(größe=1000 * frame["größe"] + 1000)
+    wide.to_csv("w.csv", index=False)
+    said = puoc("score", "--model", "model", "w.csv", "--out", "s.csv")[1]
+    served.predict(wide)
+    (logged,) = [record.getMessage() for record in caplog.records if record.name == "puoc.serving"]
+    assert logged in said
+    assert "50 values of 'größe'" in logged
+
+
 def test_chunks_of_one_row_and_a_printed_csv_are_the_same(files) -> None:
     fit("pu_svm", "--prior", "0.4")
     whole = scores("u.csv")
@@ -317,7 +332,8 @@ methods:
 def test_a_training_that_comes_to_nothing_ends_in_words(method: str, part: str, files) -> None:
     Path("mine.yaml").write_text(DIVERGING)
     words = ("--positives", "p.csv", "--unlabelled", "u.csv", "--settings", "mine.yaml", "--out", "m")
-    refused(puoc("fit", "--method", method, *words), f"{part}: ", "a smaller lr by --params may help")
+    said = refused(puoc("fit", "--method", method, *words), f"{part}: ", "a smaller lr by --params may help")
+    assert said.count("smaller lr") == 1
     assert not Path("m").exists()
 
 
@@ -350,6 +366,36 @@ def test_every_packaged_method_fits_what_it_takes(method: str, files) -> None:
         code, said = puoc("fit", "--method", method, *words)
         assert code == 0, said
         assert np.isfinite(scores("u", model="pictures")["score"]).all()
+
+
+MIRRORED = "encoders:\n  imagenet: {params: {network: mobilenet_v2, weights: %s}}\nmethods: {}\n"
+
+
+@pytest.mark.parametrize("method", ["oc_cnn", "pu_cnn"])
+def test_a_method_on_imagenet_features_takes_pictures_by_them(method: str, mirror, monkeypatch, files) -> None:
+    monkeypatch.setenv("PUOC_MIRROR", str(mirror("weights")))
+    rng = np.random.default_rng(0)
+    for name in ("p", "u"):
+        Path(name).mkdir()
+        for i in range(12):
+            Image.fromarray(rng.integers(0, 256, (33, 33, 3), dtype=np.uint8)).save(f"{name}/{i}.png")
+    Path("mine.yaml").write_text(MIRRORED % "85010ce2f4552da4")
+    words = ("fit", "--method", method, "--positives", "p", "--unlabelled", "u", "--params", "epochs=1")
+    words = (*words, "--no-ranking-check", "--params", "hidden=8", *(("--prior", "0.5") if method == "pu_cnn" else ()))
+    code, said = puoc(*words, "--settings", "mine.yaml", "--out", "pictures")
+    assert code == 0, said
+    assert "encoder: imagenet" in said
+    assert np.ptp(scores("u", model="pictures")["score"]) > 0
+    Path("mine.yaml").write_text(MIRRORED % "ffffffff")
+    lacking = "--encoder: imagenet needs the weights of mobilenet_v2 trained on ImageNet, which are not here: no w"
+    for last in (("--out", "m"), ("--check",)):
+        refused(puoc(*words, "--settings", "mine.yaml", *last), lacking, "data/weights", "--encoder flatten")
+    assert not Path("m").exists()
+    code, said = puoc(*words, "--encoder", "flatten", "--out", "flat")
+    assert code == 0, said
+    packaged = settings.settings(method).for_inputs("image").encoder
+    assert (packaged.name, packaged.params["weights"]) == ("imagenet", "b0353104")
+    assert settings.settings(method).for_inputs("vector").encoder is None
 
 
 def test_a_pu_method_needs_unlabelled_rows(files) -> None:

@@ -149,7 +149,10 @@ def planned(root: Path, computes: bool = False) -> None:
     ValueError : there is no plan in this folder, or the plan is outdated and ``computes`` is set.
     """
     if not (root / "work" / "plan" / "compute.json").exists():
-        raise ValueError(f"no work/plan in {root.resolve()}; run puoc plan in the folder of params.yaml")
+        here = root.resolve()
+        if not (root / "params.yaml").exists():
+            raise ValueError(f"no params.yaml here, in {here}; run this command in the folder of params.yaml")
+        raise ValueError(f"no work/plan in {here}; run puoc plan first")
     has_user_data = any((root / "work" / "plan" / "own").glob("*.json"))
     if has_user_data:
         from puoc.datasets.user.dataset import register_planned

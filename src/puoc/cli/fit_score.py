@@ -69,7 +69,7 @@ def fit(
         str | None, typer.Option(help="Share of positives in U, or the name of an estimator. Default: tice.")
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="flatten, components, autoencoder, or an encoder of --settings.")
+        str | None, typer.Option(help="flatten, components, autoencoder, imagenet, or an encoder of --settings.")
     ] = None,
     seed: Seed = 0,
     by_alpha: Annotated[
@@ -80,6 +80,7 @@ def fit(
         typer.Option(help="Set the threshold so that this share of new positives reaches it, as 0.9; in (0, 1)."),
     ] = None,
     false_alarms: Annotated[str | None, typer.Option(hidden=True)] = None,
+    miss_rate: Annotated[str | None, typer.Option(hidden=True)] = None,
     withhold: Annotated[
         float | None, typer.Option(help="Share of positives withheld from training for --recall. Default: 0.2.")
     ] = None,
@@ -125,6 +126,11 @@ def fit(
                 f"--false-alarms: got {false_alarms}; the option is now --recall, since it bounds missed positives. "
                 "Say --recall 0.9 in place of --false-alarms 0.1"
             )
+        if miss_rate is not None:
+            raise ValueError(
+                f"--miss-rate: got {miss_rate}, and there is no such option; expected --recall, which bounds missed "
+                "positives. Say --recall 0.9 in place of --miss-rate 0.1"
+            )
         if by_alpha and recall is not None:
             raise ValueError("got --by-alpha and --recall; expected one threshold")
         if recall is not None and not 0 < recall < 1:
@@ -159,7 +165,13 @@ def fit(
             header=header,
         )
         method_settings = read_settings(
-            method, given=params or (), prior=prior, encoder=encoder, file=settings, needs_prior=by_alpha
+            method,
+            given=params or (),
+            prior=prior,
+            encoder=encoder,
+            file=settings,
+            needs_prior=by_alpha,
+            may_use_prior=recall is not None,
         )
         from puoc.registry import METHODS
         from puoc.userdata.preflight import learns_from_u
@@ -177,6 +189,7 @@ def fit(
             repeats=repeats,  # type: ignore[arg-type]
         )
         print_profile(pair)
+        method_settings = method_settings.for_inputs(pair.preparing.inputs)
         audited = audit_rows(pair, allow_overlap)
         if repeats != "apart":  # with "apart", new positives equal training rows just as often
             warn_of_biased_threshold(audited, from_positives)

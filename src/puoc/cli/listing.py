@@ -28,7 +28,7 @@ def methods() -> None:
 
 
 def datasets() -> None:
-    """List the datasets: name, inputs, rows, classes, and what each is. docs/data.md has the licences."""
+    """List the datasets: name, inputs, rows, classes, and what each is. docs/datasets.md has the licences."""
     from puoc.registry import DATASETS
 
     with working("reading the datasets"):

@@ -93,14 +93,20 @@ def new_method(name: Name, kind: Kind = "pu", twin: Twin = None) -> None:
 
 def _check(name: str, kind: str, twin: str | None, path: Path) -> None:
     """Raise ValueError for a name that cannot be a new method's, or a folder that is not the repository."""
-    if re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) is None or keyword.iskeyword(name):
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name):
+        raise ValueError(f"NAME: got {name!r}, a keyword of Python; expected another name, for example my_{name}")
+    if re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) is None:
         raise ValueError(f"NAME: got {name!r}; expected lower-case letters, digits and single _, for example my_upu")
     if not path.parent.is_dir():
         raise ValueError(f"got no folder {path.parent} in {Path.cwd()}; expected the folder of the repository")
     from puoc.registry import ENCODERS, METHODS, PRIORS
 
-    if path.exists() or any(name in known for known in (METHODS, ENCODERS, PRIORS)):
+    if any(name in known for known in (METHODS, ENCODERS, PRIORS)):
         raise ValueError(f"NAME: got {name!r}, which exists; expected a new name (puoc methods lists the known ones)")
+    taken = path.with_suffix("") if path.with_suffix("").is_dir() else path
+    if taken.exists():
+        hidden = "a package, which would hide the new file" if taken.is_dir() else "a file of puoc already"
+        raise ValueError(f"NAME: got {name!r}, and {taken} is {hidden}; expected another name, for example my_{name}")
     ones = sorted(key for key, cls in METHODS.items() if cls.kind == "oc")
     if kind == "pu_oc" and twin not in ones:
         raise ValueError(f"--twin: got {twin!r}; expected an OC method: {', '.join(ones)}")

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc import methods
+from puoc.datasets.prepare import FetchError
+from puoc.datasets.prepare.weights import weights_file
 from puoc.datasets.readers import Pair
 from puoc.datasets.readers.pu_data import Rows
 from puoc.methods import encoders
@@ -47,6 +49,7 @@ def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
     ValueError : the method or the estimator of the prior does not take these rows or so few of them, unlabelled rows
         are needed and not there, or too few positives are withheld.
     """
+    settings = settings.for_inputs(pair.preparing.inputs)
     seen = _check_inputs(settings, pair.preparing.inputs)
     encoded = preflight.learns_from_u(settings.encoder)
     if pair.unlabelled is None and (METHODS[settings.method].kind != "oc" or rule.by_alpha or encoded):
@@ -58,22 +61,42 @@ def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
     check_rule(rule, 0 if pair.held is None else len(pair.held))
     encoder = settings.encoder if isinstance(settings.encoder, Part) else _plain_encoder(settings, pair)
     n_u = 0 if pair.unlabelled is None else len(pair.unlabelled)
+    _check_weights(settings)
     preflight.check_rows(settings, encoder, pair.preparing.shape, len(pair.positives), n_u)
 
 
 def _check_inputs(settings: Settings, inputs: str) -> str:
     """Return the kind of rows that the method sees. Raises ValueError, with the methods that fit, for another kind."""
-    name = settings.encoder.name if isinstance(settings.encoder, Part) else settings.encoder
+    name = _encoder_name(settings)
     seen = encoders.inputs_of(None if name == "flatten" and inputs == "vector" else name, inputs)
     taken = methods.inputs_of(settings.method, settings.params)
     if seen not in taken:
         fitting = ", ".join(name for name, params in packaged_methods() if seen in methods.inputs_of(name, params))
-        also = " Or make vectors of them: --encoder flatten." if seen == "image" and "vector" in taken else ""
+        also = (
+            " Or make vectors of them: --encoder imagenet, or --encoder flatten."
+            if seen == "image" and "vector" in taken
+            else ""
+        )
         raise ValueError(
             f"--method: {settings.method} takes {' or '.join(sorted(taken))} rows, and these are {seen} rows. "
             f"What fits them: {fitting}.{also}"
         )
     return seen
+
+
+def _check_weights(settings: Settings) -> None:
+    """Fetch the weights of a pretrained encoder. Raises ValueError, with what else to do, if they cannot be had."""
+    part = settings.encoder
+    if not isinstance(part, Part) or part.name != "imagenet":
+        return
+    network, weights = str(part.params["network"]), str(part.params["weights"])
+    try:
+        weights_file(network, weights)
+    except FetchError as error:
+        raise ValueError(
+            f"--encoder: imagenet needs the weights of {network} trained on ImageNet, which are not here: {error}. "
+            f"Without them, pass --encoder flatten with {settings.method}, or a --method that takes images"
+        ) from error
 
 
 def fit(
@@ -98,7 +121,7 @@ def fit(
     ------
     ValueError : as ``check``, or the loss did not stay finite.
     """
-    rule = rule or ThresholdRule()
+    rule, settings = rule or ThresholdRule(), settings.for_inputs(pair.preparing.inputs)
     check(pair, settings, rule)
     X_p, X_u = _as_seen(pair, pair.X_p), None if pair.X_u is None else _as_seen(pair, pair.X_u)
     with _without_solution("--encoder"):
@@ -130,9 +153,15 @@ def fit(
     return Fitted(
         modelfile.dump(estimator, meta, fitted_encoder),
         notes,
-        test_auc=test and test.auc,
+        test_auc=test and test.interval.auc,
         test_notes=test.notes if test else (),
-        warning=None if found is None else ranking_check.warning_of(found),
+        warning=None
+        if found is None
+        else ranking_check.warning_of(
+            found,
+            of_written=ranking_check.is_of_written_model(settings.method, _encoder_name(settings), threshold),
+            test=test and test.interval,
+        ),
     )
 
 
@@ -168,7 +197,8 @@ def _without_solution(option: str) -> Iterator[None]:
     try:
         yield
     except FloatingPointError as error:
-        raise ValueError(f"{option}: {error}; a smaller lr by --params may help") from error
+        cause = str(error).removesuffix("; a smaller lr may help")  # the option is named here
+        raise ValueError(f"{option}: {cause}; a smaller lr by --params may help") from error
     except (RuntimeError, np.linalg.LinAlgError) as error:
         raise ValueError(f"{option}: {error}; other --params, or another --prior, may help") from error
 
@@ -186,6 +216,10 @@ def _encoder(
         encoder = train_encoder(settings.encoder.name, settings.encoder.params, sample)
         return encoder, encoder
     return encoders.plain(_plain_encoder(settings, pair)), None
+
+
+def _encoder_name(settings: Settings) -> str | None:
+    return settings.encoder.name if isinstance(settings.encoder, Part) else settings.encoder
 
 
 def _plain_encoder(settings: Settings, pair: Pair) -> str | None:

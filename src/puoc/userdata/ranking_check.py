@@ -19,15 +19,26 @@ from numpy.typing import NDArray
 
 from puoc.analysis.statistics.auc import auc
 from puoc.analysis.statistics.auc_interval import auc_interval
-from puoc.methods.persistence.header import Ranking
+from puoc.methods.persistence.header import Ranking, Threshold
 from puoc.records import Array
+from puoc.registry import ENCODERS, METHODS
 
 MOST = 2000  # rows of each kind that take part
 _FEWEST = 4  # of each kind in a half
+_OTHERS = "Another --method, --encoder or other --params may fit these rows"
+_DOUBTED = "Check the labels of the test rows, and whether they are of the same kind as P and U"
 _ALIKE = 0.5  # share of rows that equal another one, from which rows are taken to repeat by nature
 
 #: Fits a model to rows of P and U, and returns its scores (n,) of rows.
 FitScorer = Callable[[Array, Array], Callable[[Array], Array]]
+
+
+class AucInterval(NamedTuple):
+    """An AUC with its 95 % interval."""
+
+    auc: float
+    low: float
+    high: float
 
 
 class _Side(NamedTuple):
@@ -71,20 +82,52 @@ def cross_fitted(X_p: Array, X_u: Array, fit: FitScorer, seed: int) -> Ranking |
     return _ranking(scores)
 
 
-def warning_of(ranking: Ranking) -> str | None:
-    """Return the warning of a model that is not shown to rank positives above unlabelled rows; None for others."""
+def is_of_written_model(method: str, encoder: str | None, threshold: Threshold | None) -> bool:
+    """Return True if the written model was checked itself, not models of half of the rows.
+
+    Parameters
+    ----------
+    method, encoder : registered names.
+    threshold : of the model. One by recall means that positives were withheld.
+    """
+    sees_u = METHODS[method].kind != "oc" or hasattr(ENCODERS.get(encoder or ""), "learns_from")
+    return not sees_u and threshold is not None and threshold.by == "recall"
+
+
+def warning_of(ranking: Ranking, *, of_written: bool, test: AucInterval | None = None) -> str | None:
+    """Return the warning of a model that is not shown to rank positives above unlabelled rows; None for others.
+
+    Parameters
+    ----------
+    of_written : as ``is_of_written_model``.
+    test : AUC of the written model on labelled test rows, if there are any. A contradiction to it is named.
+    """
+    on_test = "" if test is None else f"an AUC of {test.auc:.3f} (95 % interval {test.low:.3f} to {test.high:.3f})"
+    who, rank = ("this model", "ranks") if of_written else ("models fitted to half of the rows", "rank")
     if ranking.low > 0.5:
-        return None
-    if ranking.high < 0.5:
+        if test is None or test.high >= 0.5:
+            return None
         return (
-            f"WARNING: this model ranks labelled positives BELOW unlabelled rows: {described(ranking)}. Its scores are "
-            "worse than chance; do not use them. Another --method, --encoder or other --params may fit these rows"
+            "WARNING: the two checks of the ranking contradict each other. On the test rows, this model has "
+            f"{on_test}, which is worse than chance. But {who} {rank} labelled positives above unlabelled rows: "
+            f"{described(ranking)}. {_DOUBTED}"
         )
-    return (
-        f"WARNING: this model is not shown to rank labelled positives above unlabelled rows: {described(ranking)}, "
-        "which includes chance (.5). Its scores may be no better than chance, U may be nearly all positive, or there "
-        "are too few rows to tell"
-    )
+    if ranking.high < 0.5:
+        too = "" if of_written else ", so this one may too"
+        found = f"WARNING: {who} {rank} labelled positives BELOW unlabelled rows{too}: "
+        if test is not None and test.low > 0.5:
+            found += f"{described(ranking)}. The test rows contradict this: on them, this model has {on_test}"
+            return f"{found}. {_DOUBTED}"
+        scores = "are worse than chance; do not use them" if of_written else "may be worse than chance"
+        return f"{found}{described(ranking)}. Its scores {scores}. {_OTHERS}"
+    either = "" if of_written else ", so this one may not either"
+    verb = "is" if of_written else "are"
+    found = f"WARNING: {who} {verb} not shown to rank labelled positives above unlabelled rows{either}: "
+    found += f"{described(ranking)}, which includes chance (.5). "
+    if test is not None and test.low > 0.5:
+        return f"{found}But on the test rows, this model has {on_test}, which is better than chance"
+    reasons = "Its scores may be no better than chance, U may be nearly all positive, or there are too few rows to tell"
+    return f"{found}{reasons}"
 
 
 def described(ranking: Ranking) -> str:

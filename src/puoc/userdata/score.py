@@ -19,11 +19,11 @@ from puoc.datasets.readers import How
 from puoc.datasets.readers.images import PicturePreparing, list_pictures
 from puoc.datasets.readers.preprocess import Block
 from puoc.methods.persistence import model_file as modelfile
-from puoc.methods.persistence.model_file import Threshold
+from puoc.methods.persistence.header import FittedEncoder, Meta, Threshold
 from puoc.methods.training.fitting import CHUNK
 from puoc.records import Array
 from puoc.store.regular_file import check_regular
-from puoc.userdata.ranking_check import warning_of
+from puoc.userdata.ranking_check import is_of_written_model, warning_of
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # by suffix of the output file
 
@@ -84,8 +84,14 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
             write(columns)
             rows += len(X)
     notes += [f"{n} {problem}" for problem, n in counts.items()]
-    warning = None if model.meta.ranking is None else warning_of(model.meta.ranking)
-    return Scored(rows, positive if threshold is not None else None, notes, warning)
+    return Scored(rows, positive if threshold is not None else None, notes, _warning(model.meta))
+
+
+def _warning(meta: Meta) -> str | None:
+    if meta.ranking is None:
+        return None
+    encoder = meta.encoder.name if isinstance(meta.encoder, FittedEncoder) else meta.encoder
+    return warning_of(meta.ranking, of_written=is_of_written_model(meta.method, encoder, meta.threshold))
 
 
 def check_model(path: Path) -> None:

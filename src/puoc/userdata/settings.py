@@ -37,6 +37,15 @@ class Settings(Record):
     prior: float | Part | None = None  # absent: the method takes none
     prior_asked: bool = True  # False if the prior is the default one
     encoder: str | Part | None = None
+    image_encoder: Part | None = None  # where encoder is absent and the rows are pictures
+
+    def for_inputs(self, inputs: str) -> Settings:
+        """Return the settings for rows of this kind: with the packaged features of pictures, if the method has some."""
+        if self.encoder is not None or self.image_encoder is None or inputs != "image":
+            return self
+        if "image" in methods.inputs_of(self.method, self.params):
+            return self
+        return self.model_copy(update={"encoder": self.image_encoder})
 
 
 class _Entry(NamedTuple):
@@ -48,6 +57,7 @@ class _Entry(NamedTuple):
     labels: JsonValue = None  # of a method, as the next two
     prior: JsonValue = None
     encoder: str | None = None
+    image_encoder: str | None = None
 
 
 _Sections = dict[str, dict[str, _Entry]]  # entries by section and name
@@ -61,6 +71,7 @@ def settings(
     encoder: str | None = None,
     file: Path | None = None,
     needs_prior: bool = False,
+    may_use_prior: bool = False,
 ) -> Settings:
     """Return the checked settings of a fit.
 
@@ -72,6 +83,7 @@ def settings(
     encoder : ``flatten``, or an encoder with hyperparameters; absent: as in the entry.
     file : a params file or profile. Its sections methods, priors and encoders override the packaged ones.
     needs_prior : whether alpha is needed for something else than the method's own risk.
+    may_use_prior : whether a prior that is given has a use beside the method's own risk, as for a precision.
 
     Raises
     ------
@@ -97,16 +109,22 @@ def settings(
     cls = METHODS[name]
     takes = cls.kind != "oc" and getattr(cls, "needs_alpha", True)
     chosen_prior = prior if prior is not None else _prior_of(entry)
-    if prior is not None and not takes and not needs_prior:
-        raise ValueError(f"--prior: {name} takes no class prior; leave it out")
+    takes = takes or needs_prior or (may_use_prior and prior is not None)
+    if prior is not None and not takes:
+        raise ValueError(
+            f"--prior: {name} takes no class prior; leave it out. Only --by-alpha and --recall use one with {name}"
+        )
     chosen_encoder = encoder if encoder is not None or entry is None else entry.encoder
     return Settings(
         method=name,
         params=normal,
         source=source,
-        prior=_prior(chosen_prior or "tice", sections["priors"]) if takes or needs_prior else None,
+        prior=_prior(chosen_prior or "tice", sections["priors"]) if takes else None,
         prior_asked=chosen_prior is not None,
         encoder=_encoder(chosen_encoder, sections["encoders"]),
+        image_encoder=_part("encoder", entry.image_encoder, sections["encoders"], ENCODERS, encoders.normalise)
+        if entry and entry.image_encoder
+        else None,
     )
 
 
@@ -142,7 +160,7 @@ def _read(content: JsonObject, where: str) -> _Sections:
 
 
 def _entry(entry: JsonObject, params: Params, kind: str, where: str) -> _Entry:
-    learner, encoder = (entry.get(key) for key in (kind, "encoder"))
+    learner, encoder, image_encoder = (entry.get(key) for key in (kind, "encoder", "image_encoder"))
     return _Entry(
         params=params,
         source=f"{where}: {entry.get('source', 'no source given')}",
@@ -150,6 +168,7 @@ def _entry(entry: JsonObject, params: Params, kind: str, where: str) -> _Entry:
         labels=entry.get("labels"),
         prior=entry.get("prior"),
         encoder=None if encoder is None else str(encoder),
+        image_encoder=None if image_encoder is None else str(image_encoder),
     )
 
 

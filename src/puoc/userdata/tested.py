@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc.analysis.statistics.auc import auc
-from puoc.datasets.user.leakage import half_width
+from puoc.analysis.statistics.auc_interval import auc_interval
 from puoc.records import Array
 from puoc.store.counting import noun
+from puoc.userdata.ranking_check import AucInterval
 
 
 class Tested(NamedTuple):
     """The AUC and remarks on it."""
 
-    auc: float
+    interval: AucInterval
     notes: tuple[str, ...]
 
 
@@ -34,8 +35,8 @@ def auc_of_test(
     ValueError : as ``auc``.
     """
     value = auc(scores[positive], scores[~positive], where)
-    half = half_width(value, int(positive.sum()), int((~positive).sum()))
-    notes = [f"95 % interval of the AUC: {max(value - half, 0):.3f} to {min(value + half, 1):.3f}"]
+    interval = AucInterval(value, *auc_interval(value, int(positive.sum()), int((~positive).sum())))
+    notes = [f"95 % interval of the AUC: {interval.low:.3f} to {interval.high:.3f}"]
     if np.ptp(scores) == 0:
         notes.append(
             f"warning: all {len(scores)} test rows have the same score, so the model tells none of them from another; "
@@ -49,4 +50,4 @@ def auc_of_test(
             notes.append(f"AUC without {left_out}: {auc(scores[P], scores[N], where):.4f}")
         else:
             notes.append(f"no AUC without {left_out}, since no row of one class is left")
-    return Tested(value, tuple(notes))
+    return Tested(interval, tuple(notes))

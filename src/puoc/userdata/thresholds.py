@@ -65,9 +65,20 @@ def notes_on(threshold: Threshold | None, alpha: float | None, n_u: int) -> list
         return [*notes, "alert rate: unknown without unlabelled rows (--unlabelled FILE)"]
     alert = f"alert rate {threshold.alerts:.4g}: of the {n_u} unlabelled rows, that share reaches the threshold"
     if alpha is not None and threshold.alerts:
-        precision = min(alpha * threshold.share / threshold.alerts, 1.0)
-        alert += f"; precision among them about {precision:.2g} if alpha is {alpha:.4g}"
+        alert += f"; {_precision(alpha, threshold.share, threshold.alerts)}"
     return [*notes, alert]
+
+
+def _precision(alpha: float, recall: float, alerts: float) -> str:
+    """Return the precision among the alerts in words, or that the three shares contradict each other."""
+    found = alpha * recall  # share of U that is positive and reaches the threshold: a part of the alerts
+    if found > alerts:
+        return (
+            f"precision unknown: alpha {alpha:.4g} times the recall {recall:.4g} is {found:.4g}, more than the alert "
+            "rate, so they contradict each other. Alpha may be too high, or the recall lower than the withheld "
+            "positives show"
+        )
+    return f"precision among them about {found / alerts:.2g} if alpha is {alpha:.4g}"
 
 
 def _rank(recall: float, withheld: int) -> int:

@@ -152,8 +152,8 @@ def _verdict(answer: Answer, advice: Family, ranked: _Ranked) -> str:
     if answer != "cannot tell":
         return f"{answer}; the odds that it is better than {ranked.second} are {sure} ({lead})"
     return (
-        f"cannot tell {ranked.first} from {ranked.second}; until then {advice}; the odds that {ranked.first} is better "
-        f"than {ranked.second} are {sure} ({lead})"
+        f"cannot tell whether {ranked.first} or {ranked.second} is better; use {advice} until this is known; "
+        f"the odds that {ranked.first} is better than {ranked.second} are {sure} ({lead})"
     )
 
 

@@ -41,15 +41,23 @@ def odds(lead: Lead) -> float:
 def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, ...]:
     """Return a line for each finding, then the expected leads by kind, then what the rows show against the advice."""
     alpha, incoming = evidence.alpha, evidence.incoming
-    lines = [f"U holds between {alpha.low:.0%} and {alpha.high:.1%} positives (95 % interval)"]
+    lines = [f"U holds between {_percent(alpha.low)} and {_percent(alpha.high)} positives (95 % interval)"]
     if alpha.high < 1:
-        lines.append("this takes P for a random sample of the positives; otherwise U may only seem to hold negatives")
+        lines.append(
+            "this interval assumes that P is a random sample of all positives; otherwise, U may hold fewer negatives "
+            "than the interval says, or none"
+        )
     if alpha.p_order < 1 - LEVEL:
         lines.append("the first and the last labelled rows differ: labelling may not have been at random")
     lines.append(_of_incoming(incoming, alpha.high))
     lines += [_by_kind(kind, found) for kind in ("none", "new")]
     lines += _against(evidence, found, advice)
     return tuple(lines)
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent; all shares of a line have one digit."""
+    return f"{share:.1%}"
 
 
 def _of_incoming(incoming: Incoming | None, alpha_high: float) -> str:
@@ -104,8 +112,8 @@ def outside_map(evidence: Evidence) -> tuple[str, ...]:
     """Describe in what the data lie outside of the situations of the map, and what that costs; empty if in nothing."""
     alpha, lines = evidence.alpha, []
     if (alpha.low + alpha.high) / 2 < ALPHAS[0]:
-        share = f"the share of positives in U ({alpha.low:.0%} to {alpha.high:.1%})"
-        lines.append(f"{share} lies outside of the map, which begins at {ALPHAS[0]:.0%}; {_cost('alpha below')}")
+        share = f"the share of positives in U is {_percent(alpha.low)} to {_percent(alpha.high)}"
+        lines.append(f"{share}, and the map has no situations below {_percent(ALPHAS[0])}. {_cost('alpha below')}")
     for what, got, (least, most) in (
         ("unlabelled rows", evidence.n_u, (SIZES[0], SIZES[-1])),
         ("labelled positives", evidence.n_p, LABELLED),
@@ -113,17 +121,20 @@ def outside_map(evidence: Evidence) -> tuple[str, ...]:
     ):
         if not least <= got <= most:
             side = "below" if got < least else "above"
-            lines.append(f"{got} {what} lie outside of the map, which has {least} to {most}; {_cost(f'{what} {side}')}")
+            lines.append(
+                f"the data have {got:,} {what}, and the situations of the map {least:,} to {most:,}. "
+                f"{_cost(f'{what} {side}')}"
+            )
     return tuple(lines)
 
 
 def _cost(outside: str) -> str:
     if outside not in MEASURED:
-        return "how well the advice does there was not measured"
+        return "The quality of the advice outside of this range was not measured"
     regret, n = MEASURED[outside]
     return (
-        f"measured there, the advice is {regret:.3f} of AUC below the best family on average "
-        f"({n} situations; {INSIDE:.3f} inside of the map)"
+        f"In {n} measured situations outside of this range, the AUC of the advised family was {regret:.3f} below that "
+        f"of the best one on average. Inside of the map, it was {INSIDE:.3f} below"
     )
 
 
@@ -138,7 +149,7 @@ def more_data(evidence: Evidence, unclear: bool) -> tuple[str, ...]:
         advice.append("U may hold no negatives at all; unlabelled rows with more of them would help most")
     if unclear:
         advice.append(
-            "labels of some incoming rows, positive and negative, would settle the choice: the spread is mostly that "
-            "between datasets, which more rows of the same kind hardly reduce"
+            "label some incoming rows, positive and negative, to decide between the families. More rows of the same "
+            "kind hardly help, because most of the uncertainty comes from differences between datasets"
         )
     return tuple(advice)
