@@ -92,7 +92,7 @@ def test_what_an_overlap_can_do_is_bounded_by_the_pairs_that_it_is_in() -> None:
 
 def test_scores_that_are_all_the_same_are_told(here) -> None:
     found = auc_of_test(np.zeros(9), np.arange(9) < 4, "t.csv", None)
-    assert found.auc == 0.5
+    assert found.interval.auc == 0.5
     assert "warning: all 9 test rows have the same score" in found.notes[1]
 
 
