@@ -108,6 +108,10 @@ def test_the_pages_are_served_and_nothing_is_left_when_the_command_ends(
         command = subprocess.Popen(words, cwd=tmp_path, env=env, stdout=log, stderr=log)
     try:
         _answers(f"http://127.0.0.1:{port}/health", command)
+        until = time.monotonic() + 60
+        while f"MLflow UI: http://127.0.0.1:{port}" not in (tmp_path / "log").read_text():
+            assert time.monotonic() < until
+            time.sleep(0.05)
         below = psutil.Process(command.pid).children(recursive=True)
         assert below
         command.send_signal(number)
@@ -117,7 +121,6 @@ def test_the_pages_are_served_and_nothing_is_left_when_the_command_ends(
     finally:
         if command.poll() is None:
             command.kill()
-    assert f"MLflow UI: http://127.0.0.1:{port}" in (tmp_path / "log").read_text()
 
 
 def _free_port() -> int:

@@ -500,6 +500,7 @@ def test_a_store_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None
     with pytest.raises(TrackingError, match=r"mlflow\.db in .*delete mlruns/mlflow\.db\* and run `puoc track` again"):
         track(tmp_path)
     (database.parent / ".mlflow.db.making").touch()
+    assert "or that was interrupted; the next command that writes makes it anew" in Store(tmp_path).look()
     assert track(tmp_path) == {"one_vs_all": 2}
 
 

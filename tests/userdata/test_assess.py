@@ -58,10 +58,11 @@ def ask(tmp_path: Path) -> Ask:
 
 @pytest.mark.slow
 def test_what_is_to_be_doubted_of_columns_is_told_before_the_answer(ask: Ask) -> None:
-    def numbered(n: int, first: int) -> Array:
-        return np.column_stack([rows(n, seed=first), np.arange(first, first + n)[::-1], np.ones(n)])
+    def apart(n: int, first: int) -> Array:
+        measured = np.random.default_rng(first).uniform(first, first + n, n)
+        return np.column_stack([rows(n, seed=first), measured, np.ones(n)])
 
-    done = ask(positives=numbered(60, 0), unlabelled=numbered(90, 100))
+    done = ask(positives=apart(60, 0), unlabelled=apart(90, 100))
     assert done.exit_code == 0, done.output
     assert "column 'c3': tells labelled from unlabelled rows by itself" in " ".join(done.output.split())
     assert "column 'c4' left out: the same value in all rows" in done.output

@@ -186,7 +186,7 @@ class Store:
         """Mark the start of a database's creation and remove files of an earlier one; return the marker."""
         if self.database is None:
             return None
-        marker = self.database.with_name(f".{self.database.name}.making")
+        marker = self._marker(self.database)
         if self.database.exists() and not marker.exists():
             return None
         marker.touch()
@@ -195,6 +195,11 @@ class Store:
         (self._folder / ".last-writer").unlink(missing_ok=True)
         self._remove_artifacts()
         return marker
+
+    @staticmethod
+    def _marker(database: Path) -> Path:
+        """Return the file that stands beside a database until it is made."""
+        return database.with_name(f".{database.name}.making")
 
     def _remove_artifacts(self) -> None:
         """Remove the artifacts of a deleted database, unless another store shares their folder."""
@@ -257,6 +262,8 @@ class Store:
         """
         if self.database is not None and not self.database.exists():
             return f"no store at {self.name} yet"
+        if self.database is not None and self._marker(self.database).exists():
+            return f"{self.name} is being made, or that was interrupted; the next command that writes makes it anew"
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
 
