@@ -121,12 +121,12 @@ def _empty_mlflow_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
             empty.execute("delete from experiments")  # MLflow makes its first experiment for the folder of each store
             empty.commit()
 
-    def begin_with_tables(store: Store) -> Path | None:
-        marker = begin(store)
-        if marker is not None and store.database is not None:
+    def begin_with_tables(store: Store) -> bool:
+        is_new = begin(store)
+        if is_new and store.database is not None:
             folder, _ = _once(tmp_path_factory, "mlflow-tables", make)
             shutil.copy(folder / "empty.db", store.database)
-        return marker
+        return is_new
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Store, "_begin_creation", begin_with_tables)

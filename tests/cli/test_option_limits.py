@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import typer
 from own_files import invoke, puoc
+from rights import rights_that_count
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -102,11 +103,11 @@ def test_a_path_that_nobody_may_write_names_the_option_and_what_would_do(number:
         assert f"OUT: {failed}" in said
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_rights_is_told_before_a_fit(here: Path) -> None:
     closed = here / "closed"
     closed.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
-    code, said = puoc(*FIT, "--out", closed / "new" / "m")
+    with rights_that_count():
+        code, said = puoc(*FIT, "--out", closed / "new" / "m")
     assert code == 2
     assert f"--out: {closed / 'new' / 'm'} cannot be written, since {closed} takes no file" in said
 

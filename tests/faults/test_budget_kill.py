@@ -17,7 +17,8 @@ from planned import Data, Planned
 from project import File, Project
 
 from puoc.run.executors.requirements import load_libraries
-from puoc.run.stages import PipelineStatus, pipeline_status, run_part
+from puoc.run.stages import run_part
+from puoc.run.status import PipelineStatus, pipeline_status
 from puoc.store import ledger_upkeep as upkeep
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger

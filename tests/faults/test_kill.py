@@ -18,7 +18,7 @@ import psutil
 import pytest
 from project import File, Project, Repro
 
-from puoc.run.stages import PipelineStatus, pipeline_status
+from puoc.run.status import PipelineStatus, pipeline_status
 from puoc.store import ledger_upkeep as upkeep
 from puoc.store.ledger import Ledger
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import struct
 import tracemalloc
-from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trees import paths
 
 from puoc.datasets.readers import read_pair
 from puoc.methods import make
@@ -68,14 +68,6 @@ def parts(file: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
 def joined(arrays: dict[str, Any], meta: object, data: bytes) -> bytes:
     header = json.dumps({"__metadata__": {"puoc": json.dumps(meta)}, **arrays}).encode()
     return struct.pack("<Q", len(header)) + header + data
-
-
-def paths(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if path:
-        yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in inner:
-        yield from paths(part, (*path, key))
 
 
 def changed(tree: Any, path: tuple[Any, ...], value: Any, rng: np.random.Generator) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from own_files import invoke
 from ruamel.yaml import YAML
+from trees import paths
 
 from puoc.plan.params import read_params
 from puoc.store.yaml_file import InvalidInput, YamlFile
@@ -31,14 +31,6 @@ def faults(path: Path) -> list[str]:
     except InvalidInput as error:
         return error.faults
     return []
-
-
-def paths(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if path:
-        yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in inner:
-        yield from paths(part, (*path, key))
 
 
 def test_every_fault_of_a_changed_file_says_what_was_expected(tmp_path: Path) -> None:

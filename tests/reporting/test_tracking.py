@@ -27,7 +27,7 @@ from tracked_project import Project, model, stored_rows
 from puoc.analysis.selection.surface import unplanned
 from puoc.methods.persistence import model_file as modelfile
 from puoc.reporting.tracking import Store, Tracker, TrackingError, register_best, server_command, track
-from puoc.reporting.tracking.run_specs import unpack_places
+from puoc.reporting.tracking.places import unpack_places
 from puoc.reporting.tracking.writer import NOT_PLANNED, RETIRED, Writer
 from puoc.store.checked_parquet import to_parquet
 from puoc.store.result_rows import write_sweep

@@ -25,7 +25,8 @@ from puoc.run.executors.job import Done, Job, compute
 from puoc.run.pending import MISSING, pending
 from puoc.run.runner import Runner
 from puoc.run.schedule import Group, TableTrials, ordered, sets_to_score
-from puoc.run.stages import PipelineStatus, pipeline_status, planned_trials, run_part, run_tables
+from puoc.run.stages import planned_trials, run_part, run_tables
+from puoc.run.status import PipelineStatus, pipeline_status
 from puoc.run.task_queue import Features, Task, TaskQueue
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import MAX_ATTEMPTS, Ledger

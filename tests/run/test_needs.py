@@ -18,7 +18,8 @@ from puoc.records import Fit
 from puoc.run.executors import frozen_features as features
 from puoc.run.pending import pending
 from puoc.run.runner import Progress
-from puoc.run.stages import allow_retry, pipeline_status, planned_trials, run_part
+from puoc.run.stages import allow_retry, planned_trials, run_part
+from puoc.run.status import pipeline_status
 from puoc.scenarios import test_rows as rows_of_test
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger

@@ -27,7 +27,8 @@ from puoc.run.executors import job as jobs
 from puoc.run.executors.local import LocalExecutor, WorkerDied
 from puoc.run.executors.process_lifetime import session
 from puoc.run.runner import Progress, Runner
-from puoc.run.stages import PipelineStatus, pipeline_status, planned_trials, run_part
+from puoc.run.stages import planned_trials, run_part
+from puoc.run.status import PipelineStatus, pipeline_status
 from puoc.store.checked_parquet import read_rows, to_parquet
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import read_compute

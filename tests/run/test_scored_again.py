@@ -16,7 +16,8 @@ from puoc.cli.app import app
 from puoc.plan.bind import bind
 from puoc.records import FitResult
 from puoc.reporting.tracking.run_specs import read_results_of_project, rows_with_outcome, trials
-from puoc.run.stages import pipeline_status, planned_trials, result_path, run_part
+from puoc.run.stages import planned_trials, result_path, run_part
+from puoc.run.status import pipeline_status
 from puoc.run.sweep.evaluate import mean_val
 from puoc.run.sweep.request import SweepRequest, resolve_sweep
 from puoc.run.sweep.results import failed_rows

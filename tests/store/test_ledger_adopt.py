@@ -22,7 +22,8 @@ from puoc.methods.nnpu import NNPU
 from puoc.reporting.page.stale_rows import adopted_notes
 from puoc.reporting.tracking.run_specs import read_results_of_project, rows_with_outcome, trial_spec, trials
 from puoc.run.adopt import adopt
-from puoc.run.stages import pipeline_status, run_part
+from puoc.run.stages import run_part
+from puoc.run.status import pipeline_status
 from puoc.store import ledger_archive as archive
 from puoc.store import ledger_upkeep as upkeep
 from puoc.store.checked_parquet import read_rows

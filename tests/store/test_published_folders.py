@@ -37,7 +37,8 @@ from puoc.analysis.statistics.auc import auc
 from puoc.analysis.statistics.roc import decode
 from puoc.digests import code_digest
 from puoc.records import TrialResult
-from puoc.run.stages import pipeline_status, run_part
+from puoc.run.stages import run_part
+from puoc.run.status import pipeline_status
 from puoc.store.checked_parquet import read_rows
 from puoc.store.ledger import Ledger
 from puoc.store.published import import_folder, published_form, read_manifest, read_published

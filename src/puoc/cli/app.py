@@ -14,13 +14,14 @@ from typing import Annotated
 import typer
 
 from puoc.cli import assess as cli_assess
-from puoc.cli import fit_score as cli_own
+from puoc.cli import fit as cli_fit
 from puoc.cli import help as cli_help
 from puoc.cli import ledger as cli_ledger
 from puoc.cli import listing as cli_listing
 from puoc.cli import new_method as cli_new_method
 from puoc.cli import published as cli_published
 from puoc.cli import run as cli_run
+from puoc.cli import score as cli_score
 from puoc.cli import status as cli_status
 from puoc.cli import sweep as cli_sweep
 from puoc.cli import ui as cli_ui
@@ -262,8 +263,8 @@ def _mirror() -> Path | None:
 #: In the order of the help.
 _COMMANDS: dict[str, Callable[..., None]] = {
     "assess": cli_assess.assess,
-    "fit": cli_own.fit,
-    "score": cli_own.score,
+    "fit": cli_fit.fit,
+    "score": cli_score.score,
     "plan": plan,
     "fetch": fetch,
     "prepare": prepare,

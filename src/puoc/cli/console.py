@@ -115,6 +115,16 @@ def folders_as_before(*paths: Path | None) -> Iterator[None]:
         raise
 
 
+def check_free(*paths: Path | None) -> None:
+    """Raise a ValueError for a path that exists or that lies below a file."""
+    for path in filter(None, paths):
+        if path.exists():
+            raise ValueError(f"{path}: already exists; name another path, or remove it first")
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        if not above.is_dir():
+            raise ValueError(f"{path}: {above.name} is a file; expected a folder, or a path that does not exist yet")
+
+
 def check_writable(option: str, path: Path | None) -> None:
     """Check that a file can be written below the nearest folder that exists, before a long command starts.
 
@@ -187,6 +197,12 @@ def printable(text: str) -> str:
 def say(message: str) -> None:
     """Print a line without markup or wrapping."""
     console().print(printable(message), highlight=False, markup=False, soft_wrap=True)
+
+
+def warn(warning: str | None) -> None:
+    """Print a warning, if there is one, on the standard error."""
+    if warning is not None:
+        console(stderr=True).print(printable(warning), style="bold red", highlight=False, markup=False, soft_wrap=True)
 
 
 def working(title: str, total: float | None = None) -> Working:

@@ -104,15 +104,12 @@ def _bytes_of_a_fit(ledger: Path) -> int:
 
 def _ledger(root: Path) -> list[Finding]:
     folder = root / "ledger"
-    made = not folder.exists()
     try:
-        folder.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".doctor-") as inside:
+        place = folder if folder.exists() else root  # the first fit makes it
+        with tempfile.TemporaryDirectory(dir=place, prefix=".doctor-") as inside:
             first, second = Path(inside, "a"), Path(inside, "b")
             first.write_bytes(b"")
             os.link(first, second)
-        if made:
-            folder.rmdir()
     except OSError as error:
         message = f"{folder}: {error.strerror}; expected a folder that accepts files and hard links"
         return [Finding("ledger", message, is_fault=True)]

@@ -17,7 +17,7 @@ def status() -> None:
     """List failed rows, missing rows and stages that were not run; exit code 3 if there are failed rows."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.run.stages import pipeline_status
+        from puoc.run.status import pipeline_status
 
         state = pipeline_status(ROOT)
     for row in state.failed:
@@ -52,7 +52,8 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of failed fits, or
     """Allow one more attempt for fits that failed repeatedly. The next dvc repro or puoc sweep makes it."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
-        from puoc.run.stages import allow_retry, pipeline_status
+        from puoc.run.stages import allow_retry
+        from puoc.run.status import pipeline_status
         from puoc.store.ledger import Ledger
 
         ledger = Ledger(ROOT / "ledger")

@@ -14,6 +14,7 @@ __all__ = [
     "schedule",
     "select",
     "stages",
+    "status",
     "sweep",
     "task_queue",
 ]

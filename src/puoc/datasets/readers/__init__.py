@@ -8,7 +8,8 @@ from puoc.datasets.readers.columns import Column
 from puoc.datasets.readers.doubts import DoubtfulColumns
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.pu_data import Pair, Preparing, Rows, read_pair, read_raw
-from puoc.datasets.readers.tables import RawTable, read_table
+from puoc.datasets.readers.raw_table import RawTable
+from puoc.datasets.readers.tables import read_table
 
 __all__ = [
     "Column",

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.tables import RawTable
+from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.values import ANY_TEXT, NotNumbers, are_numbers, numbers_of, texts_of, written
 
 _EXACT = 2**53  # whole numbers up to here are float64

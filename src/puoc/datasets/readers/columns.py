@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NoReturn
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from puoc.datasets.readers.cells import Cells
-from puoc.datasets.readers.doubts import NEW_ROWS, Doubt, DoubtfulColumn, DoubtfulColumns, Option, settled
+from puoc.datasets.readers.column_origin import check_origin, remark_on
+from puoc.datasets.readers.doubts import NEW_ROWS, Doubt, DoubtfulColumn, DoubtfulColumns, doubt, settled
 from puoc.datasets.readers.no_measurements import of_numbers, of_texts
 from puoc.datasets.readers.options import MISSING, How
-from puoc.datasets.readers.tables import RawTable
+from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, sentences, texts_of
 from puoc.records import Record
 from puoc.store.counting import noun
 
-_TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
 _MIN_CATEGORIES = 10  # different texts that are taken for categories in a file of any length
 _SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
-_PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
 _SHOWN = 60  # characters of a text that a message shows
 _REPEATED = 5  # times that texts occur on average, from which categories are suggested
 _MAX_CATEGORIES = 50  # different texts that are taken for categories without an option
@@ -137,18 +136,18 @@ def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool) -> Col
                 return Column(
                     name=name, read_as="left out", missing=0, distinct=0, first=(), note=f"as asked; it {why}"
                 )
-            _doubt(name, f"{table.where}: the column {name!r} {why}. Mend the file, or say --drop {name!r}")
+            doubt(name, f"{table.where}: the column {name!r} {why}. Mend the file, or say --drop {name!r}")
     with_it = [table for table in tables if name in table.places]
     cells = Cells(with_it, name, how)
     plain = cells.typed_numbers() if whole and name and name not in how.drop else None
     if plain is not None and not of_numbers(name, plain):  # as most columns are; only its kind is asked for
-        _check_origin(cells)
+        check_origin(cells)
         return Column(name=name, read_as="number", missing=0, distinct=0, first=())
     try:
         facts = cells.facts()
     except ValueError as error:
         if name not in how.drop:
-            _doubt(name, f"{error}, by --drop {name!r}")
+            doubt(name, f"{error}, by --drop {name!r}")
         return Column(name=name, read_as="left out", missing=0, distinct=0, first=(), note="as asked; cannot be read")
     if name in how.drop:
         return Column(read_as="left out", note="as asked", **facts)
@@ -156,23 +155,19 @@ def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool) -> Col
         return Column(read_as="left out", note="all values are missing", **facts)
     if facts["distinct"] == 1 and not facts["missing"]:
         return Column(read_as="left out", note="the same value in all rows", **facts)
-    _check_origin(cells)
+    check_origin(cells)
     asked = name in how.category
     if whole and not asked and name not in how.number:
         _check_measures(cells)
     kind = "category" if asked else _kind(cells, facts["distinct"])
-    return Column(read_as=kind, note=_remark(cells, kind), **facts)
-
-
-def _doubt(column: str, reason: str, option: Option = "drop", value: str | None = None) -> NoReturn:
-    raise DoubtfulColumn(Doubt(column, reason, option, value))
+    return Column(read_as=kind, note=remark_on(cells, kind), **facts)
 
 
 def _check_measures(cells: Cells) -> None:
     """Raise DoubtfulColumn for a column that seems to identify or date the rows."""
     name, where = cells.name, cells.tables[0].where
     if not name:
-        _doubt(
+        doubt(
             name,
             f"{where}: column {cells.tables[0].places[name] + 1} has no name, as an index that a program has written. "
             "If it counts the rows, say --drop ''; else give it a name in the file",
@@ -186,7 +181,7 @@ def _check_measures(cells: Cells) -> None:
     else:
         why, keep = of_texts(name, cells.texts), "category"
     if why:
-        _doubt(
+        doubt(
             name,
             f"{where}: column {name!r} {why}, such as {', '.join(cells.facts()['first'])}. {NEW_ROWS}"
             f"Say --drop {name!r}, or --{keep} {name!r} if it measures something",
@@ -209,7 +204,7 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
     place = f"{table.where}, row {table.row(at)}: column {name!r} holds {odd!r}"
     infinite = sum(int(are_infinite(part).sum()) for part in parts)
     if infinite == others:
-        _doubt(
+        doubt(
             name,
             f"{place}, an infinite value ({infinite} in all); expected finite numbers. Mend it, say "
             f"--missing {odd} if it means that there is no value, or --drop {name!r}",
@@ -217,7 +212,7 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
     many = distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2)
     if others < present and not (many and others > present / 2):
         different = pc.unique(pa.chunked_array([p.filter(pa.array(~m)) for p, m in zip(parts, numbers, strict=True)]))
-        _doubt(
+        doubt(
             name,
             f"{place}, no number, but {present - others} of its {present} values "
             f"{noun(present - others, 'is a number', 'are numbers')}. Say --missing "
@@ -227,7 +222,7 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
         )
     signed = sum(int(pc.sum(pc.fill_null(pc.match_substring_regex(part, _SIGNED), False)).as_py()) for part in parts)
     if signed == present:
-        _doubt(
+        doubt(
             name,
             f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
             f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.",
@@ -236,12 +231,12 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
         sample = odd if len(odd) <= _SHOWN else odd[: _SHOWN - 3] + "..."
         has = f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as {sample!r}"
         if sentences(pa.chunked_array(list(parts), pa.string())):
-            _doubt(
+            doubt(
                 name,
                 f"{has}. To learn from these texts alone, say --text {name!r}; to leave them out, say --drop {name!r}",
                 "text",
             )
-        _doubt(
+        doubt(
             name,
             f"{has}, which are many for categories. Say --category {name!r} if they are categories, --drop {name!r} "
             f"if they name the rows, or --text {name!r} to learn from the words of this column alone",
@@ -250,60 +245,13 @@ def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
     return "category"
 
 
-def _check_origin(cells: Cells) -> None:
-    """Reject a column with one value in the one file and another value in the other, such as a label."""
-    tables, name = cells.tables, cells.name
-    if name in cells.how.category or len(tables) < 2 or len(tables[1]) < 2 or cells.varies():
-        return
-    values = [pc.unique(part).to_pylist() for part in cells.texts]
-    if any(len(found) > 1 for found in values):
-        return
-    (first,), (other,) = values
-    _doubt(
-        name,
-        f"{tables[0].where}: column {name!r} is {first!r} in all rows, and {other!r} in all of {tables[1].where}: it "
-        f"says which file a row is from, and nothing else would be learned. Say --drop {name!r}, also if it is the "
-        f"label, or --category {name!r} to keep it",
-    )
-
-
 def _check_size(cells: Cells) -> None:
     for table, part in zip(cells.tables, cells.texts, strict=True):
         try:
             numbers_of(part, table.decimal)
         except NotNumbers as error:
-            _doubt(
+            doubt(
                 cells.name,
                 f"{table.where}, row {table.row(error.row)}: column {cells.name!r} holds {error.value!r}, too large "
                 f"for a number of 64 bits; mend it, or --drop {cells.name!r}",
             )
-
-
-def _remark(cells: Cells, kind: str) -> str:
-    """Return a warning about a column that seems to hold codes, to name the file of a row, or to say NA for a value."""
-    padded = (
-        kind == "number"
-        and cells.may_be_padded
-        and any(pc.any(pc.match_substring_regex(part, _PADDED)).as_py() for part in cells.texts)
-    )
-    doubts = ("written with leading zeros: codes, better read as categories?" if padded else "",)
-    said = () if kind == "number" else (cells.said_missing(),)
-    return "; ".join(filter(None, (*doubts, *said, _origin(cells, kind))))
-
-
-def _origin(cells: Cells, kind: str) -> str:
-    tables = cells.tables
-    if len(tables) != 2 or min(map(len, tables)) < 5:
-        return ""
-    if {n / len(table) for n, table in zip(cells.missing, tables, strict=True)} == {0.0, 1.0}:
-        return _TELLS
-    if kind == "category":
-        p_texts, u_texts = cells.texts
-        shared = pc.is_in(pc.unique(pc.drop_null(p_texts)), pc.unique(pc.drop_null(u_texts)))
-        apart = len(shared) > 0 and not pc.any(shared).as_py()
-    else:
-        numbers = cells.numbers()
-        assert numbers is not None, "a column of numbers"
-        p, u = (x[~np.isnan(x)] for x in numbers)
-        apart = bool(len(p) and len(u)) and bool(p.max() < u.min() or u.max() < p.min())
-    return _TELLS if apart else ""

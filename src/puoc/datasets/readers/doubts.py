@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, NoReturn
 
 Option = Literal["drop", "category", "missing", "text", "number"]
 
@@ -83,3 +83,8 @@ class DoubtfulColumns(ValueError):  # noqa: N818 - names the columns
     @property
     def _all(self) -> str:
         return "it" if len(self.doubts) == 1 else "all of them"
+
+
+def doubt(column: str, reason: str, option: Option = "drop", value: str | None = None) -> NoReturn:
+    """Raise DoubtfulColumn with one doubt; the parameters are those of ``Doubt``."""
+    raise DoubtfulColumn(Doubt(column, reason, option, value))

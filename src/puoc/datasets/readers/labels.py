@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.tables import RawTable
+from puoc.datasets.readers.raw_table import RawTable
 from puoc.store.counting import noun
 
 _UNLABELLED = {"u", "unl", "unlabelled", "unlabeled"}

@@ -20,7 +20,9 @@ from pydantic import Field
 from puoc.datasets.readers.columns import Column
 from puoc.datasets.readers.csv_dialect import plain_name
 from puoc.datasets.readers.options import How, Scaling
-from puoc.datasets.readers.tables import AT_ONCE, RawTable, plain, stream_table
+from puoc.datasets.readers.parquet import plain
+from puoc.datasets.readers.raw_table import AT_ONCE, RawTable
+from puoc.datasets.readers.tables import stream_table
 from puoc.datasets.readers.values import ANY_TEXT, NotNumbers, number_in
 from puoc.records import Array, Record
 

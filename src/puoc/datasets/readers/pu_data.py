@@ -17,8 +17,9 @@ from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pict
 from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import Block, TablePreparing, fit_table
+from puoc.datasets.readers.raw_table import RawTable, split_rows
 from puoc.datasets.readers.row_contents import contents_of
-from puoc.datasets.readers.tables import RawTable, read_table, split_rows
+from puoc.datasets.readers.tables import read_table
 from puoc.datasets.readers.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
 from puoc.records import Array
 

@@ -13,7 +13,7 @@ from pandas.util import hash_array
 
 from puoc.datasets.readers.images import PicturePreparing, RawPictures
 from puoc.datasets.readers.preprocess import CategoryColumn, NumberColumn, TablePreparing
-from puoc.datasets.readers.tables import RawTable
+from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.texts import RawTexts, TextPreparing
 from puoc.records import Array
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import struct
 from math import prod
 from pathlib import Path
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 from pydantic_core import ErrorDetails
 
 from puoc.records import JsonObject, Params, Record
+from puoc.store.regular_file import check_regular
 
 FORMAT: Final = "puoc-model"
 VERSION: Final = 1
@@ -123,9 +123,9 @@ def read_header(path: Path) -> Meta:
 
 def open_regular(path: Path) -> Any:
     """Open a file to read bytes. Raises ValueError for a folder, a pipe or a device, which may never end."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        kind = "a folder" if path.is_dir() else "a pipe or a device"
-        raise ValueError(f"{path}: {kind}; expected a regular file")
+    check_regular(path, "a model file")
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; expected a model file")
     return path.open("rb")
 
 

@@ -32,3 +32,8 @@ def sqlite_file(uri: str) -> Path | None:
     if not uri.startswith("sqlite:///"):
         return None
     return Path(unquote(uri.removeprefix("sqlite:///").split("?")[0])).resolve()
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message; SQLAlchemy adds the statement and addresses in further lines."""
+    return str(error).partition("\n")[0].rstrip(".")

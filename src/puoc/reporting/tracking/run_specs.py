@@ -19,6 +19,7 @@ from pydantic import JsonValue
 from puoc.digests import scoring_digest
 from puoc.records import JsonObject, content_id
 from puoc.reporting.tracking.address import TrackingError
+from puoc.reporting.tracking.places import Place, first_place, one_place, place_tags
 from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_rows
 from puoc.store.result_rows import ResultRow, TestRow, read_results
 
@@ -26,9 +27,6 @@ Key = tuple[str, str]  # experiment; id of the trial or of the cell
 
 DIGEST = "puoc.digest"  # tag: digest of the specification from which the run was written
 LAYOUT = 2  # increased when the layout of runs changes, so that they are written again
-_PLACES_LENGTH = 6000  # characters of a tag with places; MLflow's databases accept 8,000
-_MEMBER_OF = "member_of"
-_MORE = "more"  # key of a tag with places: the number of further tags with places
 MAX_CHARACTERS = 500  # of a parameter or tag; MLflow cuts longer ones silently
 
 _IDENTITY = ("method", "dataset", "encoder", "prior", "numerics", "labels", "pos", "neg", "neg_test")
@@ -44,14 +42,6 @@ _TRIAL_TAGS = (
 _DIGESTS = ("code_digest", "draw_digest", "scoring_digest")
 _ORIGINS = ("adopted_from", "imported_from", "computed_by")
 _STATUSES = ("ok", "failed", "skipped", "missing")
-
-
-class Place(NamedTuple):
-    """Place of a trial: its table or sweep, its entry and its cell."""
-
-    source: str  # tables/<table> or tune/<method>
-    entry: str
-    cell: str
 
 
 @dataclass
@@ -169,11 +159,6 @@ def _recency(row: ResultRow, scoring: str) -> tuple[bool, bool, int]:
     return row.scoring_digest == scoring, row.status != "failed", row.attempts
 
 
-def first_place(places: dict[str, Place]) -> tuple[str, Place]:
-    """Return the place that represents a trial with several; it does not depend on their order."""
-    return min(places.items(), key=lambda item: (item[1], item[0]))
-
-
 def trial_spec(trial: Trial, parent: str | None) -> RunSpec:
     """Return the specification of a trial's run, below the run of its first cell."""
     row = trial.row
@@ -195,7 +180,7 @@ def trial_spec(trial: Trial, parent: str | None) -> RunSpec:
 def cell_spec(row: ResultRow, members: Sequence[Member]) -> RunSpec:
     """Return the specification of a cell's run: its description from one of its rows, its metrics from its trials."""
     key, place = cell_id(row), place_of(row)
-    tags = _described(row, {key: place}) | _one_place(place) | {"cell_id": key}
+    tags = _described(row, {key: place}) | one_place(place) | {"cell_id": key}
     tags |= _texts(row, ("configs", "config_source", "config_id"))
     name = f"{place.entry} {place.cell}"
     return RunSpec(experiment_of(row), "cell", key, name, _params(row), tags, cell_metrics(members))
@@ -220,70 +205,9 @@ def cell_metrics(members: Sequence[Member]) -> dict[str, float]:
     return metrics
 
 
-def place_tags(places: dict[str, Place]) -> dict[str, str]:
-    """Return the tags that contain the places of a run: for puoc, and for a search in MLflow."""
-    return pack_places(places) | member_of(places.values())
-
-
-def pack_places(places: dict[str, Place]) -> dict[str, str]:
-    """Return the places of a trial as tags; there are several if one would be so long that MLflow cuts it."""
-    parts: list[JsonObject] = [{}]
-    length = 0
-    for key, place in sorted(places.items()):
-        length += len(json.dumps([key, *place]))
-        if length > _PLACES_LENGTH:
-            parts.append({})
-            length = 0
-        parts[-1][key] = list(place)
-    more = {f"places.{i}": json.dumps(part, separators=(",", ":")) for i, part in enumerate(parts[1:], start=1)}
-    if more:
-        parts[0][_MORE] = [len(more)]  # a run that had more places before keeps their tags
-    first = json.dumps(parts[0], separators=(",", ":"))
-    sources = sorted({place.source for place in places.values()})
-    tables = ",".join(s.split("/", 1)[1] for s in sources)
-    return {"places": first, **more, "tables": tables, "sweep": sources[0]}
-
-
-def unpack_places(tags: dict[str, str]) -> dict[str, Place]:
-    """Return the places from a run's tags."""
-    places: dict[str, list[str]] = json.loads(tags.get("places", "{}"))
-    (n,) = places.pop(_MORE, ["0"])
-    for i in range(1, int(n) + 1):
-        places |= json.loads(tags[f"places.{i}"])
-    return {key: Place(*place) for key, place in places.items()}
-
-
 def _described(row: ResultRow, places: dict[str, Place]) -> dict[str, str]:
     about = _texts(row, ("method", "dataset", "labels")) | {"method_kind": row.kind}
     return place_tags(places) | about
-
-
-def _one_place(place: Place) -> dict[str, str]:
-    """Return the tags of a run that has one place. A filter by equality on a run with several would miss the others."""
-    return {"entry": place.entry, "cell": place.cell, "table": _table(place)}
-
-
-def is_member_tag(key: str) -> bool:
-    """Check whether a tag is one that ``member_of`` writes."""
-    return key.partition(".")[0] == _MEMBER_OF
-
-
-def member_of(places: Iterable[Place]) -> dict[str, str]:
-    """Return the tags in which MLflow's LIKE finds a run by each of its places: ``|TABLE/CELL/ENTRY|TABLE/...|``.
-
-    MLflow has no other operator for a tag with several values, and no OR. A text that is longer than a tag may be
-    continues in ``member_of.1`` and so on.
-    """
-    texts = [""]
-    for member in sorted({f"{_table(place)}/{place.cell}/{place.entry}|" for place in places}):
-        if len(texts[-1]) + len(member) > _PLACES_LENGTH:
-            texts.append("")
-        texts[-1] += member
-    return {_MEMBER_OF + (f".{i}" if i else ""): f"|{text}" for i, text in enumerate(texts)}
-
-
-def _table(place: Place) -> str:
-    return place.source.split("/", 1)[1]
 
 
 def _params(row: ResultRow) -> dict[str, str]:

@@ -12,23 +12,23 @@ import shutil
 import sqlite3
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from puoc.reporting.tracking.address import TrackingError, sqlite_file, tracking_uri
+from puoc.reporting.tracking.address import TrackingError, first_line, sqlite_file, tracking_uri
 from puoc.reporting.tracking.database import is_database, reached, without_password
+from puoc.reporting.tracking.pages import PAGE, pages
 from puoc.reporting.tracking.schema import backup_of, places_of_file, schema_of_file, schema_of_server, upgrade
+from puoc.reporting.tracking.sqlite_database import SqliteDatabase
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
-    from mlflow.store.entities import PagedList
 
-T = TypeVar("T")
 
 _SETTINGS = {  # mlflow reads them when it is imported; values that the user has set are kept
     "DO_NOT_TRACK": "true",
@@ -42,12 +42,8 @@ _SETTINGS = {  # mlflow reads them when it is imported; values that the user has
 for _name, _value in _SETTINGS.items():
     os.environ.setdefault(_name, _value)
 
-PAGE = 1000  # results of a search per page; without paging, mlflow omits the rest silently
 OURS = "puoc"  # tag of experiments that puoc created
 _SHARED = ".shared"  # file in the folder of artifacts; it shows that a store outside the project keeps files there too
-_PARTS = ("", "-wal", "-shm", "-journal")  # the files of a SQLite database
-
-_opened: dict[Path, list[int]] = {}  # inodes of the databases that this process has opened, by path
 
 
 class StoreBusy(Exception):  # noqa: N818 - a state, not a fault
@@ -62,6 +58,7 @@ class Store:
         self.uri = tracking_uri(self.root)
         self.name = without_password(self.uri)  # for messages
         self.database = sqlite_file(self.uri)
+        self._file = SqliteDatabase(self.database, self.uri) if self.database is not None else None
         self.artifacts = self.root / "mlruns" / "artifacts"
         self.is_server = self.uri.startswith(("http://", "https://"))
         self.is_own = self.database == self.root / "mlruns" / "mlflow.db"  # shared with no other project
@@ -97,7 +94,7 @@ class Store:
         ------
         TrackingError : the store was created in another folder or by another version of mlflow, or cannot be reached.
         """
-        if self._client is not None and self._inode == self._find_inode():
+        if self._client is not None and self._inode == self._inode_now():
             return
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
@@ -105,22 +102,25 @@ class Store:
 
         # it logs the traceback of errors that it also raises
         logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
-        marker = self._begin_creation()
+        is_new = self._begin_creation()
         try:
             with reached(self.uri) if is_database(self.uri) else nullcontext():
                 self._upgrade()
-                client = MlflowClient(self._uri_of_file(), registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
+                uri = self._file.uri() if self._file is not None else self.uri
+                client = MlflowClient(uri, registry_uri=os.environ.get("MLFLOW_REGISTRY_URI"))
                 experiments = list(pages(lambda token: client.search_experiments(max_results=PAGE, page_token=token)))
-            self._use_wal()
+            if self._file is not None:
+                self._file.use_wal()
         except (MlflowException, SQLAlchemyError, sqlite3.Error, ImportError) as error:
             raise self._tracking_error(error) from error
         finally:
-            self._store_inode()
-        if marker is not None:
-            marker.unlink()
+            if self._file is not None:
+                self._file.note_opened()
+        if is_new and self._file is not None:
+            self._file.end()
         self._check_place([str(each.artifact_location) for each in experiments if OURS in each.tags])
         self.share_artifacts()
-        self._client, self._inode = client, self._find_inode()
+        self._client, self._inode = client, self._inode_now()
 
     @contextmanager
     def database_errors(self) -> Iterator[None]:
@@ -182,24 +182,13 @@ class Store:
         temporary.write_text(token)
         temporary.replace(self._folder / ".last-writer")
 
-    def _begin_creation(self) -> Path | None:
-        """Mark the start of a database's creation and remove files of an earlier one; return the marker."""
-        if self.database is None:
-            return None
-        marker = self._marker(self.database)
-        if self.database.exists() and not marker.exists():
-            return None
-        marker.touch()
-        for suffix in _PARTS:  # with the -wal and -shm of another file, SQLite reports a disk I/O error
-            Path(f"{self.database}{suffix}").unlink(missing_ok=True)
+    def _begin_creation(self) -> bool:
+        """Begin the creation of a database, without what an earlier one left. Return False if there is one."""
+        if self._file is None or not self._file.begin():
+            return False
         (self._folder / ".last-writer").unlink(missing_ok=True)
         self._remove_artifacts()
-        return marker
-
-    @staticmethod
-    def _marker(database: Path) -> Path:
-        """Return the file that stands beside a database until it is made."""
-        return database.with_name(f".{database.name}.making")
+        return True
 
     def _remove_artifacts(self) -> None:
         """Remove the artifacts of a deleted database, unless another store shares their folder."""
@@ -207,38 +196,17 @@ class Store:
         if removable and not (self.artifacts / _SHARED).exists():
             shutil.rmtree(self.artifacts)
 
-    def _find_inode(self) -> int | None:
-        return self.database.stat().st_ino if self.database is not None and self.database.exists() else None
-
-    def _store_inode(self) -> None:
-        inode = self._find_inode()
-        if self.database is not None and inode is not None and inode not in _opened.setdefault(self.database, []):
-            _opened[self.database].append(inode)
-
-    def _uri_of_file(self) -> str:
-        """Return the URI, changed if this process has opened another file under it.
-
-        mlflow keeps connections by URI, and would continue to write to a deleted database.
-        """
-        known = _opened.get(self.database, []) if self.database is not None else []
-        inode = self._find_inode()
-        number = known.index(inode) if inode in known else len(known)
-        return self.uri if number == 0 else f"{self.uri}{'&' if '?' in self.uri else '?'}timeout={20 + number}"
-
-    def _use_wal(self) -> None:
-        """Use the write-ahead log: readers (the UI) and the writer do not block each other. It does not work on NFS."""
-        if self.database is not None:
-            with closing(sqlite3.connect(self.database, timeout=20)) as connection:
-                connection.execute("pragma journal_mode=wal")
+    def _inode_now(self) -> int | None:
+        return self._file.inode() if self._file is not None else None
 
     def _upgrade(self) -> None:
         """Upgrade a database of an older MLflow; a SQLite file is copied first. Raises TrackingError for a server."""
-        if self.database is None:
+        if self._file is None:
             self._refuse_older()
             return
-        schema = schema_of_file(self.database) if self.database.exists() else None
+        schema = schema_of_file(self._file.path) if self._file.path.exists() else None
         if schema is not None and schema.is_older:
-            backup = upgrade(self.database, self._uri_of_file(), schema)
+            backup = upgrade(self._file.path, self._file.uri(), schema)
             warnings.warn(
                 f"{self.name} was written by an older MLflow (schema {schema.found}). It was upgraded to the installed "
                 f"version (schema {schema.expected}); {backup} is a copy of it before the upgrade",
@@ -262,7 +230,7 @@ class Store:
         """
         if self.database is not None and not self.database.exists():
             return f"no store at {self.name} yet"
-        if self.database is not None and self._marker(self.database).exists():
+        if self._file is not None and self._file.being_made:
             return f"{self.name} is being made, or that was interrupted; the next command that writes makes it anew"
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
@@ -311,8 +279,8 @@ class Store:
                 )
 
     def _tracking_error(self, error: Exception) -> TrackingError:
-        parts = [f"{self.database}{suffix}" for suffix in _PARTS if self.database is not None]
-        names = ", ".join(path.name for path in map(Path, parts) if path.exists())
+        parts = self._file.files() if self._file is not None else []
+        names = ", ".join(path.name for path in parts if path.exists())
         files = f" ({names} in {self._folder})" if names else ""
         reason = first_line(error).replace(self.uri, self.name)
         return TrackingError(f"{self.name} cannot be used: {reason}{files}. {self._remedy(error)}")
@@ -328,17 +296,3 @@ class Store:
         if self.is_server or (is_database(self.uri) and not isinstance(error, MlflowException)):
             return "Check that the server runs, or name another store in MLFLOW_TRACKING_URI."
         return f"Back it up and run `mlflow db upgrade {self.name}`, or name another store in MLFLOW_TRACKING_URI."
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of an error's message; SQLAlchemy adds the statement and addresses in further lines."""
-    return str(error).partition("\n")[0].rstrip(".")
-
-
-def pages(search: Callable[[str | None], PagedList[T]]) -> Iterator[T]:
-    """Yield all results of a paged search of the client."""
-    page = search(None)
-    yield from page
-    while page.token:
-        page = search(page.token)
-        yield from page

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from puoc.reporting.tracking.run_specs import Key
 
 if TYPE_CHECKING:
-    from mlflow.entities import Run
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric, Run
+
+_MOST = 1000  # items that MLflow accepts in a batch
 
 
 @dataclass
@@ -32,3 +35,19 @@ class StoredRun:
     def key(self) -> Key:
         """Return the experiment and the id of the trial or cell."""
         return self.experiment, self.tags["trial_id" if self.tags["kind"] == "trial" else "cell_id"]
+
+    def log(self, client: MlflowClient, params: dict[str, str], tags: dict[str, str], metrics: list[Metric]) -> None:
+        """Write parameters, tags and metrics to the store, in as few requests as MLflow allows."""
+        from mlflow.entities import Param, RunTag
+
+        first = _MOST - len(params) - len(tags)
+        for start in range(first, len(metrics), _MOST):
+            client.log_batch(self.run_id, metrics=metrics[start : start + _MOST])
+        client.log_batch(
+            self.run_id,
+            metrics=metrics[:first],
+            params=[Param(key, text) for key, text in params.items()],
+            tags=[RunTag(key, text) for key, text in tags.items()],
+        )
+        self.params |= params
+        self.tags |= tags

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Self
 
 from puoc.reporting.tracking import run_specs
-from puoc.reporting.tracking.address import TrackingError
-from puoc.reporting.tracking.store import Store, StoreBusy, first_line
+from puoc.reporting.tracking.address import TrackingError, first_line
+from puoc.reporting.tracking.places import unpack_places
+from puoc.reporting.tracking.store import Store, StoreBusy
 from puoc.reporting.tracking.writer import OnProgress, Writer, silent
 from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow
@@ -138,7 +139,7 @@ def _unplanned(writer: Writer) -> frozenset[str]:
     """Return the sources of runs that are tables without a plan. A sweep is left out: it may be about to write rows."""
     planned = {f"tables/{path.stem}" for path in (writer.store.root / "work" / "plan" / "tables").glob("*.json")}
     stored_runs = (stored for runs in writer.runs.values() for stored in runs.values())
-    sources = {place.source for stored in stored_runs for place in run_specs.unpack_places(stored.tags).values()}
+    sources = {place.source for stored in stored_runs for place in unpack_places(stored.tags).values()}
     return frozenset(source for source in sources - planned if source.startswith("tables/"))
 
 

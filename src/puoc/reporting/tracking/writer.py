@@ -4,20 +4,23 @@ New runs are written many at a time (``batch.py``) where the store's tables can 
 MLflow's API in this order: creation (RUNNING), model, one ``log_batch``, artifacts, termination. So a run with another
 status than FINISHED or FAILED was interrupted; it is deleted and written again. MLflow keeps deleted runs in the
 database, where they can be viewed. A deleted run that is planned again is restored.
+
+The file is longer than others, because every step reads and changes the runs that the class has loaded.
 """
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from puoc.reporting.tracking import run_specs
 from puoc.reporting.tracking.batch import Batch, NewRun, sql_store
+from puoc.reporting.tracking.members import members_of
 from puoc.reporting.tracking.models import ModelLog, delete_models
+from puoc.reporting.tracking.places import emptied, place_tags, unpack_places
 from puoc.reporting.tracking.recorded import metrics_of, pipeline, recorded, write_files
-from puoc.reporting.tracking.run_specs import DIGEST, Key, Member, RunSpec, Trial
+from puoc.reporting.tracking.run_specs import DIGEST, Key, RunSpec, Trial
 from puoc.reporting.tracking.store import Store
 from puoc.reporting.tracking.stored_run import StoredRun
 from puoc.store.ledger import Ledger
@@ -41,15 +44,6 @@ OnProgress = Callable[[int, int], None]  # done, total
 
 def silent(done: int, total: int) -> None:
     """Show nothing."""
-
-
-def _emptied(stored: StoredRun, tags: Mapping[str, str]) -> dict[str, str]:
-    """Return empty values for the parts of a longer list of places that the run had before."""
-    return {key: "" for key in stored.tags if run_specs.is_member_tag(key) and key not in tags}
-
-
-def _order(member: Member) -> tuple[str, float, float]:
-    return member.status, member.auc or 0.0, member.val or 0.0
 
 
 class Writer:
@@ -143,15 +137,15 @@ class Writer:
     def _merge(self, trials_by_key: dict[Key, Trial], complete_sources: frozenset[str]) -> None:
         """Keep the places of a run that come from other sources; retire runs that have no place left."""
         for key, stored in list(self.runs["trial"].items()):
-            before = run_specs.unpack_places(stored.tags)
+            before = unpack_places(stored.tags)
             kept = {cell: place for cell, place in before.items() if place.source not in complete_sources}
             if key in trials_by_key:
                 trials_by_key[key].places = kept | trials_by_key[key].places
             elif not kept:
                 self._retire(stored, NOT_PLANNED)
             elif kept != before:
-                tags = run_specs.place_tags(kept)
-                self._log(stored, {}, _emptied(stored, tags) | tags, [])
+                tags = place_tags(kept)
+                self._log(stored, {}, emptied(stored.tags, tags) | tags, [])
 
     def _sync_cells(
         self,
@@ -162,26 +156,14 @@ class Writer:
     ) -> dict[Key, str]:
         """Write the runs of cells; return the ids of all runs of cells."""
         describing = {(run_specs.experiment_of(row), run_specs.cell_id(row)): row for row in reversed(rows)}
-        members = self._members(trials_by_key)
+        members = members_of(self.runs["trial"], trials_by_key)
         for key, stored in list(self.runs["cell"].items()):
-            source = next(iter(run_specs.unpack_places(stored.tags).values())).source
+            source = next(iter(unpack_places(stored.tags).values())).source
             if key not in describing and source in complete_sources:
                 self._retire(stored, NOT_PLANNED)
         for key, row in describing.items():
             self._sync_cell(run_specs.cell_spec(row, members[key]), batch)
         return {key: stored.run_id for key, stored in self.runs["cell"].items()}
-
-    def _members(self, trials_by_key: dict[Key, Trial]) -> dict[Key, list[Member]]:
-        members: dict[Key, list[Member]] = defaultdict(list)
-        for key, stored in self.runs["trial"].items():
-            if key not in trials_by_key:
-                for cell in run_specs.unpack_places(stored.tags):
-                    known = (stored.metrics.get(name) for name in ("auc", "auc_val_pu"))
-                    members[key[0], cell].append(Member(stored.tags.get("status", ""), *known))
-        for key, trial in trials_by_key.items():
-            for cell in trial.places:
-                members[key[0], cell].append(Member(trial.row.status, trial.row.auc, trial.row.auc_val_pu))
-        return {key: sorted(value, key=_order) for key, value in members.items()}
 
     def _sync_cell(self, spec: RunSpec, batch: Batch | None) -> None:
         stored = self._current(spec)
@@ -279,24 +261,12 @@ class Writer:
         metrics = metrics_of(stored, changed, extra, entry)
         params = {key: text for key, text in spec.params.items() if key not in stored.params}
         dropped = {key: "" for key in _DROPPED if key in stored.tags and key not in spec.tags}
-        tags = {**dropped, **_emptied(stored, spec.tags), **spec.tags, **extra, DIGEST: spec.digest}
+        tags = {**dropped, **emptied(stored.tags, spec.tags), **spec.tags, **extra, DIGEST: spec.digest}
         self._log(stored, params, {k: v for k, v in tags.items() if stored.tags.get(k) != v}, metrics)
         stored.metrics |= changed
 
     def _log(self, stored: StoredRun, params: dict[str, str], tags: dict[str, str], metrics: list[Metric]) -> None:
-        from mlflow.entities import Param, RunTag
-
-        first = 1000 - len(params) - len(tags)  # MLflow accepts 1,000 items in a batch
-        for start in range(first, len(metrics), 1000):
-            self.store.client.log_batch(stored.run_id, metrics=metrics[start : start + 1000])
-        self.store.client.log_batch(
-            stored.run_id,
-            metrics=metrics[:first],
-            params=[Param(key, text) for key, text in params.items()],
-            tags=[RunTag(key, text) for key, text in tags.items()],
-        )
-        stored.params |= params
-        stored.tags |= tags
+        stored.log(self.store.client, params, tags, metrics)
         self.written += 1
 
     def _model(

@@ -1,4 +1,4 @@
-"""``puoc fit`` and ``puoc score``: fit a method to user data and score files with it."""
+"""``puoc fit``: fit a method to user data, and write a model file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Annotated
 import typer
 
 from puoc.cli.console import (
-    STORAGE_ERROR,
+    check_free,
     check_writable,
-    console,
     exit_on_invalid_input,
     exit_on_storage_error,
     folders_as_before,
     path_errors,
-    printable,
     say,
+    warn,
 )
 from puoc.cli.data_profile import audit_rows, print_profile, warn_of_biased_threshold
 from puoc.cli.read_options import (
@@ -41,7 +40,6 @@ from puoc.cli.read_options import (
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
 _NOTHING_WRITTEN = "nothing was written"
-_LARGEST_CHUNK = 2**31 - 1
 #: Suffixes that promise something else than a model file.
 _OTHER_SUFFIXES = (
     *(".csv", ".tsv", ".txt", ".parquet", ".json", ".yaml", ".yml", ".html", ".htm", ".xlsx", ".pdf", ".zip", ".gz"),
@@ -117,7 +115,7 @@ def fit(
         if out is None and not check:
             raise ValueError("--out: the model file to write is missing; expected --out MODEL, or --check")
         _check_apart(out, mlflow)
-        _check_free(out, mlflow)
+        check_free(out, mlflow)
         _check_suffix(out)
         check_writable("--out", out)
         check_writable("--mlflow", mlflow)
@@ -228,52 +226,7 @@ def fit(
             say(note)
     assert out is not None, "checked above"
     _write(out, model.content, mlflow)
-    _warn(model.warning)
-
-
-def score(
-    file: Annotated[
-        Path, typer.Argument(help="Rows to score, in the format of the training rows; - reads the standard input.")
-    ],
-    model: Annotated[Path, typer.Option(help="A model file that puoc fit wrote.")],
-    out: Annotated[Path | None, typer.Option(help="File to write: .csv, .tsv or .parquet. Default: print CSV.")] = None,
-    chunk: Annotated[
-        int | None,
-        typer.Option(min=1, max=_LARGEST_CHUNK, help="Number of rows read at once; it does not change the scores."),
-    ] = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    header: Header = None,
-) -> None:
-    """Score the rows of a file with a model; a higher score means more likely positive."""
-    with (
-        exit_on_invalid_input(),
-        exit_on_storage_error(_NOTHING_WRITTEN if out else "not all scores were printed"),
-        path_errors(),
-        folders_as_before(out),
-    ):
-        _check_free(out)
-        check_writable("--out", out)
-        from puoc.cli.standard_input import file_or_standard_input
-        from puoc.datasets.readers.options import how_of
-        from puoc.userdata.score import score_file
-
-        how = how_of(separator=separator, decimal=decimal, encoding=encoding, header=header)
-        try:
-            with file_or_standard_input(file, model) as path:
-                done = score_file(model, path, out, how, chunk)
-        except BrokenPipeError as error:  # the reader of the output, such as head, has closed the pipe
-            raise typer.Exit(STORAGE_ERROR) from error
-    reached = "" if done.positive is None else f", {done.positive} reach the threshold"
-    for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
-        console(stderr=out is None).print(printable(note), highlight=False, markup=False, soft_wrap=True)
-    _warn(done.warning)
-
-
-def _warn(warning: str | None) -> None:
-    if warning is not None:
-        console(stderr=True).print(printable(warning), style="bold red", highlight=False, markup=False, soft_wrap=True)
+    warn(model.warning)
 
 
 def _check_suffix(out: Path | None) -> None:
@@ -295,16 +248,6 @@ def _check_apart(out: Path | None, mlflow: Path | None) -> None:
     if file in folder.parents or folder in file.parents:
         inner, outer = ("--out", "--mlflow") if folder in file.parents else ("--mlflow", "--out")
         raise ValueError(f"{inner}: got a path below that of {outer} ({out}, {mlflow}); expected another path")
-
-
-def _check_free(*paths: Path | None) -> None:
-    """Raise a ValueError for a path that exists or that lies below a file."""
-    for path in filter(None, paths):
-        if path.exists():
-            raise ValueError(f"{path}: already exists; name another path, or remove it first")
-        above = next(folder for folder in path.absolute().parents if folder.exists())
-        if not above.is_dir():
-            raise ValueError(f"{path}: {above.name} is a file; expected a folder, or a path that does not exist yet")
 
 
 def _write(out: Path, content: bytes, mlflow: Path | None) -> None:

@@ -1,0 +1,64 @@
+"""``puoc score``: score files with a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from puoc.cli.console import (
+    STORAGE_ERROR,
+    check_free,
+    check_writable,
+    console,
+    exit_on_invalid_input,
+    exit_on_storage_error,
+    folders_as_before,
+    path_errors,
+    printable,
+    warn,
+)
+from puoc.cli.read_options import Decimal, Encoding, Header, Separator
+
+_LARGEST_CHUNK = 2**31 - 1
+
+
+def score(
+    file: Annotated[
+        Path, typer.Argument(help="Rows to score, in the format of the training rows; - reads the standard input.")
+    ],
+    model: Annotated[Path, typer.Option(help="A model file that puoc fit wrote.")],
+    out: Annotated[Path | None, typer.Option(help="File to write: .csv, .tsv or .parquet. Default: print CSV.")] = None,
+    chunk: Annotated[
+        int | None,
+        typer.Option(min=1, max=_LARGEST_CHUNK, help="Number of rows read at once; it does not change the scores."),
+    ] = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    header: Header = None,
+) -> None:
+    """Score the rows of a file with a model; a higher score means more likely positive."""
+    with (
+        exit_on_invalid_input(),
+        exit_on_storage_error("nothing was written" if out else "not all scores were printed"),
+        path_errors(),
+        folders_as_before(out),
+    ):
+        check_free(out)
+        check_writable("--out", out)
+        from puoc.cli.standard_input import file_or_standard_input
+        from puoc.datasets.readers.options import how_of
+        from puoc.userdata.score import score_file
+
+        how = how_of(separator=separator, decimal=decimal, encoding=encoding, header=header)
+        try:
+            with file_or_standard_input(file, model) as path:
+                done = score_file(model, path, out, how, chunk)
+        except BrokenPipeError as error:  # the reader of the output, such as head, has closed the pipe
+            raise typer.Exit(STORAGE_ERROR) from error
+    reached = "" if done.positive is None else f", {done.positive} reach the threshold"
+    for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
+        console(stderr=out is None).print(printable(note), highlight=False, markup=False, soft_wrap=True)
+    warn(done.warning)
