@@ -11,7 +11,6 @@ those positives nor an unlabelled row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from puoc.analysis.statistics.auc_interval import auc_interval
 from puoc.methods.persistence.header import Ranking, Threshold
 from puoc.records import Array
 from puoc.registry import ENCODERS, METHODS
+from puoc.userdata.row_digests import row_digests
 
 MOST = 2000  # rows of each kind that take part
 _FEWEST = 4  # of each kind in a half
@@ -62,7 +62,7 @@ def cross_fitted(X_p: Array, X_u: Array, fit: FitScorer, seed: int) -> Ranking |
     """
     rng = np.random.default_rng([seed, 16])
     X_p, X_u = (X[np.sort(rng.permutation(len(X))[:MOST])] for X in (X_p, X_u))
-    keys = [_contents(X) for X in (X_p, X_u)]
+    keys = [row_digests(X).tolist() for X in (X_p, X_u)]
     if len({*keys[0], *keys[1]}) < (1 - _ALIKE) * (len(X_p) + len(X_u)):  # rows repeat by nature, as yes/no columns do
         keys = [[str(i).encode() for i in range(len(X_p))], [str(-1 - i).encode() for i in range(len(X_u))]]
     else:  # copies count once
@@ -143,10 +143,6 @@ def _ranking(scores: Sequence[tuple[Array, Array]]) -> Ranking:
     found = sum(len(p) * auc(p, u, "the check of the ranking") for p, u in scores) / n_p
     low, high = auc_interval(found, n_p, n_u)
     return Ranking(auc=found, low=low, high=high, positives=n_p, unlabelled=n_u)
-
-
-def _contents(X: Array) -> list[bytes]:
-    return [blake2b(row.tobytes(), digest_size=16).digest() for row in X]
 
 
 def _first(keys: Sequence[bytes]) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -10,10 +9,10 @@ from numpy.typing import NDArray
 
 from puoc.datasets.readers.row_contents import ALIKE
 from puoc.records import Array
+from puoc.userdata.row_digests import row_digests
 
 MIN_ROWS: Final = 20  # of P, of U and of V; half of them are scored
 MAX_ROWS: Final = 5000  # of each that are used
-_AT_ONCE: Final = 4096  # rows of which digests are made
 
 
 class Checked(NamedTuple):
@@ -39,7 +38,7 @@ def checked(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Checked:
     parts = {"labelled positives": X_p, "unlabelled rows": X_u} | ({} if X_v is None else {"incoming rows": X_v})
     flat = {name: _flat(name, X, np.asarray(X_p).shape[1:]) for name, X in parts.items()}
     P, U = flat["labelled positives"], flat["unlabelled rows"]
-    same = {name: _contents(rows) for name, rows in flat.items()}
+    same = {name: row_digests(rows) for name, rows in flat.items()}
     same_p, same_u = same["labelled positives"], same["unlabelled rows"]
     if len(np.unique(np.concatenate([same_p, same_u]))) == 1:
         raise ValueError("all rows of P and U are the same; at least one column that varies expected")
@@ -92,15 +91,6 @@ def _flat(name: str, X: Array, shape: tuple[int, ...]) -> Array:
 def _enough(name: str, X: Array) -> None:
     if len(X) < MIN_ROWS:
         raise ValueError(f"got {len(X)} {name}, at least {MIN_ROWS} expected")
-
-
-def _contents(rows: Array) -> NDArray[np.bytes_]:
-    """Return a digest of each row (n,): equal rows have equal ones, in time that is linear in the rows."""
-    found = []
-    for start in range(0, len(rows), _AT_ONCE):
-        block = np.ascontiguousarray(rows[start : start + _AT_ONCE].astype(np.float64) + 0.0)  # no negative zero
-        found += [blake2b(row.data, digest_size=16).hexdigest().encode() for row in block]
-    return np.array(found)
 
 
 def _repeats(name: str, rows: NDArray[np.bytes_]) -> list[str]:
