@@ -17,6 +17,7 @@ from puoc.cli.console import (
     working,
 )
 from puoc.cli.read_options import (
+    AllowFileDifferences,
     Category,
     Data,
     Decimal,
@@ -38,6 +39,7 @@ from puoc.cli.read_options import (
 
 if TYPE_CHECKING:
     from puoc.datasets.readers import Pair
+    from puoc.datasets.readers.pu_data import Rows
     from puoc.userdata.assess.decision import Assessment
 
 
@@ -68,6 +70,7 @@ def assess(
     decimal: Decimal = None,
     encoding: Encoding = None,
     header: Header = None,
+    allow_file_differences: AllowFileDifferences = False,
     seed: Seed = 0,
 ) -> None:
     """Assess from your data whether OC, PU-OC or PU methods can be trusted, and show the evidence."""
@@ -91,7 +94,16 @@ def assess(
             "missing": tuple(missing or ()),
         }
         layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
-        how = how_of(kind=kind, label=label, positive=positive, text=text, pixels=pixels, **columns, **layout)
+        how = how_of(
+            kind=kind,
+            label=label,
+            positive=positive,
+            text=text,
+            pixels=pixels,
+            **columns,
+            **layout,
+            allow_file_differences=allow_file_differences,
+        )
         with working("reading"):
             pair = read_pair(positives, unlabelled, how, data=data)
             incoming_rows = None if incoming is None else pair.read(incoming)
@@ -109,7 +121,8 @@ def assess(
         line = command(recommended.method, recommended.params, paths, how, seed)
         assessment = assessment.model_copy(update={"recommended": recommended.model_copy(update={"command": line})})
     notes = [*pair.notes, *pair.positives.notes, *(pair.unlabelled.notes if pair.unlabelled else ())]
-    notes += incoming_rows.notes if incoming_rows is not None else ()
+    if incoming_rows is not None:
+        notes += [*incoming_rows.notes, *_shift_by_saving(pair, incoming_rows)]
     files = {role: str(path) if path else None for role, path in (*paths.items(), ("incoming", incoming))}
     from puoc.store.atomic import write_bytes
 
@@ -122,6 +135,19 @@ def assess(
         say(note)
     _print(assessment)
     say(f"page: {html}")
+
+
+def _shift_by_saving(pair: Pair, incoming: Rows) -> list[str]:
+    """Return a note if the incoming rows were saved in another way than U, which looks like a shift."""
+    from puoc.datasets.readers.file_differences import between
+    from puoc.datasets.readers.raw_table import RawTable
+
+    assert pair.unlabelled is not None, "a file of unlabelled rows was given"
+    here, there = pair.unlabelled.raw, incoming.raw
+    if isinstance(here, RawTable) or isinstance(there, RawTable):
+        return []
+    seen = between(here, there, pair.how).seen
+    return [f"the incoming rows were saved in another way than U, which looks like a shift: {one}" for one in seen]
 
 
 def _print(assessment: Assessment) -> None:
@@ -147,4 +173,5 @@ def _print_json(assessment: Assessment, files: dict[str, str | None], pair: Pair
 
     profile = [column.canonical() for column in pair.profile]
     document = {**assessment.model_dump(mode="json"), "files": files, "profile": profile, "reading": notes}
+    document["file_differences"] = [one.model_dump(mode="json") for one in pair.differences]
     typer.echo(dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
