@@ -33,6 +33,7 @@ from puoc.cli.read_options import (
     Seed,
     Separator,
     TextColumn,
+    TextTokens,
     Unlabelled,
     full_answers,
 )
@@ -66,6 +67,7 @@ def assess(
     number: Number = None,
     missing: Missing = None,
     pixels: Pixels = None,
+    tokens: TextTokens = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -100,6 +102,7 @@ def assess(
             positive=positive,
             text=text,
             pixels=pixels,
+            tokens=tokens,
             **columns,
             **layout,
             allow_file_differences=allow_file_differences,

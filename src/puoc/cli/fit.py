@@ -35,6 +35,7 @@ from puoc.cli.read_options import (
     Seed,
     Separator,
     TextColumn,
+    TextTokens,
     Unlabelled,
     full_answers,
 )
@@ -96,6 +97,7 @@ def fit(
     scaling: Annotated[str, typer.Option(help="Scaling of numeric columns: minmax or standard.")] = "minmax",
     pixels: Pixels = None,
     words: Annotated[int, typer.Option(help="Number of words that represent a text.")] = 500,
+    tokens: TextTokens = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -159,6 +161,7 @@ def fit(
             scaling=scaling,
             pixels=pixels,
             words=words,
+            tokens=tokens,
             separator=separator,
             decimal=decimal,
             encoding=encoding,

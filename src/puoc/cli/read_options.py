@@ -37,6 +37,12 @@ AllowFileDifferences = Annotated[
         "--allow-file-differences", help="Continue even if the pictures or texts of two files were saved differently."
     ),
 ]
+TextTokens = Annotated[
+    str | None,
+    typer.Option(
+        "--tokens", help="Represent texts by words or characters. Default: words, or characters where words fail."
+    ),
+]
 Header = Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")]
 
 

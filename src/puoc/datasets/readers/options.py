@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
+from puoc.datasets.readers.words import Tokens
 from puoc.records import Record
 from puoc.store.messages import expected_by
 
@@ -19,7 +20,7 @@ MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?")
 
 #: Options that do not apply to a kind of rows. If a table holds texts, its other columns are not read.
 _NOT_APPLICABLE: dict[Kind, tuple[str, ...]] = {
-    "table": ("text", "pixels", "words", "allow_file_differences"),
+    "table": ("text", "pixels", "words", "tokens", "allow_file_differences"),
     "texts": ("category", "number", "scaling", "pixels"),
     "images": (
         "text",
@@ -33,6 +34,7 @@ _NOT_APPLICABLE: dict[Kind, tuple[str, ...]] = {
         "missing",
         "scaling",
         "words",
+        "tokens",
     ),
 }
 
@@ -59,6 +61,7 @@ class How(Record):
     scaling: Scaling = "minmax"  # of number columns, by the training rows
     pixels: int | None = Field(None, ge=8, le=1024)  # side to which images are resized; absent: all must be of one size
     words: int = Field(500, ge=2, le=20_000)  # maximum number of features of texts
+    tokens: Tokens | None = None  # what these are; absent: words, or sequences of characters where words fail
     # continue if P and U, or the parts of the test rows, were saved in different ways
     allow_file_differences: bool = False
 

@@ -172,6 +172,7 @@ def read_pair(
         (
             *notes,
             *unmet([part for part in training if isinstance(part, RawTable)], how),
+            *_note_on_tokens(preparing, how),
             *(note for one in differences for note in (*one.notes, *([one.mark()] if one.seen else []))),
         ),
         tuple(differences),
@@ -183,6 +184,16 @@ def _differences(raw: Raw, other: Raw | None, how: How) -> list[FileDifferences]
     if isinstance(raw, RawPictures | RawTexts) and isinstance(other, RawPictures | RawTexts):
         return [checked(raw, other, how)]
     return []
+
+
+def _note_on_tokens(preparing: Preparing, how: How) -> tuple[str, ...]:
+    """Return a note if sequences of characters were taken in place of words."""
+    if how.tokens is not None or not isinstance(preparing, TextPreparing) or preparing.tokens != "characters":
+        return ()
+    return (
+        "texts are represented by sequences of one to three characters, since fewer than half of the training texts "
+        "share a word with another one; --tokens words takes words all the same",
+    )
 
 
 def _labelled(path: Path, how: How, others: str) -> tuple[Raw, Raw, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -15,13 +14,12 @@ from puoc.datasets.readers.images import PicturePreparing, RawPictures
 from puoc.datasets.readers.preprocess import CategoryColumn, NumberColumn, TablePreparing
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.texts import RawTexts, TextPreparing
+from puoc.datasets.readers.words import same_text
 from puoc.records import Array
 
 ALIKE: Final = 0.05  # share of repeats from which equal rows are reported, since they may repeat by nature
 
 Keys = NDArray[np.int64]  # (n,) equal numbers: equal content
-
-_WORD = re.compile(r"\w\w+")  # a word as the word weights define it
 
 
 def contents_of(
@@ -37,7 +35,7 @@ def contents_of(
         assert isinstance(preparing, TablePreparing), "it was fitted to these rows"
         return of_tables([raw], preparing)
     if isinstance(raw, RawTexts):
-        return of_texts([raw], lambda text: " ".join(_WORD.findall(text.lower())))
+        return of_texts([raw], same_text)
     assert isinstance(preparing, PicturePreparing), "it was fitted to these rows"
     return of_pictures([preparing.apply(raw).X])
 
