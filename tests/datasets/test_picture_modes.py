@@ -262,13 +262,17 @@ def test_a_class_that_only_transparency_shows_is_learned(tmp_path: Path) -> None
     assert roc_auc_score(pair.test.positive, scores) > 0.95
 
 
-def test_white_pictures_on_a_transparent_ground_are_told(tmp_path: Path) -> None:
-    white = [
-        Image.fromarray(np.dstack([np.full((16, 16, 3), 255, np.uint8), np.asarray(x)[..., 3]]))
-        for x in shapes(9, 1, True)
-    ]
-    rows = read_pair(folder(tmp_path / "p", white)).positives
-    assert any("9 pictures of one colour once composed" in note for note in rows.notes)
+def white(n: int) -> list[Image.Image]:
+    """White figures on a transparent ground."""
+    alphas = [np.asarray(picture)[..., 3] for picture in shapes(n, 1, True)]
+    return [Image.fromarray(np.dstack([np.full((16, 16, 3), 255, np.uint8), alpha])) for alpha in alphas]
+
+
+def test_pictures_that_show_nothing_on_the_ground_are_told_and_refused_if_most_are(tmp_path: Path) -> None:
+    rows = read_pair(folder(tmp_path / "p", [*white(4), *shapes(5, 2, False)])).positives
+    assert f"{tmp_path / 'p'}: 4 pictures of one colour once composed" in rows.notes
+    with pytest.raises(ValueError, match="u: 9 of 9 pictures with transparency have one colour once they are composed"):
+        read_pair(folder(tmp_path / "u", white(9)))
 
 
 def test_a_model_of_an_earlier_version_discards_transparency_as_it_learned(tmp_path: Path) -> None:

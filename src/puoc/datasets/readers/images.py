@@ -96,7 +96,7 @@ class PicturePreparing(Record):
             met["pictures in colour read as grey"] += self.channels == 1 and opened.in_colour()
             met["pictures of several pages or frames, of which the first is read"] += opened.pages
             met[f"pictures with transparency, composed on {self.ground}"] += opened.composed
-            met["pictures of one colour once composed: give them another ground"] += opened.blank
+            met["pictures of one colour once composed"] += opened.blank
             met["pictures of 16 bits a pixel, scaled to 8"] += opened.peak is not None
 
         _of_each(raw.paths, read)
@@ -190,6 +190,7 @@ def fit_pictures(parts: Sequence[RawPictures], how: How) -> PicturePreparing:
     ValueError : a picture is damaged.
     """
     looks = _of_each((path for part in parts for path in part.paths), lambda path: _Look.at(open_picture(path)))
+    _check_blank(parts[0].where, [look.blank for look in looks if look.composed])
     _check_peak(parts[0].where, [look.peak for look in looks if look.peak is not None])
     width, height = (how.pixels, how.pixels) if how.pixels else looks[0].size
     return PicturePreparing(
@@ -206,11 +207,23 @@ class _Look(NamedTuple):
 
     grey: bool
     size: tuple[int, int]
+    composed: bool
+    blank: bool
     peak: int | None
 
     @classmethod
     def at(cls, opened: Opened) -> _Look:
-        return cls(opened.grey, opened.picture.size, opened.peak)
+        return cls(opened.grey, opened.picture.size, opened.composed, opened.blank, opened.peak)
+
+
+def _check_blank(where: str, blank: Sequence[bool]) -> None:
+    """Raise ValueError if most transparent pictures show nothing on their ground, such as white figures on white."""
+    if sum(blank) > len(blank) / 2:
+        raise ValueError(
+            f"{where}: {sum(blank)} of {len(blank)} pictures with transparency have one colour once they are composed "
+            "on white; expected figures that differ from white, so compose all pictures on another ground first (in "
+            "ImageMagick: magick IN -background black -alpha remove OUT.png)"
+        )
 
 
 def _check_peak(where: str, peaks: Sequence[int]) -> None:
