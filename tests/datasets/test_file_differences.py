@@ -191,6 +191,12 @@ def test_texts_that_went_two_ways_are_asked_about(name: str, tmp_path: Path) -> 
     assert not between(half, RawTexts("y", longer[::2]), How()).seen
 
 
+def test_a_trace_of_few_texts_is_not_asked_about() -> None:
+    plain, few = [text.replace("&", "and") for text in TEXTS] * 9, [text.replace("&", "&amp;") for text in TEXTS[:50]]
+    assert not between(RawTexts("p", plain), RawTexts("u", [*plain, *few]), How()).seen
+    assert between(RawTexts("p", plain), RawTexts("u", [*plain, *few * 4]), How()).seen
+
+
 def test_encodings_and_line_ends_of_texts_are_notes(tmp_path: Path) -> None:
     (tmp_path / "p.txt").write_text("\n".join(TEXTS), encoding="utf-8")
     (tmp_path / "u.txt").write_bytes("\r\n".join(TEXTS[::-1]).encode("utf-16"))
