@@ -132,6 +132,20 @@ def test_characters_are_taken_where_words_fail_and_this_is_said(tmp_path: Path) 
     assert {"a", "ac"} <= set(read_pair(tmp_path / "u.txt", None, How(tokens="characters")).preparing.features)
 
 
+def test_texts_that_differ_only_in_their_order_are_told_from_equal_ones(tmp_path: Path) -> None:
+    orders = ["a b c d", "a c b d", "b a d c", "d c b a"]
+    (tmp_path / "p.txt").write_text("\n".join(orders[:2] * 15))
+    (tmp_path / "u.txt").write_text("\n".join(orders[2:] * 15))
+    files = ("--positives", tmp_path / "p.txt", "--unlabelled", tmp_path / "u.txt", "--html", tmp_path / "a.html")
+    refused(
+        puoc("assess", *files),
+        "30 of 30 texts are no labelled ones, but have the same words in the same numbers",
+        "or --tokens characters",
+    )
+    (tmp_path / "u.txt").write_text("\n".join(orders[:2] * 15))
+    refused(puoc("assess", *files), "all rows of P and U are the same")
+
+
 @pytest.mark.parametrize(("tokens", "told"), [("words", "word"), ("characters", "sequence of characters")])
 def test_texts_without_anything_known_are_counted(tokens: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "p.txt").write_text("one two\ntwo one\n" * 5 + "...\n" * (tokens == "words"))

@@ -115,6 +115,7 @@ def assess(
         from puoc.userdata.assess.reference_methods import work_of
 
         assert pair.X_u is not None, "a file of unlabelled rows was given"
+        _check_texts(pair)
         X_v = None if incoming_rows is None else incoming_rows.X
         with working("assess", work_of(len(pair.X_u))) as shown, heard_by(shown.advance):
             assessment = assess_rows(pair.X_p, pair.X_u, X_v, seed=seed)
@@ -138,6 +139,25 @@ def assess(
         say(note)
     _print(assessment)
     say(f"page: {html}")
+
+
+def _check_texts(pair: Pair) -> None:
+    """Raise ValueError if unlabelled texts differ from the labelled ones, but not in what a method sees of them."""
+    from puoc.datasets.readers.row_contents import alike_but_different
+    from puoc.datasets.readers.texts import RawTexts, TextPreparing
+
+    P, U = pair.positives, pair.unlabelled
+    if U is None or not isinstance(P.raw, RawTexts) or not isinstance(U.raw, RawTexts):
+        return
+    assert isinstance(pair.preparing, TextPreparing), "it was fitted to these texts"
+    alike = alike_but_different(U.raw.texts, U.X, P.raw.texts, P.X)
+    if alike > len(U) / 2:
+        tokens = pair.preparing.tokens
+        raise ValueError(
+            f"{U.where}: {alike} of {len(U)} texts are no labelled ones, but have the same {tokens} in the same "
+            "numbers as one, so no method can tell them apart; expected texts that differ in them"
+            f"{'' if tokens == 'characters' else ', or --tokens characters'}"
+        )
 
 
 def _shift_by_saving(pair: Pair, incoming: Rows) -> list[str]:

@@ -81,6 +81,12 @@ def of_texts(parts: Sequence[RawTexts], form: Callable[[str], str]) -> Keys:
     return pd.factorize(alone)[0].astype(np.int64)
 
 
+def alike_but_different(texts: Sequence[str], X: Array, others: Sequence[str], X_others: Array) -> int:
+    """Count the texts whose row (n, features) is that of another text, without being the same text as one of those."""
+    rows, forms = {row.tobytes() for row in X_others}, set(map(same_text, others))
+    return sum(row.tobytes() in rows and same_text(text) not in forms for text, row in zip(texts, X, strict=True))
+
+
 def of_pictures(blocks: Sequence[Array]) -> Keys:
     """Number all pictures of some arrays (n, channels, height, width)."""
     return pd.factorize(pd.Series([row.tobytes() for block in blocks for row in block], dtype=object))[0]
