@@ -44,6 +44,11 @@ typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[a
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
 
 
+def pytest_configure() -> None:
+    """Collect no garbage while test modules are imported: what they make stays, and each collection looks at it all."""
+    gc.disable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect unchanged deliberate faults, and begin with the tests of the highest time limits.
@@ -78,6 +83,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]) -> tuple[Path, Any]:
