@@ -12,7 +12,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import cache
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,8 @@ def _after_first_repro(source: Path, root: Path, *edits: tuple[str, str]) -> dic
 def _empty_mlflow_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Copy the tables of a new MLflow store, since its fifty migrations take over a second each time.
 
-    This holds for stores that a test process makes itself; commands in processes of their own make theirs.
+    This holds for stores that a test process makes itself; commands in processes of their own make theirs, and a test
+    of what migrations meet takes ``Store._begin_creation.__wrapped__``.
     """
     begin = Store._begin_creation
 
@@ -127,6 +128,7 @@ def _empty_mlflow_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
             empty.execute("delete from experiments")  # MLflow makes its first experiment for the folder of each store
             empty.commit()
 
+    @wraps(begin)
     def begin_with_tables(store: Store) -> bool:
         is_new = begin(store)
         if is_new and store.database is not None:
