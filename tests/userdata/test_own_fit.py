@@ -83,7 +83,7 @@ def test_a_served_model_logs_what_scoring_a_file_notes(files, caplog: pytest.Log
     served = mlflow.pyfunc.load_model("folder")
     served.predict(frame)
     assert not [record for record in caplog.records if record.name == "puoc.serving"]
-    wide = frame.assign(größe=1000 * frame["größe"] + 1000)
+    wide = frame.assign(größe=1000 - frame["größe"])
     wide.to_csv("w.csv", index=False)
     said = puoc("score", "--model", "model", "w.csv", "--out", "s.csv")[1]
     served.predict(wide)

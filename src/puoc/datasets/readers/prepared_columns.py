@@ -243,7 +243,8 @@ class FixedColumn(Record):
             unseen["missing"] = unlike(absent, [table.row(int(place)) for place in first_places(absent)])
         parts = [equal, absent] if self.indicator else [equal]
         differs = None if not unseen else ~equal if lacks_anew else other
-        return Part(np.stack(parts, axis=1).astype(np.float64), n_missing, unseen, differs)
+        told = 0 if self.value is None else n_missing
+        return Part(np.stack(parts, axis=1).astype(np.float64), told, unseen, differs)
 
     def texts(self, table: RawTable, missing: Sequence[str]) -> pa.Array:
         """Return the cells as texts, null where missing. Raises ValueError if they cannot be texts."""
@@ -277,7 +278,4 @@ class FixedColumn(Record):
 
     def known(self, place: int) -> dict[Kind, Known]:
         """Return what is known of the training values, by kind."""
-        return {
-            "constant": Known("no value" if self.value is None else self.value),
-            "missing": Known("no missing value"),
-        }
+        return {"constant": Known(self.value), "missing": Known("no missing value")}
