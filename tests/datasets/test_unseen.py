@@ -39,6 +39,8 @@ CONSTANT = {
     "a large whole number": ("20250101", ["20250101", "20250102"], [1, 0]),
     "a number with decimals": ("0.1", ["0.1", "0.10000000149", "0.1001"], [1, 1, 0]),
     "a text": ("ok", [" ok ", "OK", "failed", ""], [1, 0, 0, 0]),
+    "a text that stays": ("ok", ["ok", "ok"], [1, 1]),
+    "a number too large": ("3.5", ["3.5", "1e999"], [1, 0]),
     "a truth value": ("True", ["true", "False"], [1, 0]),
 }
 
@@ -51,16 +53,17 @@ def test_a_column_that_is_constant_in_the_positives_tells_rows_with_another_valu
     pair = read_pair(table(tmp_path, "p.csv", k=[value] * N), None, how)
     assert pair.preparing.features == ("x", f"k={value.lower() if value == 'True' else value}")
     assert (pair.X_p[:, 1] == 1).all()
-    (tmp_path / "v.csv").write_text("x,k\n" + "".join(f"1,{cell}\n" for cell in later))
+    (tmp_path / "v.csv").write_text("x;k\n" + "".join(f"1;{cell}\n" for cell in later))
     rows = pair.read(tmp_path / "v.csv")
     assert rows.X[:, 1].tolist() == equal
+    (block,) = pair.preparing.stream(tmp_path / "v.csv", How(decimal="."))
+    assert np.array_equal(block.X, rows.X)
     assert rows.unseen is not None
-    found = {one.kind: one for one in rows.unseen.columns}
     lacking = later.count("")
-    assert found["constant"].rows == len(later) - sum(equal) - lacking
-    assert ("missing" in found) == bool(lacking)
+    found = {one.kind: (one.rows, one.used) for one in rows.unseen.columns}
+    expected = {"constant": (len(later) - sum(equal) - lacking, True), "missing": (lacking, True)}
+    assert found == {kind: value for kind, value in expected.items() if value[0]}
     assert rows.unseen.concerned == len(later) - sum(equal)
-    assert found["constant"].used
 
 
 def test_types_of_another_program_are_compared_by_value(tmp_path: Path) -> None:

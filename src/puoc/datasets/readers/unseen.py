@@ -131,7 +131,8 @@ class UnseenCounter:
     def result(self) -> Unseen:
         """Return the sums, with a decision for each column on whether it is worth a note."""
         missing = {name: n for name, n in self._missing.items() if n and (name, "missing") not in self._found}
-        columns = [self._column(key, found) for key, found in self._found.items() if found.rows]
+        tests = sum(known.range is not None for known in self._known.values())
+        columns = [self._column(key, found, tests) for key, found in self._found.items() if found.rows]
         columns += self._factors()
         columns.sort(key=lambda one: (-one.rows, _ORDER[one.kind]))
         others = {words: n for words, n in self._met.items() if n}
@@ -139,11 +140,10 @@ class UnseenCounter:
             rows=self._rows, concerned=self._concerned, columns=tuple(columns), missing=missing, others=others
         )
 
-    def _column(self, key: tuple[str, Kind], found: Found) -> ColumnUnseen:
+    def _column(self, key: tuple[str, Kind], found: Found, tests: int) -> ColumnUnseen:
         known = self._known[key]
         noted = True
         if known.range is not None and found.far is not None:
-            tests = sum(other.range is not None for other in self._known.values())
             present = self._rows - self._missing[key[0]]
             noted = known.range.is_noted(found.far, max(present, found.rows), tests)
         return ColumnUnseen(
