@@ -74,6 +74,12 @@ def test_types_of_another_program_are_compared_by_value(tmp_path: Path) -> None:
     assert pair.read(tmp_path / "v.parquet").X[:, 1:].tolist() == [[1, 1], [0, 1], [1, 0]]
 
 
+def test_whole_numbers_beyond_float64_are_compared(tmp_path: Path) -> None:
+    pair = read_pair(table(tmp_path, "p.parquet", k=[3] * N))
+    frame = pd.DataFrame({"x": [1.0, 2.0], "k": [3, 2**62 + 1]})
+    assert pair.preparing.from_frame(frame).X[:, 1].tolist() == [1, 0]
+
+
 def test_a_column_without_a_value_tells_rows_that_have_one(tmp_path: Path) -> None:
     pair = read_pair(table(tmp_path, "p.csv", error=[""] * N))
     assert pair.preparing.features == ("x", "error is missing")

@@ -260,10 +260,9 @@ class FixedColumn(Record):
         if self.value is None:
             if cells.null_count == len(cells) or _all_equal(cells, ""):
                 return alike[0], alike[0]
-        elif self.number is None:
-            if not missing and _all_equal(cells, self.value):
-                return alike
-        else:
+        elif not missing and _all_equal(cells, self.value):
+            return alike
+        elif self.number is not None:
             with suppress(NotNumbers):
                 x = table.numbers(self.name, missing)
                 return self._is(x, self.number), np.isnan(x)
