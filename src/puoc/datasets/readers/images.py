@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.picture_modes import LEAST_PEAK, Ground, Opened, open_picture
-from puoc.datasets.readers.preprocess import Block
+from puoc.datasets.readers.unseen import Block
 from puoc.records import Record
 from puoc.store.regular_file import check_regular
 
