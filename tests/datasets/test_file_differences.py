@@ -132,7 +132,7 @@ def test_what_no_method_sees_is_a_note(tmp_path: Path) -> None:
     assert not found.seen
     assert {"EXIF data", "resolution tag", "time stamp"} <= {one.name for one in found.found}
     (note,) = pair.notes
-    assert "also differ in what no method sees: " in note
+    assert "differ in what no method sees, as classes may too: " in note
     assert "time stamp: 2001-09-09; and 20" in note
     assert pair.marks == ()
     bitmaps = read_pair(p, folder(tmp_path / "bmp", 30, 2, saving(".bmp")))  # the pixels are those of PNG

@@ -61,7 +61,9 @@ class FileDifferences(Record):
         unseen = [str(one) for one in self.found if not one.seen]
         if not unseen:
             return ()
-        return (f"{self.where} and {self.other} also differ in what no method sees: {'; '.join(unseen)}",)
+        return (
+            f"{self.where} and {self.other} differ in what no method sees, as classes may too: {'; '.join(unseen)}",
+        )
 
     def mark(self) -> str:
         """Return the warning on a model or table that was made in spite of the differences."""
