@@ -10,6 +10,7 @@ or of answer_tables.py, grid_tables.py, map_tables.py, method_tables.py, reliabi
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from pathlib import Path
@@ -65,6 +66,31 @@ def lanes() -> str:
 _PAPER = {(0, "drocc"): 0.76, (0, "pu_drocc"): 0.80, (0, "drpu"): 0.85}
 _PAPER |= {(3, "drocc"): 0.61, (3, "pu_drocc"): 0.74, (3, "drpu"): 0.78}
 _PAPER |= {(0, "oc_svm"): 0.78, (0, "pu_svm"): 0.79}
+
+
+def machines() -> str:
+    """How far AUCs are from those of this processor with the kernels of others: mean and largest difference."""
+    rows = pd.read_parquet(EVIDENCE / "machines.parquet")
+    planned = pd.read_parquet(EVIDENCE / "quick.parquet").set_index("trial_id")["params"]
+    others = [name for name in rows["processor"].unique() if name != "this processor"]
+    lines = [["entry", "settings", "fits", "AUC by seed", *others]]
+    key = ["cell", "seed"]
+    for (entry, params), part in rows.groupby(["entry", "params"]):
+        aucs = part.pivot(index=key, columns="processor", values="auc").dropna(how="all", axis=1)
+        aucs = aucs.dropna()  # the same fits on all
+        seeds = aucs["this processor"].groupby("seed").mean()
+        settings = "default" if part["trial_id"].isin(planned.index).all() else _changed(entry, params)
+        moved = [(aucs[name] - aucs["this processor"]).abs() if name in aucs else None for name in others]
+        shown = ["" if one is None else f"{one.mean():.4f} ({one.max():.4f})" for one in moved]
+        lines.append([f"`{entry}`", settings, str(len(aucs)), f"{seeds.min():.3f} to {seeds.max():.3f}", *shown])
+    return _markdown(lines)
+
+
+def _changed(entry: str, params: str) -> str:
+    """Return the hyperparameters that an entry of the default profile had before."""
+    rows = pd.read_parquet(EVIDENCE / "quick.parquet")
+    now = json.loads(rows.loc[rows["entry"] == entry, "params"].iloc[0])
+    return ", ".join(f"{name} {value}" for name, value in json.loads(params).items() if now.get(name) != value)
 
 
 def epoch() -> str:

@@ -242,3 +242,12 @@ def test_the_example_of_the_documentation_is_an_entry(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text(tables + example)
     asked_here = read_params(tmp_path / "params.yaml").methods["drocc"].by_pos["cifar10"]
     assert {number: own["ascent_steps"] for number, own in asked_here.items()} == {4: 20, 5: 40}
+
+
+def test_only_entries_with_every_printed_value_are_called_published() -> None:
+    printed = {path.stem: params(path).printed for path in PROFILES.glob("*.yaml")}
+    assert printed["quick"] == {"oc_svm"}  # pu_svm has the paper's lam, but another solver
+    assert {"drocc", "csi", "pu_svm", "oc_lstm"} <= printed["paper"]
+    assert printed["paper"].isdisjoint({"nnpu", "vpu", "en", "dedpul", "hrn"})  # nothing is printed
+    assert printed["grids"].isdisjoint({"drpu", "pan", "oc_lstm", "pu_lstm"})  # a part of the printed epochs
+    assert printed["lstm_pendigits"] == {"oc", "pu"}  # the others change a value

@@ -300,12 +300,13 @@ def test_no_two_entries_of_a_figure_look_alike_and_twins_share_their_colour(tmp_
     assert looks["oc_svm"] == (looks["pu_svm"][0], f"{looks['pu_svm'][1]}-open")
 
 
-def test_only_entries_whose_choice_replaced_the_published_one_are_called_selected(tmp_path: Path) -> None:
+def test_selected_is_what_a_sweep_chose_and_published_what_the_paper_prints(tmp_path: Path) -> None:
     plan = plan_of("ova", configs="selected")
+    plan["entries"]["drocc"]["printed"] = plan["entries"]["pu_svm"]["printed"] = True
     rows = rows_of(plan)
     set_where(rows, "pu_svm", {"config_source": "selected among 3 of 3 configurations"})
     set_where(rows, "oc_svm", {"config_source": "selected_with_unlabelled among 3 of 3 configurations"})
-    set_where(rows, "nnpu", {"config_source": "published: the best of 3 of 3 configurations"})
+    set_where(rows, "nnpu", {"config_source": "default: the best of 3 of 3 configurations"})
     lay_out(tmp_path, plan, rows)
     lay_out(tmp_path, plan_of("later", configs="selected"), None)
     compare(tmp_path)
@@ -313,9 +314,9 @@ def test_only_entries_whose_choice_replaced_the_published_one_are_called_selecte
     shown = results_rows(section_of(text, "ova"))
     assert list(shown) == list(METHODS)
     for entry, row in shown.items():
-        badge = "selected" if entry in ("pu_svm", "oc_svm") else "published"
-        assert re.findall(r'<span class="kind">(selected|published)</span>', row) == [badge]
-    assert not re.search(r"selected|published", "".join(results_rows(section_of(text, "later")).values()))
+        badge = {"pu_svm": "selected", "oc_svm": "selected", "drocc": "published"}.get(entry, "default")
+        assert re.findall(r'<span class="kind">(selected|published|default)</span>', row) == [badge]
+    assert not re.search(r"selected|published|default", "".join(results_rows(section_of(text, "later")).values()))
 
 
 def test_all_entries_printed_as_the_best_one_are_bold(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_every_configuration_of_a_grid_stands_on_its_surface_once(
     shown = [cell.config_id for _, cells in rows for cell in cells if cell is not None]
     assert sorted(shown) == [f"c{at:03}" for at in range(apart, len(configs))]
     assert sorted((len(rows), len(view.grid.columns))) == sorted(size)
-    assert [role.words for role in view.roles][:2] == ["chosen", "published"]
+    assert [role.words for role in view.roles][:2] == ["chosen", "default"]
     shades = {cell.val: cell.shade for _, cells in rows for cell in cells if cell is not None}
     assert [shades[val] for val in sorted(shades)] == sorted(shades.values())
 
@@ -144,7 +144,7 @@ def test_a_sweep_that_is_not_planned_is_told_by_status_and_stands_in_the_report(
     assert [row.tune for row in summary] == ["former", "pu_svm-one_vs_all-grid-grid"]
     assert {row.note for row in summary} == {NOT_PLANNED}
     for view in sweep_views(summary, surface):
-        assert [role.words for role in view.roles] == ["published", "best value", "best on test (reference)"]
+        assert [role.words for role in view.roles] == ["default", "best value", "best on test (reference)"]
         assert view.grid is not None
     (tmp_path / "work" / "plan" / "compute.json").write_text("{}")
     monkeypatch.chdir(tmp_path)

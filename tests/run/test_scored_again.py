@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from planned import Data, Planned
 from project import REPOSITORY
@@ -90,6 +91,20 @@ def reversed_(row: ResultRow, *columns: str) -> ResultRow:
 
 def models(root: Path) -> set[Path]:
     return set((root / "ledger").rglob("*.safetensors"))
+
+
+def test_results_without_a_checksum_are_named_and_written_again_with_one(root: Path, monkeypatch) -> None:
+    run_part(root, "tables", "first")
+    path = result_path(root, "tables", "first")
+    assert pipeline_status(root).unchecked == []
+    pd.read_parquet(path).to_parquet(path)  # as an earlier version wrote it
+    monkeypatch.chdir(root)
+    said = CliRunner().invoke(app, ["status"]).output
+    assert "without a checksum" in said
+    assert "results/tables/first.parquet; delete them" in " ".join(said.split())
+    path.unlink()
+    assert run_part(root, "tables", "first").total() == 0  # the ledger answers
+    assert pipeline_status(root).unchecked == []
 
 
 @pytest.mark.parametrize("kept", ["all", "none"])

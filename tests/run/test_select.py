@@ -75,7 +75,7 @@ def test_a_gain_of_more_than_one_standard_error_is_chosen_and_one_of_less_is_not
         assert choice.is_published is not wins
         assert choice.config_id == (OTHER if wins else PUBLISHED)
         assert json.loads(choice.params) == {"lam": choice.config_id}
-        assert choice.source.startswith("published: none of 2 of 2" if choice.is_published else "selected among 2 of 2")
+        assert choice.source.startswith("default: none of 2 of 2" if choice.is_published else "selected among 2 of 2")
         assert choice.val_se == pytest.approx(0.03 / sqrt(3))
 
 
@@ -87,7 +87,7 @@ def test_of_equals_the_published_one_is_chosen_whatever_the_ids_and_the_order() 
         choice = choose(asked)
         assert choice.config_id == PUBLISHED
         among = "3 of 3 configurations by AUC of withheld P against withheld U (0.8000)"
-        assert choice.source == f"published: the best of {among}"
+        assert choice.source == f"default: the best of {among}"
 
 
 def test_a_second_criterion_by_ranks_stands_beside_and_decides_nothing() -> None:

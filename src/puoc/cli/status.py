@@ -36,6 +36,12 @@ def status() -> None:
         say(f"{counted(state.unwritten, 'row')} in ledger/ but not in results/; dvc repro writes the missing rows")
     if state.unrecorded:
         say(f"{counted(state.unrecorded, 'row')} in results/ but not in ledger/; dvc repro --force computes them again")
+    if state.unchecked:
+        files = ", ".join(map(str, state.unchecked))
+        say(
+            f"written by an earlier version, without a checksum, so damage can go unseen: {files}; "
+            "delete them, and dvc repro writes them again from the ledger, with a checksum"
+        )
     if state.unplanned:
         say(f"sweeps that are not planned, but in MLflow and the report: {', '.join(state.unplanned)}")
     for row in state.failed_unplanned:

@@ -191,6 +191,7 @@ def _plan_entry(params: Params, entry: str, dataset: str) -> EntryPlan:
         code_digest=code_digest(method, *besides),
         skip=_not_applicable(params, spec, dataset),
         published_as=spec.published_as,
+        printed=entry in params.printed,
     )
 
 

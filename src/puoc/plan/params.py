@@ -6,6 +6,7 @@ faults of a file are reported at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
@@ -15,7 +16,7 @@ from puoc.datasets import DATASETS
 from puoc.datasets.user.dataset import own_data
 from puoc.plan.learner_sections import Entries
 from puoc.plan.schema import EncoderSpec, MethodSpec, PriorSpec, Spec, TableSpec, TuneSpec
-from puoc.plan.search_spaces import enumerate_grid, read_space
+from puoc.plan.search_spaces import enumerate_grid, has_published, read_space
 from puoc.plan.user_data_section import UserDataSection
 from puoc.records import Params as Hyperparameters
 from puoc.scenarios import SCENARIOS, Cell, Scenario, check_counts
@@ -53,6 +54,7 @@ class Params(NamedTuple):
     methods: dict[str, MethodSpec]
     tables: dict[str, Table]
     tune: dict[str, Tune]
+    printed: frozenset[str] = frozenset()  # entries whose hyperparameters are those that the paper prints
 
 
 def read_params(path: Path, root: Path | None = None, tune: Mapping[str, object] | None = None) -> Params:
@@ -106,7 +108,18 @@ class _Reader(Entries, UserDataSection):
         )
         if self.faults:
             raise InvalidInput(self.faults)
-        return params
+        return params._replace(printed=frozenset(name for name, spec in methods.items() if self._is_printed(spec)))
+
+    def _is_printed(self, entry: MethodSpec) -> bool:
+        """Return True if the source of an entry names the paper and its values are those that the paper selected.
+
+        Both are needed: where the paper prints nothing, the space published has values of released code.
+        """
+        if not re.match(r"paper\b", entry.source):
+            return False
+        by_class = [params for of_dataset in entry.by_pos.values() for params in of_dataset.values()]
+        folder = self.root / "tuning" / "spaces"
+        return all(has_published(folder, str(entry.method), params) for params in (entry.params, *by_class))
 
     def _table(self, name: str, raw: object, methods: dict[str, MethodSpec]) -> Table | None:
         key: KeyPath = ("tables", name)

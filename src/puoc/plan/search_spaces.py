@@ -64,6 +64,19 @@ def read_space(folder: Path, method: str, space: str) -> list[Part]:
     return distributions
 
 
+def has_published(folder: Path, method: str, params: Params) -> bool:
+    """Return True if hyperparameters have every value of ``published``, or of another space whose name begins so.
+
+    Hyperparameters that the space does not mention may have any value. ``null`` in the space means that a
+    hyperparameter is left out. Returns False if there is no such space.
+    """
+    path = folder / f"{method}.yaml"
+    spaces = YamlFile(path).data if path.exists() else None
+    named = spaces.items() if isinstance(spaces, dict) else ()
+    published = [space for name, space in named if str(name).startswith("published") and isinstance(space, dict)]
+    return any(all(params.get(name) in values for name, values in space.items()) for space in published)
+
+
 def enumerate_grid(space: list[Part]) -> list[Params]:
     """Return every configuration of each part, in the order of the file; the last hyperparameter varies fastest."""
     configs = []

@@ -2,7 +2,8 @@
 
 The criterion is the AUC between withheld labelled positives and withheld unlabelled rows. Its expectation is
 ``alpha / 2 + (1 - alpha) AUC``, so it ranks configurations as the true AUC does, up to its standard error, which is
-printed. If no configuration beats the published one by a standard error, the published one is kept.
+printed. If no configuration beats the default, that of params.yaml, by a standard error, the default is kept. Columns
+and file names call it published, which it is where it has the values that the paper prints.
 
 A second criterion from the same values is reported, but decides nothing: the best mean rank over cells and seeds. One
 cell with a wide range of AUCs cannot dominate it. If the two criteria choose different configurations, the choice is
@@ -56,7 +57,7 @@ def choose(rows: list[ValidationRow]) -> Choice:
     published = next(config for config, r in configs.items() if r.is_published)
     if published not in complete:  # no comparison is possible: the published one is kept, and the source has the reason
         n_values = f"{len(values[published])} of {len(keys)} validation values"
-        source = f"published: it has {n_values} in the sweep, so no other could be compared with it"
+        source = f"default: it has {n_values} in the sweep, so no other could be compared with it"
         return Choice(published, configs[published].params, True, None, None, None, source)
     means = {config: fmean(by_key.values()) for config, by_key in complete.items()}
     best = max(means, key=lambda config: (means[config], config == published, config))
@@ -104,11 +105,11 @@ def _source(
     )
     among = f"{n_complete} of {n_configs} configurations"
     if best == published:  # there is no gain to report
-        return f"published: the best of {among} by AUC of withheld P against withheld U ({published:.4f})"
+        return f"default: the best of {among} by AUC of withheld P against withheld U ({published:.4f})"
     if beats:
-        values = f"{best:.4f}, published {published:.4f}, gain {gain}"
+        values = f"{best:.4f}, default {published:.4f}, gain {gain}"
         return f"{source} among {among} by AUC of withheld P against withheld U: {values}"
-    return f"published: none of {among} beat its {published:.4f} by a standard error (best gain {gain})"
+    return f"default: none of {among} beat its {published:.4f} by a standard error (best gain {gain})"
 
 
 def _validation_rows(root: Path, sweep: str) -> list[ValidationRow]:
@@ -145,7 +146,7 @@ def select(root: Path) -> list[Path]:
         for entry, config in read_configs(root / CONFIGS / "published" / path.name).items():
             choice = choices.get(entry)
             if choice is None:
-                untuned = config.model_copy(update={"source": f"{config.source} (published; not tuned)"})
+                untuned = config.model_copy(update={"source": f"{config.source} (default; not tuned)"})
                 configs[entry] = untuned.to_json()
             else:
                 configs[entry] = choice._asdict() | {"params": json.loads(choice.params)}

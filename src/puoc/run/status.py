@@ -7,7 +7,7 @@ from pathlib import Path
 
 from puoc.run.result_rows import collect
 from puoc.run.stages import Part, names, result_path, selected_trials
-from puoc.store.checked_parquet import BY_SWEEP
+from puoc.store.checked_parquet import BY_SWEEP, has_checksum
 from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow, read_results
 
@@ -23,6 +23,7 @@ class PipelineStatus:
     adopted: int = 0  # trials with records of earlier code, see ``puoc ledger adopt``
     stale: int = 0  # trials scored by other code than the plan's; the next run scores them again
     not_run: list[str] = field(default_factory=list)  # tables and sweeps without results; TABLE (ENTRIES) not selected
+    unchecked: list[Path] = field(default_factory=list)  # results of an earlier version, whose files have no checksum
     unplanned: list[str] = field(default_factory=list)  # sweeps with results that params.yaml does not plan
     failed_unplanned: list[ResultRow] = field(
         default_factory=list
@@ -48,6 +49,7 @@ def pipeline_status(root: Path) -> PipelineStatus:
             status.not_run.append(name)
             continue
         status.not_run += [f"{name} ({', '.join(unselected)})"] if unselected else []
+        status.unchecked += [] if has_checksum(path) else [path.relative_to(root)]
         results = {_trial_key(r, part): r for r in read_results(path)}
         for recorded in collect(plan, trials, ledger):
             written = results.get(_trial_key(recorded, part))

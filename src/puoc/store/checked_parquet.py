@@ -1,6 +1,7 @@
 """Files of results: parquet with a checksum of the whole file, since most flipped bits would be read as other numbers.
 
 A file without a checksum, written by an earlier version or another program, is read if parquet itself finds no damage.
+``puoc status`` names such files of results.
 """
 
 from __future__ import annotations
@@ -137,6 +138,11 @@ def _check_columns(path: Path, columns: Iterable[str], names: list[str], again: 
     if lacking:
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         raise ValueError(f"{path}: no column {', '.join(lacking)} among {shown or 'none'}; {again}")
+
+
+def has_checksum(path: Path) -> bool:
+    """Return True if a file has a checksum; without one, flipped bits may be read as other numbers."""
+    return _CHECKSUM_MARK in path.read_bytes()
 
 
 def _check_checksum(content: bytes) -> None:

@@ -42,6 +42,7 @@ class EntryPlan(_Part):
     code_digest: str
     skip: str | None  # why it does not apply to the dataset
     published_as: str | None = None  # the row of the paper that it is compared with; None: the row of its method
+    printed: bool = False  # its hyperparameters in params.yaml are those that the paper prints
 
     @property
     def oracle(self) -> bool:
@@ -60,6 +61,8 @@ class EntryPlan(_Part):
         content["encoder"] = self.encoder.canonical() if isinstance(self.encoder, Encoding) else self.encoder
         if self.published_as is None:
             del content["published_as"]
+        if not self.printed:
+            del content["printed"]
         return content
 
 

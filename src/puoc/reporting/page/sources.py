@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from puoc.analysis.tables.frames import number
-from puoc.store.plans import TablePlan
+from puoc.store.plans import EntryPlan, TablePlan
 
 _SIZES = (
     ("n_pos_lab", "labelled positives"),
@@ -59,17 +59,20 @@ def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, str]]:
     return views
 
 
-def config_badge(rows: pd.DataFrame | None, entry: str) -> str:
-    """Return ``selected`` if the choice replaced the published configuration, else ``published``; empty if unknown.
+def config_badge(rows: pd.DataFrame | None, entry: EntryPlan) -> str:
+    """Return ``selected`` if a sweep's choice replaced the configuration of params.yaml; empty if nothing was recorded.
 
-    A table that uses selected configurations runs the published one if there was no sweep or none was better.
+    Otherwise return ``published`` if that configuration has the values that the paper prints, and else ``default``.
+    A table that uses selected configurations runs that of params.yaml if there was no sweep or none was better.
     """
     if rows is None or "config_source" not in rows:
         return ""
-    sources = rows.loc[rows["entry"] == entry, "config_source"].dropna()
+    sources = rows.loc[rows["entry"] == entry.entry, "config_source"].dropna()
     if sources.empty:
         return ""
-    return "selected" if sources.str.startswith("selected").any() else "published"
+    if sources.str.startswith("selected").any():
+        return "selected"
+    return "published" if entry.printed else "default"
 
 
 def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[TrialGroup]:

@@ -15,7 +15,7 @@ from puoc.records import Params
 
 _WORDS = {
     "chosen": "chosen",
-    "published": "published",
+    "published": "default",
     "by_value": "best value",
     "by_rank": "best ranks",
     "best_on_test": "best on test (reference)",

@@ -39,7 +39,7 @@ class RowView:
     kind: str
     oracle: bool
     told_alpha: bool  # the fit gets the true share of positives in U
-    configs: str  # selected, published; empty if nothing was recorded
+    configs: str  # selected, published, default; empty if nothing was recorded
     cells: list[CellView]
 
 
@@ -66,7 +66,7 @@ def row_views(
             kind=_KINDS.get(entry.kind, entry.kind),
             oracle=entry.oracle,
             told_alpha=entry.told_alpha,
-            configs=config_badge(rows, entry.entry),
+            configs=config_badge(rows, entry),
             cells=[
                 _cell_view(
                     by_key[entry.entry, column], _target(anchor, index, entry, column, plan), marks, best.get(column)
