@@ -3,8 +3,8 @@
 A tree splits a sample of P at random until each row is alone. The score is the depth h(x) at which a row is alone,
 averaged over the trees, since rows in sparse regions are alone early.
 
-The extension needs log p up to a constant. A split is uniform over the range of a region, so the part that holds x has on
-average exp(-1/2) of its volume: 2 E[v log v] = -1/2 for v uniform in (0, 1). A row is alone once the volume is near
+The extension needs log p up to a constant. A split is uniform over the range of a region, so the part that holds x has
+on average exp(-1/2) of its volume: 2 E[v log v] = -1/2 for v uniform in (0, 1). A row is alone once the volume is near
 1 / (n p(x)), with n rows in the sample. So log p is h / 2 up to a constant where p is smooth.
 """
 
@@ -51,10 +51,10 @@ class IForest(Trees):
 class PUIForest(Trees):
     """The score of ``solvers.excess``, with the density of P from its twin and u / p from a second forest.
 
-    The second forest is grown on as many rows of P as of U. In each tree u / p is the ratio of the shares of U and P in the
-    smallest region around the row that holds ``k`` rows of both together; log(u / p) is the mean over the trees, and so is
-    its standard error, from the counts. The constant density c of unknown negatives is that of P at the quantile
-    ``border`` of the labelled positives, counted from the densest. Ours; no method of the paper.
+    The second forest is grown on as many rows of P as of U. In each tree u / p is the ratio of the shares of U and P
+    in the smallest region around the row that holds ``k`` rows of both together; log(u / p) is the mean over the
+    trees, and so is its standard error, from the counts. The constant density c of unknown negatives is that of P at
+    the quantile ``border`` of the labelled positives, counted from the densest. Ours; no method of the paper.
     """
 
     kind = "pu_oc"
