@@ -18,6 +18,8 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 export DVC_NO_ANALYTICS := 1
 export RAY_USAGE_STATS_ENABLED := 0
+# Stages and tests start many processes, and without bytecode each of them compiles all of its modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install more-extras repro published test test-all test-mutations lint fix evidence ui clean

@@ -122,6 +122,7 @@ def published_tables() -> list[tuple[TablePlan, pd.DataFrame]]:
     return [(plan, rows) for plan, rows in tables if rows is not None and (rows["status"] == "ok").any()]
 
 
+@cache
 def compared_tables(name: str) -> list[tuple[TablePlan, pd.DataFrame]]:
     """Return each table of a file of rows, or of ``published/paper``, with its plan."""
     if name == "paper":

@@ -12,7 +12,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import cache
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,11 @@ os.environ.setdefault("PUOC_MEASURE_SECONDS", "0")
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 LONGER_FITS = ("epochs: 3,", "epochs: 40,")  # those of the tiny profile take hundredths of a second
+
+
+def pytest_configure() -> None:
+    """Collect no garbage while test modules are imported: what they make stays, and each collection looks at it all."""
+    gc.disable()
 
 
 @pytest.hookimpl(trylast=True)
@@ -78,6 +83,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]) -> tuple[Path, Any]:
@@ -104,7 +110,8 @@ def _after_first_repro(source: Path, root: Path, *edits: tuple[str, str]) -> dic
 def _empty_mlflow_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Copy the tables of a new MLflow store, since its fifty migrations take over a second each time.
 
-    This holds for stores that a test process makes itself; commands in processes of their own make theirs.
+    This holds for stores that a test process makes itself; commands in processes of their own make theirs, and a test
+    of what migrations meet takes ``Store._begin_creation.__wrapped__``.
     """
     begin = Store._begin_creation
 
@@ -121,6 +128,7 @@ def _empty_mlflow_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
             empty.execute("delete from experiments")  # MLflow makes its first experiment for the folder of each store
             empty.commit()
 
+    @wraps(begin)
     def begin_with_tables(store: Store) -> bool:
         is_new = begin(store)
         if is_new and store.database is not None:

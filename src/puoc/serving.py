@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from puoc.datasets.readers.pu_data import counter_of
 from puoc.methods.persistence import model_file as modelfile
 
 _LOG = logging.getLogger(__name__)
@@ -58,8 +59,10 @@ class ServedModel:
         preparing = modelfile.preparing(self.model.meta)
         if preparing is not None and isinstance(model_input, pd.DataFrame):
             block = preparing.from_frame(model_input)
-            for problem, n in block.findings().items():
-                _LOG.warning("%d %s", n, problem)
+            counter = counter_of(preparing)
+            counter.add(block)
+            for line in counter.result().lines():
+                _LOG.warning(line)
             return modelfile.score(self.model, block.X)
         X = model_input.to_numpy() if isinstance(model_input, pd.DataFrame) else np.asarray(model_input)
         return modelfile.score(self.model, modelfile.as_rows(X, self.model.meta))

@@ -251,19 +251,6 @@ def test_commands_of_an_unknown_table_or_fit_say_what_there_is(ask: Asked) -> No
         assert expected in done.output
 
 
-def test_the_installed_command_ends_with_2_and_dvc_fails_in_the_same_words(finished_copy: New) -> None:
-    project = finished_copy()
-    project.edit("params.yaml", "lr_decay: 0.99", "lr_decai: 0.99")
-    words = "unknown hyperparameter 'lr_decai' (did you mean 'lr_decay'?)"
-    checked = project.puoc("plan", "--check")
-    assert checked.code == 2
-    assert words in checked.output
-    done = project.repro()
-    assert done.code != 0
-    assert words in done.output
-    assert done.stages == ["plan"]
-
-
 #: What a command reads or writes, and what comes before it. A file lies there for a folder, and a folder for a file.
 IN_THE_WAY = {
     "plan": ("work", []),

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 SHAPES = {"vector": (8,), "image": (1, 8, 8), "sequence": (6, 3)}
 LOOP = Compute(lane_map="loop")
 SEED = 7  # of the fits that tests share: every case solves its problem
-SHORT = 3  # epochs: a rate that decays and a state of the optimiser have changed by then
+SHORT = 2  # epochs: in the second one, a rate that decays and the state of the optimiser have changed
 
 
 def _settings() -> dict[str, dict[str, dict[str, Any]]]:

@@ -199,4 +199,4 @@ def test_values_far_outside_those_of_training_are_told(scaling: str, tmp_path: P
     assert not pair.positives.notes
     assert not pair.read(tmp_path / "w.csv").notes
     (note,) = pair.read(tmp_path / "v.csv").notes
-    assert "60 values of 'a' far outside those of training: another unit?" in note
+    assert "the values of 'a' are about 1,000 times those of training: another unit?" in note

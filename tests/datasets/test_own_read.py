@@ -212,7 +212,8 @@ def test_missing_values_have_a_column_and_the_median_and_are_told(tmp_path: Path
 
 
 def test_constant_and_empty_columns_are_left_out_and_the_profile_says_so(tmp_path: Path) -> None:
-    pair = read_pair(file(tmp_path, "a,k,e\n1,7,\n2,7,\n3,7,NA\n"))
+    path = file(tmp_path, "a,k,e\n1,7,\n2,7,\n3,7,NA\n")
+    pair = read_pair(path, path)  # a one-class method uses them: see test_unseen.py
     assert pair.preparing.features == ("a",)
     assert {column.name: column.note for column in pair.profile if column.read_as == "left out"} == {
         "k": "the same value in all rows",

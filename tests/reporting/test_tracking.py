@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -361,13 +361,15 @@ def python(script: str, *words: str) -> subprocess.Popen[str]:
 
 
 TRACK = "import sys; from puoc.reporting.tracking import track; print(track(sys.argv[1]))"
-TOLD = """
-import sys
-from puoc.reporting.tracking import TrackingError, track
-try:
-    track(sys.argv[1])
-except TrackingError as error:
-    print(error)
+#: Reads until its input ends. SQLite's locks are those of a process, so the tests' own process is another one.
+READER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("pragma journal_mode=wal")
+connection.execute("create table noted (something integer)")
+connection.commit()
+print("open", flush=True)
+sys.stdin.read()
 """
 
 
@@ -504,37 +506,49 @@ def test_a_store_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None
     assert track(tmp_path) == {"one_vs_all": 2}
 
 
-def test_a_database_deleted_under_a_reader_is_made_again_at_once(project: Project, tmp_path: Path) -> None:
+def test_a_database_deleted_under_a_reader_is_made_again_at_once(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # by MLflow's own migrations, since the -wal and -shm of the deleted database would disturb them alone
+    monkeypatch.setattr(Store, "_begin_creation", Store._begin_creation.__wrapped__)  # type: ignore[attr-defined]
     project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
     database = tmp_path / "mlruns" / "mlflow.db"
     with reader(database):
         database.unlink()
         assert database.with_name("mlflow.db-wal").stat().st_size > 0
-        said = python(TRACK, str(tmp_path)).communicate(timeout=60)[0]
-        assert said == "{'one_vs_all': 2}\n"
+        assert track(tmp_path) == {"one_vs_all": 2}
     assert len(runs(tmp_path)) == 2
 
 
-def test_a_database_that_sqlite_refuses_is_told_in_one_sentence(project: Project, tmp_path: Path) -> None:
+def test_a_database_that_sqlite_refuses_is_told_in_one_sentence(
+    project: Project, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     project.ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
     database = tmp_path / "mlruns" / "mlflow.db"
     with reader(database):
         database.unlink()
         database.touch()  # another file beside the -wal and -shm of the first
-        said = python(TOLD, str(tmp_path)).communicate(timeout=60)[0]
+        with pytest.raises(TrackingError) as told:
+            track(tmp_path)
+    said = str(told.value)
     assert len(said.splitlines()) == 1
     assert "mlflow.db, mlflow.db-wal, mlflow.db-shm in" in said
     assert "delete mlruns/mlflow.db* and run `puoc track` again (stop `make ui` first)" in said
+    assert capfd.readouterr() == ("", "")
 
 
 @contextmanager
 def reader(database: Path) -> Iterator[None]:
-    """Keeps the database open with something in its -wal, as the server of the UI does."""
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("pragma journal_mode=wal")
-        connection.execute("create table noted (something integer)")
-        connection.commit()
-        yield
+    """A process that keeps the database open with something in its -wal, as the server of the UI does."""
+    held = subprocess.Popen(
+        [sys.executable, "-S", "-c", READER, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert held.stdin is not None
+    assert held.stdout is not None
+    assert held.stdout.readline() == "open\n"
+    yield
+    held.communicate(timeout=60)
+    assert held.returncode == 0
 
 
 def test_artifacts_of_a_deleted_database_go_with_it(project: Project, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ except SystemExit:
 
 def test_help_is_there_in_seven_tenths_of_a_second(tmp_path: Path) -> None:
     times = []
-    for _ in range(5):
+    for _ in range(3):
         started = os.times()
         done = python("import sys; sys.argv = ['puoc', '--help']; from puoc.cli.app import main; main()", tmp_path)
         ended = os.times()  # the processor's time: other work on the machine is not the command's
@@ -134,6 +134,9 @@ import json, os, sys
 from puoc.cli.app import main  # once for all; each command then runs in a process of its own
 found = {}
 for command in COMMANDS:
+    if command is None:
+        import pandas, pyarrow
+        continue
     reader, writer = os.pipe()
     if os.fork() == 0:
         sys.argv, code = ["puoc", *command.split()], 0
@@ -151,7 +154,11 @@ open("modules.json", "w").write(json.dumps(found))
 
 
 def test_a_command_with_nothing_to_compute_loads_only_what_it_needs(computed: Path) -> None:
-    done = python(f"COMMANDS = {list(ALLOWED)}\n{EACH}", computed)
+    both = {"pyarrow", "pandas"}  # for most of the commands, so that these are loaded once, after the others have run
+    commands = sorted(ALLOWED, key=lambda command: both <= ALLOWED[command])
+    n_bare = sum(not both <= allowed for allowed in ALLOWED.values())
+    assert 3 <= n_bare < len(ALLOWED)
+    done = python(f"COMMANDS = {[*commands[:n_bare], None, *commands[n_bare:]]}\n{EACH}", computed)
     assert done.returncode == 0, done.stderr
     found = json.loads((computed / "modules.json").read_text())
     assert {command: code for command, (code, _) in found.items()} == dict.fromkeys(ALLOWED, 0), done.stderr

@@ -175,9 +175,12 @@ def test_a_misspelt_key_fails_dvc_repro_in_words_and_leaves_the_earlier_plan(fin
         "n_pos_unl: 30\n    n_neg_unl: 30\n    seeds: 2\n    configs",
         "n_pos_unll: 30\n    n_neg_unl: 30\n    seeds: 2\n    configs",
     )
+    words = "tables.one_vs_all.n_pos_unll: unknown key (did you mean 'n_pos_unl'?)"
+    checked = project.puoc("plan", "--check")  # the installed command
+    assert (checked.code, words in checked.output) == (2, True), checked.output
     done = project.repro()
     assert done.code != 0
-    assert "tables.one_vs_all.n_pos_unll: unknown key (did you mean 'n_pos_unl'?)" in done.output
+    assert words in done.output
     assert done.stages == ["plan"]
     assert project.tree("work", "results", "ledger", "reports") == before
 

@@ -145,15 +145,17 @@ def test_rows_that_repeat_are_told_by_assess_of_each_file() -> None:
     assert checked(P, U, V, 0).notes == ()
     few = np.concatenate([P, P[:2]])
     assert checked(few, U, V, 0).notes == ()
+    repeated = [np.repeat(rows, 5, axis=0) for rows in (P, U, V)]
+    told = assess(*repeated).evidence.notes
     for name, rows in (
-        ("labelled positives", (np.repeat(P, 5, axis=0), U, V)),
-        ("unlabelled rows", (P, np.repeat(U, 5, axis=0), V)),
-        ("incoming rows", (P, U, np.repeat(V, 5, axis=0))),
+        ("labelled positives", (repeated[0], U, V)),
+        ("unlabelled rows", (P, repeated[1], V)),
+        ("incoming rows", (P, U, repeated[2])),
     ):
         (note,) = checked(*rows, 0).notes
         assert note.startswith(f"240 of 300 {name} repeat another one. Each counts as an")
         assert "intervals are too narrow" in note
-        assert note in assess(*rows).evidence.notes
+        assert note in told
 
 
 def test_whole_rows_are_sorted_of_the_drawn_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:

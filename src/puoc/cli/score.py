@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ from puoc.cli.console import (
 )
 from puoc.cli.read_options import Decimal, Encoding, Header, Separator
 
+if TYPE_CHECKING:
+    from puoc.datasets.readers.unseen import Unseen
+
 _LARGEST_CHUNK = 2**31 - 1
 
 
@@ -34,6 +37,17 @@ def score(
         int | None,
         typer.Option(min=1, max=_LARGEST_CHUNK, help="Number of rows read at once; it does not change the scores."),
     ] = None,
+    unseen: Annotated[
+        bool,
+        typer.Option(
+            "--unseen",
+            help="Also write the number of columns in which a row has a value that the training rows did not have.",
+        ),
+    ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="File to write: all values that the training rows did not have, by column, as JSON."),
+    ] = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -45,9 +59,13 @@ def score(
         exit_on_storage_error("nothing was written" if out else "not all scores were printed"),
         path_errors(),
         folders_as_before(out),
+        folders_as_before(report),
     ):
-        check_free(out)
+        if report is not None and out is not None and report.resolve() == out.resolve():
+            raise ValueError(f"--report: got {report}, which is also the path of --out; expected another path")
+        check_free(out, report)
         check_writable("--out", out)
+        check_writable("--report", report)
         from puoc.cli.standard_input import file_or_standard_input
         from puoc.datasets.readers.options import how_of
         from puoc.userdata.score import score_file
@@ -55,10 +73,21 @@ def score(
         how = how_of(separator=separator, decimal=decimal, encoding=encoding, header=header)
         try:
             with file_or_standard_input(file, model) as path:
-                done = score_file(model, path, out, how, chunk)
+                done = score_file(model, path, out, how, chunk, unseen=unseen)
         except BrokenPipeError as error:  # the reader of the output, such as head, has closed the pipe
             raise typer.Exit(STORAGE_ERROR) from error
+    if report is not None and done.unseen is not None:
+        _write_report(report, done.unseen)
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
         console(stderr=out is None).print(printable(note), highlight=False, markup=False, soft_wrap=True)
     warn(done.warning)
+
+
+def _write_report(path: Path, unseen: Unseen) -> None:
+    from puoc.store.atomic import create
+
+    missing = f"the scores were written, but the report {path} was not"
+    with exit_on_invalid_input(), exit_on_storage_error(missing), folders_as_before(path):
+        if not create(path, f"{unseen.model_dump_json(indent=2)}\n".encode()):
+            raise ValueError(f"{path}: another process has written this file in the meantime; name another path")

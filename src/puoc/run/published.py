@@ -23,15 +23,21 @@ class _Records:
     def __init__(self, ledger: Ledger):
         self.ledger = ledger
         self._ids: dict[str, list[str]] = defaultdict(list)
+        self._seeds: dict[str, set[int]] = defaultdict(set)  # by method: most planned fits are seen here to have none
         for fit_id in ledger.ids():
             entry = ledger.get(fit_id) if ledger.is_final(fit_id) else None
             if entry is not None and entry.result.status == "ok":
-                self._ids[id_without_digests(entry.result.fit.canonical())].append(fit_id)
+                fit = entry.result.fit
+                self._ids[id_without_digests(fit.canonical())].append(fit_id)
+                self._seeds[fit.method].add(fit.seed)
 
     def of(self, fit: Fit) -> Entry | None:
         """Return the record of a fit, or else one by other code of a fit that is equal in everything else."""
-        if self.ledger.is_final(fit.id):
-            return self.ledger.get(fit.id)
+        fit_id = fit.id
+        if self.ledger.is_final(fit_id):
+            return self.ledger.get(fit_id)
+        if fit.seed not in self._seeds.get(fit.method, ()):
+            return None
         ids = self._ids.get(id_without_digests(fit.canonical()), [])
         return self.ledger.get(sorted(ids)[0]) if ids else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -17,7 +16,9 @@ import pyarrow as pa
 
 from puoc.datasets.readers import How
 from puoc.datasets.readers.images import PicturePreparing, list_pictures
-from puoc.datasets.readers.preprocess import Block
+from puoc.datasets.readers.preprocess import TablePreparing
+from puoc.datasets.readers.pu_data import counter_of
+from puoc.datasets.readers.unseen import Block, Unseen, UnseenCounter
 from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.header import FittedEncoder, Meta, Threshold
 from puoc.methods.training.fitting import CHUNK
@@ -37,9 +38,12 @@ class Scored(NamedTuple):
     positive: int | None  # rows that reach the threshold
     notes: list[str]
     warning: str | None = None  # of a model that does not rank labelled positives above unlabelled rows
+    unseen: Unseen | None = None  # what the rows hold that the training rows did not
 
 
-def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once: int | None = None) -> Scored:
+def score_file(
+    model_path: Path, path: Path, out: Path | None, how: How, at_once: int | None = None, *, unseen: bool = False
+) -> Scored:
     """Write ``row, score`` and, if the model has a threshold, a column named after what the threshold is based on.
 
     Scores do not depend on ``at_once``: rows are regrouped into the blocks of ``model_file.score``.
@@ -49,10 +53,13 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     out : a CSV, TSV or Parquet file, by its suffix; None for CSV on the standard output.
     how : how to read the file.
     at_once : rows read at once.
+    unseen : also write the column ``unseen``, the number of columns in which a row has a value that the training rows
+        did not have (see ``puoc.datasets.readers.unseen``).
 
     Raises
     ------
-    ValueError : another suffix, no model file, a model of no own data, or a file that does not fit it.
+    ValueError : another suffix, no model file, a model of no own data, or a file that does not fit it; or ``unseen``
+        for a model of pictures, of texts or of an older version.
     """
     _check_suffix(out)
     check_model(model_path)
@@ -62,15 +69,22 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
     preparing = modelfile.preparing(model.meta)
     if preparing is None:
         raise ValueError(f"{model_path}: it knows no way from a file to its rows; expected one that puoc fit made")
-    counts: Counter[str] = Counter()
+    old = isinstance(preparing, TablePreparing) and preparing.watched is None
+    if unseen and (old or not isinstance(preparing, TablePreparing)):
+        raise ValueError(
+            f"--unseen: {model_path} is a model of {preparing.kind}{' of an older version' if old else ''}, which does "
+            f"not know the ranges of its training rows; expected a model of a table{'; fit it again' if old else ''}"
+        )
+    counter = counter_of(preparing)
     notes: list[str] = []
+    waiting: list[Array] = []  # numbers of unseen values of the rows that were read and not written
     names = _names(path) if isinstance(preparing, PicturePreparing) else None
     blocks = preparing.stream(path, how) if at_once is None else preparing.stream(path, how, at_once)
     threshold = model.meta.threshold
     rows = positive = 0
-    prepared = aligned(_counted(blocks, counts, notes), CHUNK)
+    prepared = aligned(_counted(blocks, counter, notes, waiting if unseen else None), CHUNK)
     first = list(islice(prepared, 1))  # a file that does not fit is rejected before anything is written
-    with _writer(out, _schema(names is not None, threshold)) as write:
+    with _writer(out, _schema(names is not None, threshold, unseen)) as write:
         for X in chain(first, prepared):
             scores = modelfile.score(model, X)
             columns: dict[str, Array | Sequence[str]] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
@@ -81,10 +95,20 @@ def score_file(model_path: Path, path: Path, out: Path | None, how: How, at_once
                 reached = scores >= threshold.value
                 columns[column_of(threshold)] = reached
                 positive += int(reached.sum())
+            if unseen:
+                differs = np.concatenate(waiting)
+                columns["unseen"] = differs[: len(X)]
+                waiting[:] = [differs[len(X) :]]
             write(columns)
             rows += len(X)
-    notes += [f"{n} {problem}" for problem, n in counts.items()]
-    return Scored(rows, positive if threshold is not None else None, notes, _warning(model.meta))
+    found = counter.result()
+    notes += found.lines("--report FILE")
+    if old:
+        notes.append(
+            "the model is of an older version: columns that were constant in training are not compared, and numbers "
+            "far outside of the training rows are found by the scaling alone; a new fit adds both"
+        )
+    return Scored(rows, positive if threshold is not None else None, notes, _warning(model.meta), found)
 
 
 def _warning(meta: Meta) -> str | None:
@@ -136,17 +160,23 @@ def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:
         yield np.concatenate(pending)
 
 
-def _counted(blocks: Iterable[Block], counts: Counter[str], notes: list[str]) -> Iterator[Array]:
+def _counted(
+    blocks: Iterable[Block], counter: UnseenCounter, notes: list[str], waiting: list[Array] | None
+) -> Iterator[Array]:
     for block in blocks:
-        counts.update(block.findings())
+        counter.add(block)
         notes.extend(block.notes)
+        if waiting is not None and block.differs is not None:
+            waiting.append(block.differs)
         yield block.X
 
 
-def _schema(files: bool, threshold: Threshold | None) -> pa.Schema:
+def _schema(files: bool, threshold: Threshold | None, unseen: bool) -> pa.Schema:
     fields = [("row", pa.int64()), *([("file", pa.string())] if files else []), ("score", pa.float64())]
     if threshold is not None:
         fields.append((column_of(threshold), pa.bool_()))
+    if unseen:
+        fields.append(("unseen", pa.int32()))
     return pa.schema(fields)
 
 

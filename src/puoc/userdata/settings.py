@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
+from functools import cache
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
@@ -135,8 +137,7 @@ def packaged_methods() -> list[tuple[str, Params]]:
 
 def _sections(file: Path | None) -> _Sections:
     """Read the packaged entries, and those of a user's file, which override them."""
-    packaged = files("puoc").joinpath("userdata/defaults.yaml")
-    sections = _read(YamlFile(Path(str(packaged))).data, f"packaged, {DEFAULTS.rpartition('/')[2]}")
+    sections = deepcopy(_packaged())
     if file is not None:
         content = YamlFile(file).data
         if not isinstance(content, dict) or not isinstance(content.get("methods"), dict):
@@ -144,6 +145,13 @@ def _sections(file: Path | None) -> _Sections:
         for section, entries in _read(content, file.name).items():
             sections[section] |= entries
     return sections
+
+
+@cache
+def _packaged() -> _Sections:
+    """Read the packaged entries, once for all fits of a process."""
+    packaged = files("puoc").joinpath("userdata/defaults.yaml")
+    return _read(YamlFile(Path(str(packaged))).data, f"packaged, {DEFAULTS.rpartition('/')[2]}")
 
 
 def _read(content: JsonObject, where: str) -> _Sections:

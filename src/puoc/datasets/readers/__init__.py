@@ -10,15 +10,18 @@ from puoc.datasets.readers.options import How
 from puoc.datasets.readers.pu_data import Pair, Preparing, Rows, read_pair, read_raw
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.tables import read_table
+from puoc.datasets.readers.unseen import ColumnUnseen, Unseen
 
 __all__ = [
     "Column",
+    "ColumnUnseen",
     "DoubtfulColumns",
     "How",
     "Pair",
     "Preparing",
     "RawTable",
     "Rows",
+    "Unseen",
     "read_pair",
     "read_raw",
     "read_table",

@@ -30,11 +30,16 @@ class Column(Record):
     """One column in the profile of a table."""
 
     name: str
-    read_as: Literal["number", "category", "left out"]
+    read_as: Literal["number", "category", "constant", "left out"]
     missing: int
     distinct: int  # values, missing ones not counted
     first: tuple[str, ...]  # different values, in the order of the file
     note: str = ""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Return True if all rows are alike: they have the same value, or all of them have none."""
+        return self.distinct + (self.missing > 0) <= 1
 
 
 def check_columns(files: Sequence[RawTable], how: How) -> None:
@@ -49,16 +54,21 @@ def check_columns(files: Sequence[RawTable], how: How) -> None:
         _profile(files, how, whole=True)
 
 
-def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
+def profile_of(tables: Sequence[RawTable], how: How, *, one_class: bool = False) -> list[Column]:
     """Return the profile of every column of tables with the same columns.
+
+    Parameters
+    ----------
+    one_class : the rows are labelled positives alone. Columns with one value are then used, since other rows may have
+        another one; they are left out unless some column varies.
 
     Raises
     ------
     DoubtfulColumns : columns hold infinite values, both numbers and texts, or too many different texts.
     ValueError : the columns differ between the tables; a column named by an option is missing; or no column is left.
     """
-    profile = _profile(tables, how, whole=False)
-    if all(column.read_as == "left out" for column in profile):
+    profile = _profile(tables, how, whole=False, one_class=one_class)
+    if all(column.read_as == "left out" or column.is_fixed for column in profile):
         reasons = "; ".join(f"{column.name!r} {column.note}" for column in profile)
         n = sum(map(len, tables))
         raise ValueError(
@@ -67,7 +77,7 @@ def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
     return profile
 
 
-def _profile(tables: Sequence[RawTable], how: How, whole: bool) -> list[Column]:
+def _profile(tables: Sequence[RawTable], how: How, whole: bool, one_class: bool = False) -> list[Column]:
     names = _same_columns(tables, how)
     there = {name for table in tables for name in (*table.columns, *table.unread)}
     for option, given in (("drop", how.drop), ("category", how.category), ("number", how.number)):
@@ -82,7 +92,7 @@ def _profile(tables: Sequence[RawTable], how: How, whole: bool) -> list[Column]:
     doubts: list[Doubt] = []
     for name in names:
         try:
-            profile.append(_column(tables, name, how, whole))
+            profile.append(_column(tables, name, how, whole, one_class))
         except DoubtfulColumn as error:
             doubts.append(error.doubt)
     if doubts:
@@ -128,7 +138,7 @@ def _same_columns(tables: Sequence[RawTable], how: How) -> list[str]:
     return [*first, *beside, *(name for name in dict.fromkeys(how.drop) if name in there)]
 
 
-def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool) -> Column:
+def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool, one_class: bool) -> Column:
     for table in tables:
         if name in table.unread:
             why = table.unread[name]
@@ -151,16 +161,29 @@ def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool) -> Col
         return Column(name=name, read_as="left out", missing=0, distinct=0, first=(), note="as asked; cannot be read")
     if name in how.drop:
         return Column(read_as="left out", note="as asked", **facts)
-    if facts["distinct"] == 0:
-        return Column(read_as="left out", note="all values are missing", **facts)
-    if facts["distinct"] == 1 and not facts["missing"]:
-        return Column(read_as="left out", note="the same value in all rows", **facts)
+    if facts["distinct"] == 0 or (facts["distinct"] == 1 and not facts["missing"]):
+        why = "the same value in all rows" if facts["distinct"] else "all values are missing"
+        if not one_class or _names_rows(cells):
+            return Column(read_as="left out", note=why, **facts)
+        return Column(read_as="constant", note=f"{why}: another value counts as unlike them", **facts)
     check_origin(cells)
     asked = name in how.category
     if whole and not asked and name not in how.number:
         _check_measures(cells)
     kind = "category" if asked else _kind(cells, facts["distinct"])
-    return Column(read_as=kind, note=remark_on(cells, kind), **facts)
+    note = remark_on(cells, kind)
+    # one number gives no scale for others
+    return Column(read_as="constant" if kind == "number" and facts["distinct"] == 1 else kind, note=note, **facts)
+
+
+def _names_rows(cells: Cells) -> bool:
+    """Return True for a constant column that is an id or a date, which new rows have others of."""
+    if not cells.name or pa.types.is_temporal(cells.tables[0].type_of(cells.name)):
+        return True
+    if cells.name in (*cells.how.category, *cells.how.number):
+        return False
+    numbers = cells.numbers()
+    return bool(of_texts(cells.name, cells.texts) if numbers is None else of_numbers(cells.name, numbers))
 
 
 def _check_measures(cells: Cells) -> None:

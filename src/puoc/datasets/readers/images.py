@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.preprocess import Block
+from puoc.datasets.readers.unseen import Block
 from puoc.records import Record
 from puoc.store.regular_file import check_regular
 

@@ -170,4 +170,7 @@ def _unit(x: NDArray[np.float64]) -> str:
 
 
 def _share_of_dates(cells: pa.ChunkedArray) -> float:
+    # every date has two digits in a row, and to compile _DATE takes 12 ms, for each column again
+    if not pc.any(pc.match_substring_regex(cells, "[0-9]{2}")).as_py():
+        return 0.0
     return float(pc.mean(pc.match_substring_regex(cells, _DATE)).as_py() or 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _AT_ONCE_COLUMNS = 64  # of a wide file
 
 
-def parquet_blocks(path: Path, columns: Sequence[str] | None) -> Iterator[RawTable]:
+def parquet_blocks(path: Path, columns: Sequence[str] | None, if_there: Sequence[str] = ()) -> Iterator[RawTable]:
     """Yield the rows of a file in blocks: the columns of these names, or all. Raises ValueError as ``stream_table``."""
     from pyarrow.parquet import ParquetFile
 
@@ -37,6 +38,8 @@ def parquet_blocks(path: Path, columns: Sequence[str] | None) -> Iterator[RawTab
             name, why = next(iter(unread.items()))
             raise ValueError(f"{path}: the column {name!r} {why}")
         used = [own for name, own in zip(names, written, strict=True) if name in needed and name not in unread]
+        if columns is not None:
+            used += _readable(schema, names, written, set(if_there) - needed)
         if columns is None and len(used) > _AT_ONCE_COLUMNS:
             yield RawTable(str(path), _read_wide(file, used), unread=unread)
             return
@@ -48,6 +51,13 @@ def parquet_blocks(path: Path, columns: Sequence[str] | None) -> Iterator[RawTab
             yield RawTable(str(path), plain(schema.empty_table().select(used)), unread=unread)
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: begins as a Parquet file but is none ({error}); write it again") from error
+
+
+def _readable(schema: pa.Schema, names: Sequence[str], written: Sequence[str], wanted: set[str]) -> list[str]:
+    """Return the wanted columns that the file has once, and as plain values."""
+    counts = Counter(names)
+    found = [own for name, own in zip(names, written, strict=True) if name in wanted and counts[name] == 1]
+    return [own for own in found if not pa.types.is_nested(schema.field(own).type)]
 
 
 def _read_wide(file: ParquetFile, columns: Sequence[str]) -> pa.Table:

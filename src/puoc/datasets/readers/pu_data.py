@@ -16,11 +16,12 @@ from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_r
 from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures, list_pictures
 from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.preprocess import Block, TablePreparing, fit_table
+from puoc.datasets.readers.preprocess import TablePreparing, fit_table
 from puoc.datasets.readers.raw_table import RawTable, split_rows
 from puoc.datasets.readers.row_contents import contents_of
 from puoc.datasets.readers.tables import read_table
 from puoc.datasets.readers.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
+from puoc.datasets.readers.unseen import Block, Unseen, UnseenCounter
 from puoc.records import Array
 
 Raw = RawTable | RawTexts | RawPictures
@@ -37,7 +38,8 @@ class Rows:
     numbers: NDArray[np.int64]  # (n,) row of the file, or position of a picture among the sorted names, from 1
     raw: Raw  # unprepared
     positive: NDArray[np.bool_] | None = None  # (n,) of labelled test rows
-    notes: tuple[str, ...] = ()  # findings: missing values, unknown categories, labels
+    notes: tuple[str, ...] = ()  # findings: missing values, values that training did not have, labels
+    unseen: Unseen | None = None  # what these rows hold that the training rows did not
 
     def __len__(self) -> int:
         return len(self.X)
@@ -144,11 +146,11 @@ def read_pair(
     if withhold and repeats == "apart":
         P, withheld, _ = withhold_rows(P, withhold, seed)
     elif withhold:
-        keys = contents_of(P, _fit([P, *with_u], how)[0])
+        keys = contents_of(P, _fit([P, *with_u], how, one_class=not with_u)[0])
         P, withheld, warnings = withhold_contents(P, keys, withhold, seed, repeats)
         notes += warnings
     training = [P, *with_u]
-    preparing, profile = _fit(training, how)
+    preparing, profile = _fit(training, how, one_class=not with_u)
     tested = None if test is None else _test_rows(preparing, Path(test), how)
     return Pair(
         _rows(preparing, P, None, ()),
@@ -190,10 +192,10 @@ def _without_label(raw: Raw, how: How) -> Raw:
     return raw
 
 
-def _fit(training: Sequence[Raw], how: How) -> tuple[Preparing, list[Column]]:
-    """Fit the preprocessing to training rows, which are all of one kind."""
+def _fit(training: Sequence[Raw], how: How, one_class: bool) -> tuple[Preparing, list[Column]]:
+    """Fit the preprocessing to training rows, which are all of one kind; ``one_class``: labelled positives alone."""
     if tables := [part for part in training if isinstance(part, RawTable)]:
-        profile = profile_of(tables, how)
+        profile = profile_of(tables, how, one_class=one_class)
         return fit_table(tables, profile, how), profile
     if texts := [part for part in training if isinstance(part, RawTexts)]:
         return fit_texts(texts, how), []
@@ -232,9 +234,16 @@ def _joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:
 def _rows(preparing: Preparing, raw: Raw, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
     _same_kind(raw, preparing)
     block = _apply(preparing, raw)
-    findings = [f"{n} {words}" for words, n in block.findings().items()]
-    warnings = [f"{raw.where}: {note}" for note in (*block.notes, *findings)]
-    return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *warnings))
+    counter = counter_of(preparing)
+    counter.add(block)
+    unseen = counter.result()
+    warnings = [f"{raw.where}: {note}" for note in (*block.notes, *unseen.lines())]
+    return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *warnings), unseen)
+
+
+def counter_of(preparing: Preparing) -> UnseenCounter:
+    """Return a counter of what rows hold that the training rows did not."""
+    return preparing.counter() if isinstance(preparing, TablePreparing) else UnseenCounter({})
 
 
 def _apply(preparing: Preparing, raw: Raw) -> Block:

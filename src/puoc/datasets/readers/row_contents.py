@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pandas.util import hash_array
 
 from puoc.datasets.readers.images import PicturePreparing, RawPictures
-from puoc.datasets.readers.preprocess import CategoryColumn, NumberColumn, TablePreparing
+from puoc.datasets.readers.prepared_columns import CategoryColumn, FixedColumn, NumberColumn
+from puoc.datasets.readers.preprocess import TablePreparing
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.texts import RawTexts, TextPreparing
 from puoc.records import Array
@@ -66,8 +67,12 @@ def of_tables(tables: Sequence[RawTable], preparing: TablePreparing) -> Keys:
     return pd.factorize(keys)[0].astype(np.int64)
 
 
-def _cells(tables: Sequence[RawTable], preparing: TablePreparing, column: NumberColumn | CategoryColumn) -> Array:
+def _cells(
+    tables: Sequence[RawTable], preparing: TablePreparing, column: NumberColumn | CategoryColumn | FixedColumn
+) -> Array:
     """Return the cells of a column of some tables, (n,): equal ones have the same bits."""
+    if isinstance(column, FixedColumn):
+        return np.concatenate([column.cells(table, preparing.missing) for table in tables])
     if isinstance(column, CategoryColumn):
         read = [table.texts(column.name, preparing.missing, column.texts_as_values) for table in tables]
         return np.array([text for part in read for text in part.to_pylist()], dtype=object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +41,12 @@ def read_table(path: Path, how: How | None = None) -> RawTable:
 
 
 def stream_table(
-    path: Path, how: How | None = None, columns: Sequence[str] | None = None, at_once: int = AT_ONCE
+    path: Path,
+    how: How | None = None,
+    columns: Sequence[str] | None = None,
+    at_once: int = AT_ONCE,
+    *,
+    if_there: Sequence[str] = (),
 ) -> Iterator[RawTable]:
     """Read a file in blocks, so that it may be larger than the memory. There is at least one block, maybe empty.
 
@@ -48,6 +54,7 @@ def stream_table(
     ----------
     columns : the columns to read, in this order; absent: all.
     at_once : maximum number of rows of a block.
+    if_there : further columns, read if the file has them once.
 
     Raises
     ------
@@ -63,19 +70,21 @@ def stream_table(
             start = file.read(4)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}); expected CSV, TSV or Parquet") from error
-    parts = parquet_blocks(path, columns) if start == b"PAR1" else _delimited(path, how, columns)
+    parts = parquet_blocks(path, columns, if_there) if start == b"PAR1" else _delimited(path, how, columns, if_there)
     for part in parts:
         for first in range(0, max(len(part), 1), at_once):
             notes = () if first else part.notes
             yield replace(part, cells=part.cells.slice(first, at_once), start=part.start + first, notes=notes)
 
 
-def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[RawTable]:
+def _delimited(path: Path, how: How, columns: Sequence[str] | None, if_there: Sequence[str]) -> Iterator[RawTable]:
     from pyarrow import csv
 
     layout = layout_of(path, how, columns)
     check_there(path, layout.columns, columns)
     unread = {} if columns else doubled(layout.columns)
+    counts = Counter(layout.columns)
+    further = [name for name in if_there if counts[name] == 1 and name not in (columns or ())]
     lines = Lines(path, layout.encoding, layout.separator)
     try:
         reader = csv.open_csv(
@@ -93,7 +102,7 @@ def _delimited(path: Path, how: How, columns: Sequence[str] | None) -> Iterator[
             ),
             csv.ConvertOptions(
                 column_types={name: pa.string() for name in layout.columns},
-                include_columns=list(columns or (name for name in layout.columns if name not in unread)),
+                include_columns=[*columns, *further] if columns else [n for n in layout.columns if n not in unread],
             ),
         )
         part = RawTable(str(path), reader.schema.empty_table(), layout.decimal, layout.first_line, unread=unread)

@@ -15,9 +15,10 @@ from pydantic import ConfigDict
 
 from puoc.datasets.readers.csv_dialect import check_text, encoding_of
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.preprocess import Block, raw_of
+from puoc.datasets.readers.preprocess import raw_of
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.tables import stream_table
+from puoc.datasets.readers.unseen import Block
 from puoc.datasets.readers.values import number_in
 from puoc.records import Record
 from puoc.store.regular_file import check_regular

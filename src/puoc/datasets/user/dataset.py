@@ -50,9 +50,14 @@ class Declared(Record):
         """Return the id of the preprocessing and of the warnings, which a model stores.
 
         Files may give the same rows in another way, for example with renamed columns or other units. They need a model
-        of their own, and therefore another id.
+        of their own, and therefore another id. What the preprocessing stores only to compare later rows with the
+        training rows follows from the rest, and has no part in the id.
         """
-        return content_id({"preparing": self.preparing, "marks": self.marks})
+        preparing = {key: value for key, value in self.preparing.items() if key != "watched"}
+        if "columns" in preparing:
+            columns = preparing["columns"]
+            preparing["columns"] = [{k: v for k, v in column.items() if k != "range"} for column in columns]
+        return content_id({"preparing": preparing, "marks": self.marks})
 
 
 class OwnData(Dataset):

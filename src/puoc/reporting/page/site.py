@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -99,7 +100,9 @@ def _table(root: Path, plan: TablePlan, compared: Comparison, planned_trials: Tr
     )
 
 
+@cache
 def _environment() -> Environment:
+    """Return the templates with their filters, compiled once for all pages of a process."""
     loader = PackageLoader("puoc.reporting.page", "templates")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -26,16 +27,21 @@ def page(
     profile : the columns of a table; empty for other data.
     reading : notes on the files.
     """
-    environment = Environment(
+    by_family = list(zip(assessment.evidence.gained, assessment.worth, strict=True))
+    context = {"found": assessment, "by_family": by_family, "files": files, "profile": profile, "reading": reading}
+    return _environment().get_template("assess.html.j2").render(context)
+
+
+@cache
+def _environment() -> Environment:
+    """Return the templates, compiled once for all pages of a process."""
+    return Environment(
         loader=PackageLoader("puoc.reporting.page", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    by_family = list(zip(assessment.evidence.gained, assessment.worth, strict=True))
-    context = {"found": assessment, "by_family": by_family, "files": files, "profile": profile, "reading": reading}
-    return environment.get_template("assess.html.j2").render(context)
 
 
 def check_place(path: Path, inputs: Iterable[Path]) -> None:
