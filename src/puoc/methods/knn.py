@@ -1,8 +1,7 @@
 """k nearest neighbours: the distance to the labelled positives (Ramaswamy et al., 2000), and its extension by U.
 
-The extension takes both densities from distances to k-th neighbours (Loftsgaarden and Quesenberry, 1965). With d_p(x)
-and d_u(x), the distances to the k-th neighbours in P and U, and the dimension m of the data, u / p is
-(n_p / n_u) (d_p / d_u)^m.
+The extension compares the shares of P and U in one ball around a row, of the radius d_p(x) at which it holds k labelled
+positives. So u / p needs no volume. With c_u(x) rows of U in the ball, it is (c_u / n_u) / (k / n_p).
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from pydantic import Field, NonNegativeFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from puoc.methods.solvers import excess
-from puoc.methods.solvers.neighbours import distances, intrinsic_dimension
+from puoc.methods.solvers.neighbours import distances, within
 from puoc.methods.training.array_model import ArrayModel, Sizes
 from puoc.methods.training.deep import given_prior
 from puoc.methods.training.estimator import Compute, PUSample, typed
@@ -77,11 +76,11 @@ class KNN(Neighbours):
 @method("pu_knn")
 @typed
 class PUKNN(Neighbours):
-    """The score of ``solvers.excess`` with densities of P and U from the distances to k-th neighbours.
+    """The score of ``solvers.excess``, with u / p from the rows in one ball around a row.
 
-    The constant density c of unknown negatives is that of P at the quantile ``border`` of the distances between
-    labelled positives. The standard error of log(u / p) is sqrt(2 / k). The dimension m is estimated on P (Levina and
-    Bickel, 2004). Ours; no method of the paper.
+    log(c / p) is ``exponent`` times log(d_p(x) / d_0), with d_0 the quantile ``border`` of the distances d_p between
+    labelled positives. The exponent of a density is the dimension of the data; a smaller one lets U count farther away
+    from P. The standard error of log(u / p) is that of two counts, k and c_u. Ours; no method of the paper.
     """
 
     kind = "pu_oc"
@@ -91,18 +90,18 @@ class PUKNN(Neighbours):
     array_shapes: ClassVar[dict[str, Sizes]] = {
         "positives": ("n_p", "d"),
         "unlabelled": ("n_u", "d"),
-        "constants": (3,),
+        "constants": (2,),
     }
 
     k: PositiveInt
     max_rows: PositiveInt  # kept of P and of U each; the time of a score grows with it
     border: float = Field(gt=0, lt=1)
+    exponent: PositiveFloat
     caution: NonNegativeFloat  # standard errors by which the ratio of densities is lowered
 
     def check_counts(self, n_p: int, n_u: int) -> None:
-        """See ``RowChecks``: there are k neighbours in P, beside the row itself, and in U."""
+        """See ``RowChecks``: there are k neighbours in P, beside the row itself."""
         _check_k(self.name, self.k, min(n_p, self.max_rows) - 1, "labelled positives besides the row itself")
-        _check_k(self.name, self.k, min(n_u, self.max_rows), "unlabelled rows")
 
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
         """Keep the rows, and measure the distances among the labelled positives."""
@@ -111,28 +110,27 @@ class PUKNN(Neighbours):
         X_u = sample.X_p[:0] if sample.X_u is None else sample.X_u
         self.check_counts(len(sample.X_p), len(X_u))
         P, U = self.kept(sample.X_p, sample.seed), self.kept(X_u, sample.seed)
-        near = distances(P, P, max(self.k, 2) if len(P) > 2 else self.k, to_itself=True)
-        dimension = intrinsic_dimension(near) if near.shape[1] > 1 else float(P.shape[1])
-        border = np.quantile(near[:, self.k - 1], self.border)
-        constants = np.array([alpha, dimension, border])
+        border = np.quantile(distances(P, P, self.k, to_itself=True)[:, -1], self.border)
+        constants = np.array([alpha, border])
         self.arrays_ = {"positives": P, "unlabelled": U, "constants": constants}
 
     def check_arrays(self, d: int) -> None:
-        """See ``ArrayModel``: there are k rows of each, and the constants are positive."""
+        """See ``ArrayModel``: there are k labelled positives and a row of U, and the constants are positive."""
         _check_k(self.name, self.k, len(self.arrays_["positives"]), "labelled positives")
-        _check_k(self.name, self.k, len(self.arrays_["unlabelled"]), "unlabelled rows")
+        _check_k(self.name, 1, len(self.arrays_["unlabelled"]), "unlabelled rows")
         constants = self.arrays_["constants"]
         if not (np.isfinite(constants).all() and (constants > 0).all() and constants[0] < 1):
-            raise ValueError(f"{self.name}: constants alpha < 1, dimension and border > 0 expected, got {constants}")
+            raise ValueError(f"{self.name}: alpha < 1 and border > 0 expected, got {constants}")
 
     def decision_function(self, X: Array) -> Array:
         """Return scores (n,), float64."""
         P, U = self.arrays_["positives"], self.arrays_["unlabelled"]
-        alpha, dimension, border = (float(value) for value in self.arrays_["constants"])
-        log_p, log_u = (np.log(distances(rows, X, self.k)[:, -1]) for rows in (P, U))
-        log_ratio = np.log(len(P) / len(U)) + dimension * (log_p - log_u)
-        log_level = dimension * (log_p - np.log(border))
-        return excess.score(log_ratio, np.sqrt(2 / self.k), log_level, alpha, self.caution)
+        alpha, border = (float(value) for value in self.arrays_["constants"])
+        radius = distances(P, X, self.k)[:, -1]
+        of_u = within(U, X, radius) + 0.5  # half a row more, so that the logarithm is finite
+        log_ratio = np.log(of_u / (len(U) + 1)) - np.log(self.k / len(P))
+        log_level = self.exponent * np.log(radius / border)
+        return excess.score(log_ratio, np.sqrt(1 / of_u + 1 / self.k), log_level, alpha, self.caution)
 
 
 def _check_k(name: str, k: int, n: int, what: str) -> None:

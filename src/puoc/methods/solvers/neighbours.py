@@ -51,17 +51,26 @@ def _brute_force(reference: Array, X: Array, k: int) -> Array:
     return near
 
 
-def intrinsic_dimension(near: Array) -> float:
-    """Estimate the dimension of the data from distances of rows to their neighbours among themselves.
+def within(reference: Array, X: Array, radius: Array) -> Array:
+    """Return the numbers of reference rows within a distance of each row.
 
     Parameters
     ----------
-    near : (n, k) distances in rising order, k at least 2.
-
-    Returns
-    -------
-    The maximum likelihood estimate of Levina and Bickel (2004), with the mean over rows taken of the inverse (MacKay
-    and Ghahramani, 2005); at least 1.
+    reference : (m, d) rows.
+    X : (n, d) rows.
+    radius : (n,) distances.
     """
-    inverse = np.log(near[:, -1:] / near[:, :-1]).mean()
-    return float(max(1.0, 1.0 / max(inverse, _TINY)))
+    reference, X = np.asarray(reference, dtype=np.float64), np.asarray(X, dtype=np.float64)
+    counts = np.zeros(len(X))
+    if reference.shape[1] <= _TREE_UP_TO and len(X):
+        from scipy.spatial import cKDTree
+
+        counts[:] = cKDTree(reference).query_ball_point(X, radius, return_length=True)
+        return counts
+    from scipy.spatial.distance import cdist
+
+    at_once = max(_VALUES_AT_ONCE // len(reference), 1)
+    for start in range(0, len(X), at_once):
+        rows = slice(start, start + at_once)
+        counts[rows] = (cdist(X[rows], reference) <= radius[rows, None]).sum(axis=1)
+    return counts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
+import numpy as np
+
 from puoc.methods.training.estimator import LaneLoop
 from puoc.records import Array
 
@@ -47,11 +49,12 @@ class ArrayModel(LaneLoop):
         self.check_shape(shape)
         sizes: dict[str | int, int] = {"d": shape[0]}
         fits = state.keys() == self.array_shapes.keys() and all(
-            _matches(state[name].shape, expected, sizes) for name, expected in self.array_shapes.items()
+            _matches(state[name].shape, expected, sizes) and np.isfinite(state[name]).all()
+            for name, expected in self.array_shapes.items()
         )
         if not fits:
             got = {name: array.shape for name, array in state.items()}
-            raise ValueError(f"{self.name}: arrays {self.array_shapes} with d = {shape[0]} expected, got {got}")
+            raise ValueError(f"{self.name}: finite arrays {self.array_shapes} with d = {shape[0]} expected, got {got}")
         self.arrays_ = dict(state)
         self.check_arrays(shape[0])
         return self
