@@ -236,7 +236,7 @@ ODD = {
     ),
     "sixteen bits": (
         lambda: Image.fromarray(np.zeros((20, 20), np.uint16)).save("p/x.png"),
-        "x.png: more than 8 bits a pixel",
+        "1 pictures of 16 bits a pixel have no value above 0 of 65535, and 8 bits would keep 1 levels of grey",
     ),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from own_files import check, puoc, refused
 from PIL import Image
 
-from puoc.datasets.readers import read_pair
+from puoc.datasets.readers import How, read_pair
 
 
 def folder(path: Path, n: int, channels: int = 1, seed: int = 0) -> Path:
@@ -61,13 +61,15 @@ def test_pictures_in_colour_that_are_read_as_grey_are_told(tmp_path: Path) -> No
     p, u = folder(tmp_path / "p", 9), folder(tmp_path / "u", 9, channels=3, seed=1)
     Image.open(p / "0.png").convert("RGB").save(u / "grey.png")
     told = "9 pictures in colour read as grey"
-    pair = read_pair(p, u, from_positives=True)
+    with pytest.raises(ValueError, match="mode: L in 9 of 9 rows; and RGB in 10 of 10 rows"):
+        read_pair(p, u)
+    pair = read_pair(p, u, How(allow_file_differences=True), from_positives=True)
     assert pair.unlabelled is not None
     assert pair.unlabelled.notes == (f"{u}: {told}",)
     code, said = puoc("score", "--model", model(p), u)
     assert code == 0
     assert told in words(said)
-    both = read_pair(p, u)
+    both = read_pair(p, u, How(allow_file_differences=True))
     assert both.preparing.shape == (3, 12, 12)
     assert both.positives.notes == ()
 

@@ -89,7 +89,7 @@ def test_texts_are_prepared_as_scikit_learn_does_and_survive_json(tmp_path: Path
     texts = ["The cat sat.", "A dog; a cat!", "rain again", "dogs and rain", "", "the the cat"]
     (tmp_path / "p.txt").write_text("\n".join(texts) + "\n", encoding="utf-8-sig")
     pair = read_pair(tmp_path / "p.txt", None, How(words=5))
-    expected = TfidfVectorizer(max_features=5, sublinear_tf=True).fit(texts)
+    expected = TfidfVectorizer(max_features=5, sublinear_tf=True, token_pattern=r"\w+").fit(texts)
     assert list(pair.preparing.features) == list(expected.get_feature_names_out())
     assert np.array_equal(pair.X_p, expected.transform(texts).toarray().astype(np.float32))
     again = TypeAdapter(Preparing).validate_json(pair.preparing.model_dump_json())

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from own_files import puoc, refused
 from own_tables import PLAIN, TESTED, ask, computes, does, pictures, tables, texts
+from PIL import Image
 
 from puoc.records import Fit, Prior, Sample
 from puoc.userdata.settings import Part, settings
@@ -234,6 +235,22 @@ def test_a_label_beside_a_folder_of_test_pictures_is_refused(here: Path) -> None
     code, said = ask(here, data)
     assert code == 2
     assert "datasets.mine: label: got 'y', and the test rows of images are read from the parts positive" in said
+
+
+def test_pictures_that_were_saved_in_two_ways_are_asked_about(here: Path) -> None:
+    pictures(here)
+    for path in (here / "own" / "u").iterdir():
+        Image.open(path).save(path.with_suffix(".jpg"))
+        path.unlink()
+    data = "{kind: images, positives: own/p, unlabelled: own/u, test: own/test}"
+    code, said = ask(here, data)
+    assert code == 2
+    assert "compression: without loss in 30 of 30 rows; and JPEG in 40 of 40 rows" in said
+    assert "continue with allow_file_differences: true, which adds a warning to the result" in said
+    code, said = ask(here, data.replace("}", ", allow_file_differences: true}"))
+    assert code == 0, said
+    (declared,) = (here / "work" / "plan" / "own").glob("*.json")
+    assert json.loads(declared.read_text())["marks"] == ["file differences allowed: compression of own/p and own/u"]
 
 
 def test_keys_take_what_options_take(here: Path) -> None:

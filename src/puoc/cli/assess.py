@@ -17,6 +17,7 @@ from puoc.cli.console import (
     working,
 )
 from puoc.cli.read_options import (
+    AllowFileDifferences,
     Category,
     Data,
     Decimal,
@@ -32,12 +33,14 @@ from puoc.cli.read_options import (
     Seed,
     Separator,
     TextColumn,
+    TextTokens,
     Unlabelled,
     full_answers,
 )
 
 if TYPE_CHECKING:
     from puoc.datasets.readers import Pair
+    from puoc.datasets.readers.pu_data import Rows
     from puoc.userdata.assess.decision import Assessment
 
 
@@ -64,10 +67,12 @@ def assess(
     number: Number = None,
     missing: Missing = None,
     pixels: Pixels = None,
+    tokens: TextTokens = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
     header: Header = None,
+    allow_file_differences: AllowFileDifferences = False,
     seed: Seed = 0,
 ) -> None:
     """Assess from your data whether OC, PU-OC or PU methods can be trusted, and show the evidence."""
@@ -91,7 +96,17 @@ def assess(
             "missing": tuple(missing or ()),
         }
         layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
-        how = how_of(kind=kind, label=label, positive=positive, text=text, pixels=pixels, **columns, **layout)
+        how = how_of(
+            kind=kind,
+            label=label,
+            positive=positive,
+            text=text,
+            pixels=pixels,
+            tokens=tokens,
+            **columns,
+            **layout,
+            allow_file_differences=allow_file_differences,
+        )
         with working("reading"):
             pair = read_pair(positives, unlabelled, how, data=data)
             incoming_rows = None if incoming is None else pair.read(incoming)
@@ -100,6 +115,7 @@ def assess(
         from puoc.userdata.assess.reference_methods import work_of
 
         assert pair.X_u is not None, "a file of unlabelled rows was given"
+        _check_texts(pair)
         X_v = None if incoming_rows is None else incoming_rows.X
         with working("assess", work_of(len(pair.X_u))) as shown, heard_by(shown.advance):
             assessment = assess_rows(pair.X_p, pair.X_u, X_v, seed=seed)
@@ -109,7 +125,8 @@ def assess(
         line = command(recommended.method, recommended.params, paths, how, seed)
         assessment = assessment.model_copy(update={"recommended": recommended.model_copy(update={"command": line})})
     notes = [*pair.notes, *pair.positives.notes, *(pair.unlabelled.notes if pair.unlabelled else ())]
-    notes += incoming_rows.notes if incoming_rows is not None else ()
+    if incoming_rows is not None:
+        notes += [*incoming_rows.notes, *_shift_by_saving(pair, incoming_rows)]
     files = {role: str(path) if path else None for role, path in (*paths.items(), ("incoming", incoming))}
     from puoc.store.atomic import write_bytes
 
@@ -122,6 +139,38 @@ def assess(
         say(note)
     _print(assessment)
     say(f"page: {html}")
+
+
+def _check_texts(pair: Pair) -> None:
+    """Raise ValueError if unlabelled texts differ from the labelled ones, but not in what a method sees of them."""
+    from puoc.datasets.readers.row_contents import alike_but_different
+    from puoc.datasets.readers.texts import RawTexts, TextPreparing
+
+    P, U = pair.positives, pair.unlabelled
+    if U is None or not isinstance(P.raw, RawTexts) or not isinstance(U.raw, RawTexts):
+        return
+    assert isinstance(pair.preparing, TextPreparing), "it was fitted to these texts"
+    alike = alike_but_different(U.raw.texts, U.X, P.raw.texts, P.X)
+    if alike > len(U) / 2:
+        tokens = pair.preparing.tokens
+        raise ValueError(
+            f"{U.where}: {alike} of {len(U)} texts are no labelled ones, but have the same {tokens} in the same "
+            "numbers as one, so no method can tell them apart; expected texts that differ in them"
+            f"{'' if tokens == 'characters' else ', or --tokens characters'}"
+        )
+
+
+def _shift_by_saving(pair: Pair, incoming: Rows) -> list[str]:
+    """Return a note if the incoming rows were saved in another way than U, which looks like a shift."""
+    from puoc.datasets.readers.file_differences import between
+    from puoc.datasets.readers.raw_table import RawTable
+
+    assert pair.unlabelled is not None, "a file of unlabelled rows was given"
+    here, there = pair.unlabelled.raw, incoming.raw
+    if isinstance(here, RawTable) or isinstance(there, RawTable):
+        return []
+    seen = between(here, there, pair.how).seen
+    return [f"the incoming rows were saved in another way than U, which looks like a shift: {one}" for one in seen]
 
 
 def _print(assessment: Assessment) -> None:
@@ -147,4 +196,5 @@ def _print_json(assessment: Assessment, files: dict[str, str | None], pair: Pair
 
     profile = [column.canonical() for column in pair.profile]
     document = {**assessment.model_dump(mode="json"), "files": files, "profile": profile, "reading": notes}
+    document["file_differences"] = [one.model_dump(mode="json") for one in pair.differences]
     typer.echo(dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

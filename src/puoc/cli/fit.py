@@ -19,6 +19,7 @@ from puoc.cli.console import (
 )
 from puoc.cli.data_profile import audit_rows, print_profile, warn_of_biased_threshold
 from puoc.cli.read_options import (
+    AllowFileDifferences,
     Category,
     Data,
     Decimal,
@@ -34,6 +35,7 @@ from puoc.cli.read_options import (
     Seed,
     Separator,
     TextColumn,
+    TextTokens,
     Unlabelled,
     full_answers,
 )
@@ -95,6 +97,7 @@ def fit(
     scaling: Annotated[str, typer.Option(help="Scaling of numeric columns: minmax or standard.")] = "minmax",
     pixels: Pixels = None,
     words: Annotated[int, typer.Option(help="Number of words that represent a text.")] = 500,
+    tokens: TextTokens = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -102,6 +105,7 @@ def fit(
     allow_overlap: Annotated[
         bool, typer.Option("--allow-overlap", help="Continue even if test rows are also training rows.")
     ] = False,
+    allow_file_differences: AllowFileDifferences = False,
     ranking_check: Annotated[
         bool, typer.Option(help="Fit two more models to halves of the rows, to check the ranking of positives.")
     ] = True,
@@ -157,10 +161,12 @@ def fit(
             scaling=scaling,
             pixels=pixels,
             words=words,
+            tokens=tokens,
             separator=separator,
             decimal=decimal,
             encoding=encoding,
             header=header,
+            allow_file_differences=allow_file_differences,
         )
         method_settings = read_settings(
             method,
@@ -213,14 +219,15 @@ def fit(
             method_settings,
             seed=seed,
             rule=rule,
-            marks=audited.marks,
+            marks=(*audited.marks, *pair.marks),
             overlapping=audited.overlapping,
             check_ranking=ranking_check,
         )
     for note in model.notes:
         say(note)
     if model.test_auc is not None:
-        warnings = f"  [{'; '.join(audited.marks)}]" if audited.marks else ""
+        marks = (*audited.marks, *pair.marks)
+        warnings = f"  [{'; '.join(marks)}]" if marks else ""
         say(f"AUC on the test rows: {model.test_auc:.4f}{warnings}")
         for note in model.test_notes:
             say(note)

@@ -31,6 +31,18 @@ Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of all ra
 Separator = Annotated[str | None, typer.Option(help="Column separator, if the file is ambiguous; \\t is a tab.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal sign, . or , if the file is ambiguous.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of text files, if it is not UTF-8.")]
+AllowFileDifferences = Annotated[
+    bool,
+    typer.Option(
+        "--allow-file-differences", help="Continue even if the pictures or texts of two files were saved differently."
+    ),
+]
+TextTokens = Annotated[
+    str | None,
+    typer.Option(
+        "--tokens", help="Represent texts by words or characters. Default: words, or characters where words fail."
+    ),
+]
 Header = Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")]
 
 

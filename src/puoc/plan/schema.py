@@ -139,7 +139,9 @@ class DatasetSpec(Spec):
     scaling: Literal["minmax", "standard"] = "minmax"
     pixels: StrictInt | None = Field(None, ge=8, le=1024)
     words: StrictInt = Field(500, ge=2, le=20_000)
+    tokens: Literal["words", "characters"] | None = None
     prepared_from: Literal["positives", "all"] = "all"  # rows that give the scaling of columns and the words
+    allow_file_differences: bool = False  # of P and U; adds a warning to every table
     allow_overlap: bool = False  # of test and training rows; adds a warning to every table
 
 

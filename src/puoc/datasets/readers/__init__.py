@@ -6,6 +6,7 @@ a ValueError with one paragraph: the value, the expected one and the option that
 
 from puoc.datasets.readers.columns import Column
 from puoc.datasets.readers.doubts import DoubtfulColumns
+from puoc.datasets.readers.file_differences import Difference, DoubtfulFiles, FileDifferences
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.pu_data import Pair, Preparing, Rows, read_pair, read_raw
 from puoc.datasets.readers.raw_table import RawTable
@@ -15,7 +16,10 @@ from puoc.datasets.readers.unseen import ColumnUnseen, Unseen
 __all__ = [
     "Column",
     "ColumnUnseen",
+    "Difference",
     "DoubtfulColumns",
+    "DoubtfulFiles",
+    "FileDifferences",
     "How",
     "Pair",
     "Preparing",

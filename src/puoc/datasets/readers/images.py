@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import How
+from puoc.datasets.readers.picture_modes import LEAST_PEAK, Ground, Opened, open_picture
 from puoc.datasets.readers.unseen import Block
 from puoc.records import Record
 from puoc.store.regular_file import check_regular
@@ -25,7 +26,6 @@ T = TypeVar("T")
 _SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
 AT_ONCE = 256  # pictures of a block
 _MAX_NAMED = 20  # damaged pictures
-_GREY, _DEEP = {"1", "L", "LA"}, {"I;16", "I;16B", "I", "F"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class PicturePreparing(Record):
     height: int
     width: int
     resized: bool  # True if pictures of other sizes are resized to this one
+    ground: Ground | None = None  # behind transparent pixels; absent in earlier models: transparency was discarded
     dtype: Literal["uint8"] = "uint8"
     scale: float = 255.0
 
@@ -90,10 +91,13 @@ class PicturePreparing(Record):
 
         def read(path: Path) -> None:
             row = next(place)
-            picture, pages = _open(path)
-            row[:] = self._array(picture, path)
-            met["pictures in colour read as grey"] += self.channels == 1 and _in_colour(picture)
-            met["pictures of several pages or frames, of which the first is read"] += pages
+            opened = open_picture(path, self.ground)
+            row[:] = self._array(opened.picture, path)
+            met["pictures in colour read as grey"] += self.channels == 1 and opened.in_colour()
+            met["pictures of several pages or frames, of which the first is read"] += opened.pages
+            met[f"pictures with transparency, composed on {self.ground}"] += opened.composed
+            met["pictures of one colour once composed"] += opened.blank
+            met["pictures of 16 bits a pixel, scaled to 8"] += opened.peak is not None
 
         _of_each(raw.paths, read)
         return Block(rows, {}, {}, met, raw.notes)
@@ -121,8 +125,8 @@ class PicturePreparing(Record):
                     f"{path}: the picture has {got} pixels, {expected} expected as the others; mend it, or learn "
                     "with --pixels N, which brings all to N x N"
                 )
-            picture = _resized(picture, path, self.width, self.height)
-        found = np.asarray(_converted(picture, path, "L" if self.channels == 1 else "RGB"), dtype=np.uint8)
+            picture = _resized(picture, self.width, self.height)
+        found = np.asarray(picture.convert("L" if self.channels == 1 else "RGB"), dtype=np.uint8)
         return found[None] if self.channels == 1 else found.transpose(2, 0, 1)
 
 
@@ -185,11 +189,51 @@ def fit_pictures(parts: Sequence[RawPictures], how: How) -> PicturePreparing:
     ------
     ValueError : a picture is damaged.
     """
-    modes = _of_each((path for part in parts for path in part.paths), lambda path: _open(path)[0].mode)
-    grey = set(modes) <= _GREY
-    first, _ = _open(parts[0].paths[0])
-    width, height = (how.pixels, how.pixels) if how.pixels else first.size
-    return PicturePreparing(channels=1 if grey else 3, height=height, width=width, resized=how.pixels is not None)
+    looks = _of_each((path for part in parts for path in part.paths), lambda path: _Look.at(open_picture(path)))
+    _check_blank(parts[0].where, [look.blank for look in looks if look.composed])
+    _check_peak(parts[0].where, [look.peak for look in looks if look.peak is not None])
+    width, height = (how.pixels, how.pixels) if how.pixels else looks[0].size
+    return PicturePreparing(
+        channels=1 if all(look.grey for look in looks) else 3,
+        height=height,
+        width=width,
+        resized=how.pixels is not None,
+        ground="white",
+    )
+
+
+class _Look(NamedTuple):
+    """What the format of all pictures depends on, without the pixels."""
+
+    grey: bool
+    size: tuple[int, int]
+    composed: bool
+    blank: bool
+    peak: int | None
+
+    @classmethod
+    def at(cls, opened: Opened) -> _Look:
+        return cls(opened.grey, opened.picture.size, opened.composed, opened.blank, opened.peak)
+
+
+def _check_blank(where: str, blank: Sequence[bool]) -> None:
+    """Raise ValueError if most transparent pictures show nothing on their ground, such as white figures on white."""
+    if sum(blank) > len(blank) / 2:
+        raise ValueError(
+            f"{where}: {sum(blank)} of {len(blank)} pictures with transparency have one colour once they are composed "
+            "on white; expected figures that differ from white, so compose all pictures on another ground first (in "
+            "ImageMagick: magick IN -background black -alpha remove OUT.png)"
+        )
+
+
+def _check_peak(where: str, peaks: Sequence[int]) -> None:
+    """Raise ValueError if pictures of 16 bits use so few of their values that 8 bits would hold nearly none."""
+    if peaks and max(peaks) < LEAST_PEAK:
+        raise ValueError(
+            f"{where}: {len(peaks)} pictures of 16 bits a pixel have no value above {max(peaks)} of 65535, and 8 bits "
+            f"would keep {max(peaks) // 257 + 1} levels of grey; expected values over the whole range, so multiply all "
+            "pictures by the same factor first"
+        )
 
 
 def _of_each(paths: Iterable[Path], look: Callable[[Path], T]) -> list[T]:
@@ -207,43 +251,7 @@ def _of_each(paths: Iterable[Path], look: Callable[[Path], T]) -> list[T]:
     return found
 
 
-def _in_colour(picture: Image) -> bool:
-    if picture.mode in _GREY:
-        return False
-    colours = np.asarray(picture.convert("RGB"))
-    return bool((colours != colours[..., :1]).any())
-
-
-def _converted(picture: Image, path: Path, mode: str) -> Image:
-    try:
-        return picture.convert(mode)
-    except ValueError as error:
-        raise ValueError(
-            f"{path}: has colours of the mode {picture.mode}, which are not read ({error}); expected grey or RGB, so "
-            "convert it first"
-        ) from error
-
-
-def _resized(picture: Image, path: Path, width: int, height: int) -> Image:
+def _resized(picture: Image, width: int, height: int) -> Image:
     from PIL.Image import Resampling
 
-    mode = "L" if picture.mode in _GREY else "RGB"
-    return _converted(picture, path, mode).resize((width, height), Resampling.BILINEAR, reducing_gap=None)
-
-
-def _open(path: Path) -> tuple[Image, bool]:
-    """Read a picture, turn it by its orientation tag, and return whether its file holds further pictures."""
-    from PIL import ImageOps, UnidentifiedImageError
-    from PIL.Image import DecompressionBombError
-    from PIL.Image import open as open_picture
-
-    try:
-        with open_picture(path) as picture:
-            pages = bool(getattr(picture, "is_animated", False))
-            picture.load()
-            turned = ImageOps.exif_transpose(picture)
-    except (OSError, UnidentifiedImageError, SyntaxError, DecompressionBombError) as error:
-        raise ValueError(f"{path}: cannot be read as a picture ({error}); mend it or take it away") from error
-    if turned.mode in _DEEP:
-        raise ValueError(f"{path}: more than 8 bits a pixel (mode {turned.mode}); expected 8, so convert it first")
-    return turned, pages
+    return picture.resize((width, height), Resampling.BILINEAR, reducing_gap=None)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
+from puoc.datasets.readers.words import Tokens
 from puoc.records import Record
 from puoc.store.messages import expected_by
 
@@ -19,7 +20,7 @@ MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "?")
 
 #: Options that do not apply to a kind of rows. If a table holds texts, its other columns are not read.
 _NOT_APPLICABLE: dict[Kind, tuple[str, ...]] = {
-    "table": ("text", "pixels", "words"),
+    "table": ("text", "pixels", "words", "tokens", "allow_file_differences"),
     "texts": ("category", "number", "scaling", "pixels"),
     "images": (
         "text",
@@ -33,6 +34,7 @@ _NOT_APPLICABLE: dict[Kind, tuple[str, ...]] = {
         "missing",
         "scaling",
         "words",
+        "tokens",
     ),
 }
 
@@ -59,6 +61,9 @@ class How(Record):
     scaling: Scaling = "minmax"  # of number columns, by the training rows
     pixels: int | None = Field(None, ge=8, le=1024)  # side to which images are resized; absent: all must be of one size
     words: int = Field(500, ge=2, le=20_000)  # maximum number of features of texts
+    tokens: Tokens | None = None  # what these are; absent: words, or sequences of characters where words fail
+    # continue if P and U, or the parts of the test rows, were saved in different ways
+    allow_file_differences: bool = False
 
     def kind_of(self, path: Path) -> Kind:
         """Return the kind of rows that a file or folder is read as."""
@@ -74,10 +79,11 @@ class How(Record):
             value = getattr(self, name)
             if value != type(self).model_fields[name].default:
                 got = ", ".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
+                option = name.replace("_", "-")
                 kinds = " or ".join(other for other, unused in _NOT_APPLICABLE.items() if name not in unused)
                 raise ValueError(
-                    f"--{name}: got {got}, which does not apply to rows of the kind {kind}; expected --kind {kinds}, "
-                    f"or no --{name}"
+                    f"--{option}: got {got}, which does not apply to rows of the kind {kind}; expected --kind {kinds}, "
+                    f"or no --{option}"
                 )
 
 

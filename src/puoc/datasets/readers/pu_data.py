@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from puoc.datasets.readers.columns import Column, check_columns, profile_of, unmet
+from puoc.datasets.readers.file_differences import FileDifferences, checked
 from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_rows
 from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures, list_pictures
 from puoc.datasets.readers.labels import labels_of
@@ -57,12 +58,18 @@ class Pair:
     how: How
     profile: tuple[Column, ...] = ()  # of a table's columns
     notes: tuple[str, ...] = field(default=())
+    differences: tuple[FileDifferences, ...] = ()  # of P and U, and of the parts of the test rows, as they were saved
 
     def column_notes(self) -> list[str]:
         """Return the columns that are not used, and warnings about the others."""
         left_out = getattr(self.preparing, "left_out", {})
         doubts = [f"column {c.name!r}: {c.note}" for c in self.profile if c.note and c.read_as != "left out"]
         return [*(f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()), *doubts]
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Return the warnings on every result of these files: differences in how they were saved."""
+        return tuple(one.mark() for one in self.differences if one.seen)
 
     @property
     def X_p(self) -> Array:  # noqa: N802
@@ -116,8 +123,8 @@ def read_pair(
     Raises
     ------
     ValueError : a file cannot be read, or in two ways; the files do not fit each other; ``how`` has an option that does
-        not apply to this kind of rows; a label is given without a labelled file; all or no rows would be withheld; or
-        many rows repeat and ``repeats`` is absent.
+        not apply to this kind of rows; a label is given without a labelled file; files were saved in different ways;
+        all or no rows would be withheld; or many rows repeat and ``repeats`` is absent.
     """
     how = how or How()
     for option, given in (("--label", how.label), ("--positive", how.positive)):
@@ -141,6 +148,7 @@ def read_pair(
             _same_kind(U, P)
         check_columns([part for part in (P, U) if isinstance(part, RawTable)], how)
     how.check_applicable(P.kind)
+    differences = _differences(P, U, how)
     with_u = [] if U is None or from_positives else [U]
     withheld = None
     if withhold and repeats == "apart":
@@ -151,7 +159,10 @@ def read_pair(
         notes += warnings
     training = [P, *with_u]
     preparing, profile = _fit(training, how, one_class=not with_u)
-    tested = None if test is None else _test_rows(preparing, Path(test), how)
+    tested = None
+    if test is not None:
+        tested, more = _test_rows(preparing, Path(test), how)
+        differences += more
     return Pair(
         _rows(preparing, P, None, ()),
         None if U is None else _rows(preparing, U, None, ()),
@@ -160,7 +171,30 @@ def read_pair(
         preparing,
         how,
         tuple(profile),
-        (*notes, *unmet([part for part in training if isinstance(part, RawTable)], how)),
+        (
+            *notes,
+            *unmet([part for part in training if isinstance(part, RawTable)], how),
+            *_note_on_tokens(preparing, how),
+            *(note for one in differences for note in (*one.notes, *([one.mark()] if one.seen else []))),
+        ),
+        tuple(differences),
+    )
+
+
+def _differences(raw: Raw, other: Raw | None, how: How) -> list[FileDifferences]:
+    """Compare how the rows of two files were saved. Raises ValueError for a difference that a method can learn."""
+    if isinstance(raw, RawPictures | RawTexts) and isinstance(other, RawPictures | RawTexts):
+        return [checked(raw, other, how)]
+    return []
+
+
+def _note_on_tokens(preparing: Preparing, how: How) -> tuple[str, ...]:
+    """Return a note if sequences of characters were taken in place of words."""
+    if how.tokens is not None or not isinstance(preparing, TextPreparing) or preparing.tokens != "characters":
+        return ()
+    return (
+        "texts are represented by sequences of one to three characters, since fewer than half of the training texts "
+        "share a word with another one; --tokens words takes words all the same",
     )
 
 
@@ -202,12 +236,13 @@ def _fit(training: Sequence[Raw], how: How, one_class: bool) -> tuple[Preparing,
     return fit_pictures([part for part in training if isinstance(part, RawPictures)], how), []
 
 
-def _test_rows(preparing: Preparing, path: Path, how: How) -> Rows:
+def _test_rows(preparing: Preparing, path: Path, how: How) -> tuple[Rows, list[FileDifferences]]:
+    """Return the labelled test rows, and how the files of positives and negatives differ."""
     if isinstance(preparing, TablePreparing) or (isinstance(preparing, TextPreparing) and preparing.column):
         table = read_table(path, how)
         labels = labels_of(table, how, "negative")
         plain = _plain(table.without([str(how.label)]), how)
-        return _rows(preparing, plain, labels.positive, (labels.note,))
+        return _rows(preparing, plain, labels.positive, (labels.note,)), []
     for option, value in (("--label", how.label), ("--positive", how.positive)):
         if value is not None:
             raise ValueError(
@@ -219,7 +254,8 @@ def _test_rows(preparing: Preparing, path: Path, how: How) -> Rows:
     parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
     positive = np.repeat([True, False], [len(part) for part in parts])
     _same_kind(parts[1], parts[0])
-    return _rows(preparing, _joined(parts, str(path)), positive, ())
+    differences = _differences(parts[0], parts[1], how)
+    return _rows(preparing, _joined(parts, str(path)), positive, ()), differences
 
 
 def _joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:

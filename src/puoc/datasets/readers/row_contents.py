@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -16,13 +15,12 @@ from puoc.datasets.readers.prepared_columns import CategoryColumn, FixedColumn, 
 from puoc.datasets.readers.preprocess import TablePreparing
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.texts import RawTexts, TextPreparing
+from puoc.datasets.readers.words import same_text
 from puoc.records import Array
 
 ALIKE: Final = 0.05  # share of repeats from which equal rows are reported, since they may repeat by nature
 
 Keys = NDArray[np.int64]  # (n,) equal numbers: equal content
-
-_WORD = re.compile(r"\w\w+")  # a word as the word weights define it
 
 
 def contents_of(
@@ -38,7 +36,7 @@ def contents_of(
         assert isinstance(preparing, TablePreparing), "it was fitted to these rows"
         return of_tables([raw], preparing)
     if isinstance(raw, RawTexts):
-        return of_texts([raw], lambda text: " ".join(_WORD.findall(text.lower())))
+        return of_texts([raw], same_text)
     assert isinstance(preparing, PicturePreparing), "it was fitted to these rows"
     return of_pictures([preparing.apply(raw).X])
 
@@ -86,6 +84,12 @@ def of_texts(parts: Sequence[RawTexts], form: Callable[[str], str]) -> Keys:
     empty = (forms == "").to_numpy()
     alone = np.where(empty, len(forms) + np.arange(len(forms)), pd.factorize(forms)[0])
     return pd.factorize(alone)[0].astype(np.int64)
+
+
+def alike_but_different(texts: Sequence[str], X: Array, others: Sequence[str], X_others: Array) -> int:
+    """Count the texts whose row (n, features) is that of another text, without being the same text as one of those."""
+    rows, forms = {row.tobytes() for row in X_others}, set(map(same_text, others))
+    return sum(row.tobytes() in rows and same_text(text) not in forms for text, row in zip(texts, X, strict=True))
 
 
 def of_pictures(blocks: Sequence[Array]) -> Keys:

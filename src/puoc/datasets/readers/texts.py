@@ -20,6 +20,7 @@ from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.tables import stream_table
 from puoc.datasets.readers.unseen import Block
 from puoc.datasets.readers.values import number_in
+from puoc.datasets.readers.words import SPLITS, Tokens, tokens_for
 from puoc.records import Record
 from puoc.store.regular_file import check_regular
 
@@ -62,6 +63,7 @@ class TextPreparing(Record):
     kind: Literal["texts"] = "texts"
     words: tuple[str, ...]
     idf: tuple[float, ...]
+    tokens: Tokens | None = None  # what ``words`` are; absent in earlier models: scikit-learn's words of two characters
     column: str | None = None  # of a table; absent: a line is a text
     missing: tuple[str, ...] = ()  # further texts in a table for a value that is not there
     dtype: Literal["float32"] = "float32"
@@ -84,7 +86,7 @@ class TextPreparing(Record):
 
     @cached_property
     def _vectorizer(self) -> TfidfVectorizer:
-        vectorizer = _vectorizer(vocabulary=list(self.words))
+        vectorizer = _vectorizer(self.tokens, vocabulary=list(self.words))
         vectorizer.idf_ = np.array(self.idf)
         return vectorizer
 
@@ -93,7 +95,8 @@ class TextPreparing(Record):
         if not raw.texts:  # scikit-learn rejects an empty list
             return Block(np.zeros((0, *self.shape), dtype=np.float32), {}, {}, notes=raw.notes)
         X = self._vectorizer.transform(raw.texts).toarray().astype(np.float32)
-        met = {"texts without a known word": int((~X.any(axis=1)).sum())}
+        kind = "sequence of characters" if self.tokens == "characters" else "word"
+        met = {f"texts without a known {kind}": int((~X.any(axis=1)).sum())}
         return Block(X, {}, {}, met, raw.notes)
 
     def stream(self, path: Path, how: How, at_once: int = AT_ONCE) -> Iterator[Block]:
@@ -211,24 +214,36 @@ def _like_table(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def fit_texts(parts: Sequence[RawTexts], how: How) -> TextPreparing:
-    """Fit word weights to the training rows; if they have too many words, to the most frequent ones.
+    """Fit weights to the words of the training rows; if they have too many words, to the most frequent ones.
+
+    If the options do not say so, ``tokens_for`` decides between words and sequences of characters.
 
     Raises
     ------
-    ValueError : the texts hold no word of two letters.
+    ValueError : the texts hold no word.
     """
     texts = [text for part in parts for text in part.texts]
+    tokens = how.tokens or tokens_for(texts)
     try:
-        fitted = _vectorizer(max_features=how.words).fit(texts)
+        fitted = _vectorizer(tokens, max_features=how.words).fit(texts)
     except ValueError as error:
-        raise ValueError(f"{parts[0].where}: no word of two letters or digits in {texts[:3]}") from error
+        raise ValueError(
+            f"{parts[0].where}: no {tokens} in {texts[:3]}; expected texts, or --tokens characters"
+        ) from error
     words = tuple(str(word) for word in fitted.get_feature_names_out())
-    return TextPreparing(words=words, idf=tuple(map(float, fitted.idf_)), column=how.text, missing=how.missing)
+    idf = tuple(map(float, fitted.idf_))
+    return TextPreparing(words=words, idf=idf, tokens=tokens, column=how.text, missing=how.missing)
 
 
-def _vectorizer(vocabulary: list[str] | None = None, max_features: int | None = None) -> TfidfVectorizer:
+def _vectorizer(
+    tokens: Tokens | None, vocabulary: list[str] | None = None, max_features: int | None = None
+) -> TfidfVectorizer:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     return TfidfVectorizer(
-        lowercase=True, sublinear_tf=True, dtype=np.float64, vocabulary=vocabulary, max_features=max_features
+        analyzer="word" if tokens is None else SPLITS[tokens],
+        sublinear_tf=True,
+        dtype=np.float64,
+        vocabulary=vocabulary,
+        max_features=max_features,
     )

@@ -73,7 +73,7 @@ def declare(
         scale=pair.preparing.scale,
         preparing=pair.preparing.model_dump(mode="json"),
         notes=(*_small_overlap(audited, rows), *audited.repeats, *_notes(pair, rows, from_positives)),
-        marks=warnings,
+        marks=(*warnings, *pair.marks),
     )
 
 
@@ -186,6 +186,7 @@ _KEYS = {
     "--no-header": "header: false",
     "--header": "header: true",
     "--allow-overlap": "allow_overlap: true",
+    "--allow-file-differences": "allow_file_differences: true",
     "--settings": "the section priors",
     "--params": "params:",
 }

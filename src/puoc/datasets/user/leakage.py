@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.declare.texts import normal_form
 from puoc.datasets.readers import Pair, RawTable, Rows
 from puoc.datasets.readers.images import RawPictures
 from puoc.datasets.readers.near_duplicates import near_duplicates
 from puoc.datasets.readers.preprocess import TablePreparing
 from puoc.datasets.readers.row_contents import ALIKE, Keys, of_pictures, of_tables, of_texts, repeated
 from puoc.datasets.readers.texts import RawTexts
+from puoc.datasets.readers.words import same_text
 
 _EXAMPLES = 3
 _SUPPOSED_AUC = 0.9  # before a fit; a lower AUC has a wider interval
@@ -163,7 +163,7 @@ def audit(pair: Pair) -> Audit:
 def _keys(parts: Sequence[Rows], pair: Pair) -> tuple[list[Keys], str]:
     """Number the rows of each part, so that equal numbers mean equal content, and return the kind of equality."""
     if texts := [part.raw for part in parts if isinstance(part.raw, RawTexts)]:
-        whole, what = of_texts(texts, normal_form), "equal texts"
+        whole, what = of_texts(texts, same_text), "equal texts"
     elif tables := [part.raw for part in parts if isinstance(part.raw, RawTable)]:
         assert isinstance(pair.preparing, TablePreparing)
         whole, what = of_tables(tables, pair.preparing), "equal rows"

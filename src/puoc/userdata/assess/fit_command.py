@@ -40,6 +40,7 @@ def command(
 
 
 def _reader_option(name: str, value: object) -> list[str]:
+    name = name.replace("_", "-")
     if isinstance(value, bool):
         return [f"--{'' if value else 'no-'}{name}"]
     if isinstance(value, tuple):
