@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import answer_tables
+import dataset_tables
 import grid_tables
 import map_tables
 import method_tables
@@ -157,7 +158,15 @@ def _table(name: str) -> str:
     own = globals().get(name)
     others = [
         getattr(module, name)
-        for module in (grid_tables, map_tables, reliability_tables, method_tables, paper_tables, answer_tables)
+        for module in (
+            grid_tables,
+            map_tables,
+            reliability_tables,
+            method_tables,
+            paper_tables,
+            answer_tables,
+            dataset_tables,
+        )
         if hasattr(module, name)
     ]
     return own() if own is not None else _markdown(others[0]())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from puoc.cli.console import say, working
 if TYPE_CHECKING:
     from puoc.methods.training.estimator import Estimator
 
+_FAMILY = 2  # datasets of one file; more of them are told apart by their own docstrings
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
 
@@ -33,10 +35,11 @@ def datasets() -> None:
 
     with working("reading the datasets"):
         classes = sorted(DATASETS.items())
-    lines = []
+    lines, in_file = [], Counter(cls.__module__ for _, cls in classes)
     for name, cls in classes:
         rows = sum(map(sum, cls.counts.values()))
-        lines.append((name, cls.inputs, f"{rows:,} rows", f"{len(cls.classes)} classes", _first_sentence(cls)))
+        said = (cls.__doc__ or "").rstrip(".") if in_file[cls.__module__] > _FAMILY else _first_sentence(cls)
+        lines.append((name, cls.inputs, f"{rows:,} rows", f"{len(cls.classes)} classes", said))
     _table(lines)
 
 

