@@ -94,9 +94,9 @@ def coarser(fine: Resolution, coarse: Resolution) -> bool:
 def repeated_value(x: Numbers, y: Numbers) -> Repeated | None:
     """Return the most frequent value of x if it seems to be filled in: y is without it, and the rest is continuous.
 
-    A value within the range of y counts if y has values on both sides of it; zeros and limits at the end of the range
-    occur in measurements. A usual mark for a missing value, such as -999, counts if it lies outside of all
-    other values.
+    A value within the range of y counts if y has values on both sides of it, and if it has as many digits as the
+    others, or one less. Round values, and limits at the end of the range, occur in measurements. A usual mark for a
+    missing value, such as -999, counts if it lies outside of all other values.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def repeated_value(x: Numbers, y: Numbers) -> Repeated | None:
         return None
     rest = x[x != value]
     inside = 0.02 * len(y) <= left and right <= 0.98 * len(y)
-    if inside and _continuous(y) and (len(rest) < _LEAST or _continuous(rest)):
+    if inside and _continuous(y) and (len(rest) < _LEAST or _continuous(rest)) and not _round(value, y):
         return Repeated(value, share, other, inside=True)
     beyond = value in _SENTINELS and all(not len(v) or value < v[0] or value > v[-1] for v in (rest, y))
     return Repeated(value, share, other, inside=False) if beyond and len(np.unique(y)) > 2 else None
@@ -124,8 +124,22 @@ def _continuous(x: Numbers) -> bool:
     return len(np.unique(x)) >= _CONTINUOUS * len(x)
 
 
-def unit_between(x: Numbers, y: Numbers) -> str:
-    """Return the factor between the units of two groups that lie apart; an empty text if there is none.
+def _round(value: float, y: Numbers) -> bool:
+    """Return True for zero, and for a value with fewer digits than most others have."""
+    return value == 0 or resolution(np.array([value])).significant < min(
+        4, resolution(y[:: 1 + len(y) // 200]).significant - 1
+    )
+
+
+class Unit(NamedTuple):
+    """A factor between two groups, as between two units."""
+
+    text: str
+    by_digits: bool  # True if the digits after the point are shifted by the same power of ten
+
+
+def unit_between(x: Numbers, y: Numbers) -> Unit | None:
+    """Return the factor between the units of two groups that lie apart; None if there is none.
 
     After the division by the factor, both groups have one distribution. With a power of ten, it suffices that they lie
     in one place, far closer than before, since the unlabelled rows are a mixture.
@@ -135,24 +149,27 @@ def unit_between(x: Numbers, y: Numbers) -> str:
     x, y : (n,), (m,) sorted values.
     """
     if min(len(x), len(y)) < 20 or not (x[0] > 0 and y[0] > 0):
-        return ""
+        return None
     before = of_sorted(x, y)
     if before is None or before.says < _APART:
-        return ""
+        return None
     large, small = (x, y) if before.auc > 0.5 else (y, x)
     shift = float(np.median(np.log(large)) - np.median(np.log(small)))
-    noise = 4 * float(np.hypot(np.log(large).std() / len(large) ** 0.5, np.log(small).std() / len(small) ** 0.5))
+    noise = 3 * float(np.hypot(np.log(large).std() / len(large) ** 0.5, np.log(small).std() / len(small) ** 0.5))
+    digits = resolution(large), resolution(small)
     for factor, text in UNITS.items():
-        decimal = factor >= 100 and np.log10(factor).is_integer()
-        if abs(shift - np.log(factor)) > max(noise, 0.02) + (1.0 if decimal else 0.0):
+        power = round(float(np.log10(factor)))
+        decimal = factor == 10.0**power
+        if abs(shift - np.log(factor)) > max(noise, 0.02) + (0.7 if decimal else 0.0):
             continue
         after = of_sorted(large / factor, small)
         assert after is not None, "as many values as before"
         width = max(np.log(v[-1 - len(v) // 10]) - np.log(v[len(v) // 10]) for v in (large, small))
-        tight = decimal and after.says <= _CLOSE and width < np.log(factor)
-        if tight or (after.p > _SAME_SHAPE and before.says >= _APART):
-            return text
-    return ""
+        if (decimal and after.says <= _CLOSE and width < np.log(factor)) or after.p > _SAME_SHAPE:
+            shifted = digits[1].finest - digits[0].finest == power
+            same = abs(digits[1].significant - digits[0].significant) < 1
+            return Unit(text, decimal and shifted and same)
+    return None
 
 
 def follows_order(p: Numbers, u: Numbers) -> float:

@@ -94,7 +94,7 @@ def signs(facts: Facts, crowd: Crowd, alone_with: int) -> list[Sign]:
     crowd : what those other columns say that are not suspected themselves.
     alone_with : number of columns that nearly say the group or are one-sided, this one included.
     """
-    found = [] if facts.sides == "test labels" else [*_missing(facts), *_of_file(facts)]
+    found = [] if facts.sides == "test labels" else [*_missing(facts), *_of_file(facts, crowd)]
     return [*found, *_values(facts, crowd, alone_with)]
 
 
@@ -118,26 +118,39 @@ def _missing(facts: Facts) -> list[Sign]:
     return [Sign("noted", shares)] if abs(a - b) >= _MISSING_NOTED and told.q < 0.01 else []
 
 
-def _of_file(facts: Facts) -> list[Sign]:
+def _of_file(facts: Facts, crowd: Crowd) -> list[Sign]:
     """Return signs that only a file gives, of columns with enough values."""
     if min(facts.present) < LEAST:
         return []
-    return [*_categories(facts), *_filled(facts), *_digits(facts), *_order(facts)]
+    return [*_categories(facts), *_filled(facts), *_digits(facts, crowd), *_order(facts)]
 
 
 def _categories(facts: Facts) -> list[Sign]:
     if facts.sets is None or max(facts.first.distinct, facts.second.distinct) < 2:
         return []
+    if spelt := _spelling(facts):
+        return [Sign("asked", spelt)]
     rare = any(n < 3 * side.distinct for n, side in zip(facts.present, (facts.first, facts.second), strict=True))
     if rare or max(facts.shared) > 0.02:
         return []
     p, u = facts.sets
-    plain = [frozenset(_plain(value) for value in values) for values in (p, u)]
     first, second = GROUPS[facts.sides]
     shown = [", ".join(repr(value) for value in sorted(values)[:3]) for values in (p, u)]
     common = "no category" if not p & u else "hardly any category"
-    text = f"has {common} in common: {shown[0]} in the {first}, {shown[1]} in the {second}"
-    return [Sign("asked", f"{text}{', spelt differently' if plain[0] & plain[1] else ''}")]
+    return [Sign("asked", f"has {common} in common: {shown[0]} in the {first}, {shown[1]} in the {second}")]
+
+
+def _spelling(facts: Facts) -> str:
+    """Return a sentence if both groups spell a frequent category differently, each in one way."""
+    assert facts.sets is not None, "a column of categories"
+    p, u = facts.sets
+    only_p, only_u = ({_plain(value): value for value in values} for values in (p - u, u - p))
+    pairs = [(only_p[plain], only_u[plain]) for plain in sorted(only_p.keys() & only_u.keys()) if plain]
+    if not pairs or min(1 - share for share in facts.shared) < _FILLED:
+        return ""
+    first, second = GROUPS[facts.sides]
+    shown = ", ".join(f"{one!r} in the {first} is {other!r} in the {second}" for one, other in pairs[:3])
+    return f"is spelt differently in both files: {shown}"
 
 
 def _filled(facts: Facts) -> list[Sign]:
@@ -150,11 +163,12 @@ def _filled(facts: Facts) -> list[Sign]:
     return found
 
 
-def _digits(facts: Facts) -> list[Sign]:
+def _digits(facts: Facts, crowd: Crowd) -> list[Sign]:
     if facts.digits is None or facts.sorted is None or min(facts.first.distinct, facts.second.distinct) < 10:
         return []
     if unit := unit_between(*facts.sorted):
-        return [Sign("asked", f"differs between the files by a factor of {unit}: it seems to have two units")]
+        text = f"differs between the files by a factor of {unit.text}: it seems to have two units"
+        return [Sign("asked" if unit.by_digits or _stands_alone(facts, crowd) else "noted", text)]
     a, b = facts.digits
     for fine, coarse, where, there in (
         (a, b, *GROUPS[facts.sides]),
@@ -184,7 +198,7 @@ def _values(facts: Facts, crowd: Crowd, alone_with: int) -> list[Sign]:
         return [Sign("asked", f"is {a.usual!r} in all {first} and {b.usual!r} in all {second}, as a label is")]
     if told is None or min(facts.present) < LEAST:
         return []
-    weak = crowd.columns > 0 and crowd.most <= 0.5 + (told.says - 0.5) / 2 and alone_with <= _SEVERAL
+    weak = _stands_alone(facts, crowd) and alone_with <= _SEVERAL
     others = f"while no other column says half as much ({_auc(told)})"
     if one_sided(facts):
         text = _one_value(facts)
@@ -201,6 +215,12 @@ def _values(facts: Facts, crowd: Crowd, alone_with: int) -> list[Sign]:
             Sign("noted", f"tells {first} from {second} by itself ({_auc(told)}), and no other column half as well")
         ]
     return []
+
+
+def _stands_alone(facts: Facts, crowd: Crowd) -> bool:
+    """Return True if no other column says half as much by its values."""
+    told = facts.told.get("values")
+    return told is not None and crowd.columns > 0 and crowd.most <= 0.5 + (told.says - 0.5) / 2
 
 
 def _pure_share(facts: Facts) -> float:
