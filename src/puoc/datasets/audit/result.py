@@ -14,6 +14,7 @@ Sides = Literal["P and U", "test labels"]
 #: differ so.
 Verdict = Literal["asked", "noted", "shown"]
 
+_REMARKS: Final = 5
 _ORDER: Final = ("asked", "noted", "shown")
 
 
@@ -71,6 +72,12 @@ class Audited(Record):
     def of(self, verdict: Verdict) -> tuple[ColumnAudit, ...]:
         """Return the columns with a verdict."""
         return tuple(column for column in self.columns if column.verdict == verdict)
+
+    def remarks(self) -> list[str]:
+        """Return a line on each column that is noted, and on the number of further ones."""
+        noted = self.of("noted")
+        lines = [f"column {column.name!r} {'; it '.join(column.reasons)}" for column in noted[:_REMARKS]]
+        return lines + ([f"{len(noted) - _REMARKS} further columns are noted"] if len(noted) > _REMARKS else [])
 
 
 def ranked(columns: list[ColumnAudit]) -> tuple[ColumnAudit, ...]:

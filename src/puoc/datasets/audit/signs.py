@@ -25,8 +25,9 @@ _FILLED: Final = 0.05  # share of present values in one group, none in the other
 _NEVER: Final = 0.1  # share of missing values in one group, none in the other
 _GAP: Final = 0.8  # difference of the shares of missing values
 _NO_CHANCE: Final = 1e-4  # adjusted p-value of shares that no sampling explains
-_NEARLY: Final = 0.95  # AUC of a column that nearly says the group
+_NEARLY: Final = 0.95  # AUC of a column that nearly says the group, so that it is noted
 _NEARLY_LOW: Final = 0.9  # lower end of its interval
+_ALL: Final = 0.99  # AUC of a column that says the group, as a time or a number of a row does, or a copy of a label
 _PURE: Final = 0.2  # share of another value in one group, if the other group has one value only
 _ORDER: Final = 0.95  # rank correlation with the row of the file
 _NOTED: Final = 0.75  # AUC of a column that is noted if it stands alone
@@ -207,7 +208,7 @@ def _values(facts: Facts, crowd: Crowd, alone_with: int) -> list[Sign]:
         return [Sign("noted", f"{text} ({_auc(told)})")]
     if nearly_says(facts):
         text = f"nearly says by its values which rows are {first}"
-        if weak or named_as_label(facts.name):
+        if (weak and told.says >= _ALL) or named_as_label(facts.name):
             return [Sign("asked", f"{text}, {others if weak else 'and is named as a label'}")]
         return [Sign("noted", f"{text} ({_auc(told)}), as other columns may do together")]
     if weak and told.says_low >= _NOTED:

@@ -67,10 +67,18 @@ class Pair:
     notes: tuple[str, ...] = field(default=())
 
     def column_notes(self) -> list[str]:
-        """Return the columns that are not used, and warnings about the others."""
+        """Return the columns that are not used, and warnings about the others, with those of the audit."""
         left_out = getattr(self.preparing, "left_out", {})
         doubts = [f"column {c.name!r}: {c.note}" for c in self.profile if c.note and c.read_as != "left out"]
-        return [*(f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()), *doubts]
+        return [
+            *(f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()),
+            *doubts,
+            *self.remarks(),
+        ]
+
+    def remarks(self) -> list[str]:
+        """Return the notes of the audit of the columns."""
+        return [] if self.audited is None else self.audited.remarks()
 
     @property
     def X_p(self) -> Array:  # noqa: N802
@@ -118,11 +126,6 @@ def read_pair(
         many rows repeat and ``repeats`` is absent.
     """
     how = how or How()
-    for option, given in (("--label", how.label), ("--positive", how.positive)):
-        if given is not None and data is None and test is None:
-            raise ValueError(f"{option}: got {given!r}, and without --data or --test nothing has labels")
-    if how.kind is not None:
-        how.check_applicable(how.kind)
     paths = [None if path is None else Path(path) for path in (positives, unlabelled, data, test)]
     files = read_training(Paths(*paths), how)
     P, U, notes = files.P, files.U, list(files.notes)

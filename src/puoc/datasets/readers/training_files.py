@@ -78,6 +78,11 @@ _Check = Callable[[list[RawTable], How, SideAudit], Audited]
 
 def _read(paths: Paths, how: How, check: _Check) -> TrainingFiles:
     positives, unlabelled, data, test = paths
+    for option, given in (("--label", how.label), ("--positive", how.positive)):
+        if given is not None and data is None and test is None:
+            raise ValueError(f"{option}: got {given!r}, and without --data or --test nothing has labels")
+    if how.kind is not None:
+        how.check_applicable(how.kind)
     if data is not None:
         if positives is not None or unlabelled is not None:
             raise ValueError("got one file with labels, and files of positives or unlabelled rows; expected one way")
