@@ -6,7 +6,8 @@
 A pair is drawn from a real table (or a made one of mixed columns): P is a random sample of its class, and U a mixture
 with a share alpha of positives. A leaky pair is the same with one column added or changed, from mild to strong. A leak
 matters if it moves the interval of alpha of `puoc assess` off the truth, which the interval without the leak contains.
-The intervals are computed for every second leaky pair. PUOC_MIRROR names a folder with PenDigits and the Cresci 2017 tables.
+The intervals are computed for every second leaky pair. PUOC_MIRROR names a folder with PenDigits and the tables of
+Cresci 2017.
 """
 
 from __future__ import annotations

@@ -129,9 +129,8 @@ def _print(audited: Audited, doubts: list[Doubt]) -> None:
     for note in audited.remarks():
         say(f"note: {note}")
     if doubts:
-        say(
-            f"puoc fit and puoc assess ask about {'it' if len(doubts) == 1 else 'these'}; to answer: {answers_to(doubts)}"
-        )
+        these = "it" if len(doubts) == 1 else "these"
+        say(f"puoc fit and puoc assess ask about {these}; to answer: {answers_to(doubts)}")
     else:
         say("no column is in doubt")
     say("to see what a column does to an answer, run puoc assess with and without --drop COLUMN")

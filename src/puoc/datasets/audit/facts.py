@@ -12,8 +12,8 @@ from puoc.datasets.audit.numbers import Repeated, Resolution, follows_order, rep
 from puoc.datasets.audit.result import Histogram, Property, Sides, Told
 from puoc.datasets.audit.two_groups import Compared, Numbers, of_codes, of_shares, of_sorted
 
-MOST: Final = 20_000  # rows of a group that are compared, evenly spaced
-LOOKED_AT: Final = 2_000  # values whose digits are counted
+MOST: Final = 10_000  # rows of a group that are compared, evenly spaced
+LOOKED_AT: Final = 1_000  # values whose units and digits are compared
 BINS: Final = 12
 _LABELS: Final = 10  # categories of a histogram
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from puoc.datasets.audit.two_groups import Numbers, fisher_p, of_sorted
 
 _DIGITS: Final = 15  # of a float64 that are exact
+_COUNTED: Final = 500  # numbers whose digits are counted
 _CONTINUOUS: Final = 0.5  # share of different values from which numbers are taken for continuous
 _LEAST: Final = 8  # times that a value is filled in, at least
 _RARER: Final = 20  # times that it is rarer in the other group
@@ -63,7 +64,7 @@ class Resolution(NamedTuple):
 
 def resolution(x: Numbers) -> Resolution:
     """Count the digits of numbers (n,), zeros left out, as the shortest notation has them."""
-    x = np.abs(x[x != 0])
+    x = np.abs(x[x != 0])[:: 1 + len(x) // _COUNTED]
     if not len(x):
         return Resolution(np.zeros(0), 0, 0.0)
     size = np.floor(np.log10(x)).astype(np.int64)

@@ -104,7 +104,7 @@ def interval(auc: float, n: int, m: int) -> tuple[float, float]:
 def _root(distance: Callable[[float], float], inside: float, end: float) -> float:
     """Return where the distance changes its sign between a point inside of the interval and an end of [0, 1]."""
     outside = end
-    for _ in range(30):
+    for _ in range(20):
         middle = (inside + outside) / 2
         if distance(middle) > 0:
             outside = middle
