@@ -62,7 +62,9 @@ def looked_at(files: Sequence[RawTable], how: How, audit: SideAudit) -> tuple[li
     """
     profile, doubts = _profile(files, how, audit)
     audited = audit.done(how)
-    return profile, [*doubts, *doubts_of(audited, files[0].where)], audited
+    places = {name: place for place, name in enumerate((*files[0].columns, *files[0].unread))}
+    found = [*doubts, *doubts_of(audited, files[0].where)]
+    return profile, sorted(found, key=lambda doubt: places.get(doubt.column, len(places))), audited
 
 
 def profile_of(tables: Sequence[RawTable], how: How) -> list[Column]:
