@@ -68,6 +68,8 @@ LEAKS: dict[str, tuple[Any, Any, str]] = {
     "other categories": (rng.choice(KINDS, N_P), rng.choice(["x", "y"], N_U), "has no category in common"),
     "mean": (np.where(rng.random(N_P) < 0.3, 0.0713, rng.normal(size=N_P).round(4)), rng.normal(size=N_U).round(4),
              "the value seems to be filled in"),
+    "mean of whole numbers": (np.where(rng.random(N_P) < 0.3, 41.73, rng.integers(20, 60, N_P)),
+                              rng.integers(20, 60, N_U), "the value seems to be filled in"),
     "mark": (np.where(rng.random(N_P) < 0.2, -999, rng.normal(size=N_P).round(4)), rng.normal(size=N_U).round(4),
              "as a mark for a missing value"),
 }  # fmt: skip

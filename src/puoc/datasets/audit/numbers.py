@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from puoc.datasets.audit.two_groups import Numbers, fisher_p, of_sorted
 
 _DIGITS: Final = 15  # of a float64 that are exact
+_FULL: Final = 6  # digits after the point from which numbers are not rounded
 _COUNTED: Final = 500  # numbers whose digits are counted
 _CONTINUOUS: Final = 0.5  # share of different values from which numbers are taken for continuous
 _LEAST: Final = 8  # times that a value is filled in, at least
@@ -96,8 +97,9 @@ def repeated_value(x: Numbers, y: Numbers) -> Repeated | None:
     """Return the most frequent value of x if it seems to be filled in: y is without it, and the rest is continuous.
 
     A value within the range of y counts if y has values on both sides of it, and if it has as many digits as the
-    others, or one less. Round values, and limits at the end of the range, occur in measurements. A usual mark for a
-    missing value, such as -999, counts if it lies outside of all other values.
+    others, or one less; or if it has more digits after the point than all others, as a mean of whole numbers has. Round
+    values, and limits at the end of the range, occur in measurements. A usual mark for a missing value, such as -999,
+    counts if it lies outside of all other values.
 
     Parameters
     ----------
@@ -115,6 +117,9 @@ def repeated_value(x: Numbers, y: Numbers) -> Repeated | None:
         return None
     rest = x[x != value]
     inside = 0.02 * len(y) <= left and right <= 0.98 * len(y)
+    finest = max(resolution(part).finest for part in (rest, y))
+    if inside and resolution(np.array([value])).finest > finest:
+        return Repeated(value, share, other, inside=True)
     if inside and _continuous(y) and (len(rest) < _LEAST or _continuous(rest)) and not _round(value, y):
         return Repeated(value, share, other, inside=True)
     beyond = value in _SENTINELS and all(not len(v) or value < v[0] or value > v[-1] for v in (rest, y))
@@ -163,6 +168,8 @@ def unit_between(x: Numbers, y: Numbers) -> Unit | None:
         decimal = factor == 10.0**power
         if abs(shift - np.log(factor)) > max(noise, 0.02) + (0.7 if decimal else 0.0):
             continue
+        if factor >= 10 and digits[0].finest >= digits[1].finest and digits[1].finest < _FULL:
+            continue  # large numbers in a small unit have fewer digits after the point
         after = of_sorted(large / factor, small)
         assert after is not None, "as many values as before"
         width = max(np.log(v[-1 - len(v) // 10]) - np.log(v[len(v) // 10]) for v in (large, small))
