@@ -221,6 +221,18 @@ def test_the_audit_lists_columns_in_doubt_first_and_writes_all_as_json(tmp_path:
     refused(puoc("audit", "--positives", tmp_path / "t.txt", "--unlabelled", tmp_path / "t.txt"), "expected a table")
 
 
+def test_ids_that_stand_on_two_sides_are_counted(tmp_path: Path) -> None:
+    files = put(alike(3), "patient_id", np.arange(N_P) // 3, np.arange(N_U) // 2 + 40)
+    p, u = written(files, tmp_path)
+    files[0].iloc[:30].assign(y=np.arange(30) % 2).to_csv(tmp_path / "t.csv", index=False)
+    code, said = puoc("audit", "--positives", p, "--unlabelled", u, "--test", tmp_path / "t.csv", "--label", "y")
+    assert code == 0, said
+    plain = " ".join(said.split())
+    assert "column 'patient_id': 10 of 50 values in the labelled positives are in the unlabelled rows too" in plain
+    assert "10 of 50 values in the labelled positives are in the test rows too" in plain
+    assert audited(files, tmp_path).columns[0].name == "patient_id"
+
+
 def test_the_share_of_named_leaks_and_of_false_alarms_on_a_few_pairs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

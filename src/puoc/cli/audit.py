@@ -126,7 +126,7 @@ def _print(audited: Audited, doubts: list[Doubt]) -> None:
         say(f"{len(audited.columns) - _LISTED} further columns say less; --json FILE has all")
     for doubt in doubts:
         say(f"in doubt: {doubt.reason}")
-    for note in audited.remarks():
+    for note in (*audited.notes, *audited.remarks()):
         say(f"note: {note}")
     if doubts:
         these = "it" if len(doubts) == 1 else "these"

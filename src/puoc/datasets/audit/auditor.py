@@ -15,10 +15,18 @@ class Auditor:
 
     def __init__(self) -> None:
         self._facts: list[Facts] = []
+        self._doubted: dict[str, str] = {}
 
-    def add(self, facts: Facts) -> None:
-        """Take the facts of a column. The arrays of the column can be freed."""
+    def add(self, facts: Facts, doubt: str = "") -> None:
+        """Take the facts of a column. The arrays of the column can be freed.
+
+        Parameters
+        ----------
+        doubt : why the column is asked about in any case; it is then no measure for other columns.
+        """
         self._facts.append(facts)
+        if doubt:
+            self._doubted[facts.name] = doubt
 
     def done(
         self,
@@ -40,9 +48,10 @@ class Auditor:
             facts.told[name] = facts.told[name].model_copy(update={"q": q})
         found: dict[str, list[Sign]] = {}
         for sides in ("P and U", "test labels"):
-            part = [facts for facts in self._facts if facts.sides == sides]
+            part = [facts for facts in self._facts if facts.sides == sides and facts.name not in self._doubted]
             for facts, of_column in zip(part, _judged(part), strict=True):
                 found.setdefault(facts.name, []).extend(of_column)
+        found |= {name: [Sign("asked", doubt)] for name, doubt in self._doubted.items()}
         return Audited(
             n_p=rows[0],
             n_u=rows[1],

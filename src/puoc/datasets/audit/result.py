@@ -67,7 +67,7 @@ class Audited(Record):
     n_test: tuple[int, int] | None = None  # positives and negatives of the test file
     tests: int  # comparisons among which false discoveries are controlled
     columns: tuple[ColumnAudit, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # values of ids that stand on two sides
 
     def of(self, verdict: Verdict) -> tuple[ColumnAudit, ...]:
         """Return the columns with a verdict."""

@@ -63,7 +63,7 @@ def looked_at(files: Sequence[RawTable], how: How, audit: SideAudit) -> tuple[li
     profile, doubts = _profile(files, how, audit)
     audited = audit.done(how)
     places = {name: place for place, name in enumerate((*files[0].columns, *files[0].unread))}
-    found = [*doubts, *doubts_of(audited, files[0].where)]
+    found = [*doubts, *doubts_of(audited, files[0].where, {doubt.column for doubt in doubts})]
     return profile, sorted(found, key=lambda doubt: places.get(doubt.column, len(places))), audited
 
 
@@ -184,7 +184,11 @@ def _column(tables: Sequence[RawTable], name: str, how: How, audit: SideAudit | 
     check_origin(cells)
     asked = name in how.category
     if audit is not None and not asked and name not in how.number:
-        _check_measures(cells)
+        try:
+            _check_measures(cells)
+        except DoubtfulColumn:
+            audit.look_at_id(cells)
+            raise
     kind = "category" if asked else _kind(cells, facts["distinct"])
     if audit is not None:
         audit.look(cells, kind)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ class SideAudit:
 
     def __init__(self, files: Sequence[RawTable], positive: Mask | None = None, test: Labelled | None = None):
         self._positive, self._test = positive, test
-        self._auditor = Auditor()
+        self._auditor, self._notes = Auditor(), list[str]()
         counts = [int(mask.sum()) for mask in (positive, ~positive)] if positive is not None else list(map(len, files))
         self._rows = (counts[0], sum(counts[1:]))
 
@@ -53,8 +54,32 @@ class SideAudit:
             if kind == "category" or of_test.numbers() is not None:
                 self._add(of_test, kind, "test labels", self._test.positive)
 
-    def _add(self, cells: Cells, kind: Kind, sides: Sides, positive: Mask | None) -> None:
-        self._auditor.add((_of_numbers if kind == "number" else _of_categories)(cells, sides, positive))
+    def look_at_id(self, cells: Cells) -> None:
+        """Compare a column that seems to identify or date the rows, and count its values that stand on both sides."""
+        kind: Kind = "category" if cells.numbers() is None else "number"
+        if self._positive is not None or len(cells.tables) == 2:
+            self._add(cells, kind, "P and U", self._positive, "seems to identify or date the rows")
+        self._notes += self._kin(cells)
+
+    def _kin(self, cells: Cells) -> list[str]:
+        """Return notes on rows with one value, as of one person or device, on two sides."""
+        training = list(cells.texts)
+        if self._positive is not None:
+            training = [training[0].filter(pa.array(side)) for side in (self._positive, ~self._positive)]
+        sides = dict(zip(("the labelled positives", "the unlabelled rows"), training, strict=False))
+        if self._test is not None and cells.name in self._test.table.places:
+            sides["the test rows"] = Cells([self._test.table], cells.name, cells.how).texts[0]
+        known = {where: pc.unique(pc.drop_null(part)) for where, part in sides.items()}
+        notes = []
+        for one, other in combinations(known, 2):
+            shared = int(pc.sum(pc.is_in(known[one], known[other])).as_py() or 0)
+            if shared:
+                both = f"{shared} of {len(known[one])} values in {one} are in {other} too"
+                notes.append(f"column {cells.name!r}: {both}; rows of one person or device may be on both sides")
+        return notes
+
+    def _add(self, cells: Cells, kind: Kind, sides: Sides, positive: Mask | None, doubt: str = "") -> None:
+        self._auditor.add((_of_numbers if kind == "number" else _of_categories)(cells, sides, positive), doubt)
 
     def done(self, how: How) -> Audited:
         """Return the audit of the columns that were looked at."""
@@ -62,13 +87,20 @@ class SideAudit:
         if self._test is not None:
             positives = int(self._test.positive.sum())
             test = (positives, len(self._test.positive) - positives)
-        return self._auditor.done(self._rows, test, kept={*how.category, *how.number})
+        return self._auditor.done(self._rows, test, kept={*how.category, *how.number}, notes=tuple(self._notes))
 
 
-def doubts_of(audited: Audited, where: str) -> list[Doubt]:
-    """Return a doubt on each column that is asked about, with the options that settle it."""
+def doubts_of(audited: Audited, where: str, doubted: Collection[str]) -> list[Doubt]:
+    """Return a doubt on each column that is asked about, with the options that settle it.
+
+    Parameters
+    ----------
+    doubted : columns on which there is a doubt already.
+    """
     found = []
     for column in audited.of("asked"):
+        if column.name in doubted:
+            continue
         reasons = "; it ".join(column.reasons)
         settles = f"Say --drop {column.name!r}, or --{column.read_as} {column.name!r} if the classes differ in it"
         found.append(Doubt(column.name, f"{where}: column {column.name!r} {reasons}. {settles}"))
