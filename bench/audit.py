@@ -333,7 +333,7 @@ def main() -> None:
     """Print the table of leaks, and that of clean pairs by source."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=200, help="pairs of clean files, and of leaky ones")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the pairs; the limits were chosen on those of 0")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the pairs")
     parser.add_argument("--assess", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--intervals", type=Path, help="CSV file of an earlier run, whose intervals are taken over")
     parser.add_argument("--out", type=Path, help="CSV file for all rows")

@@ -43,6 +43,7 @@ UNITS: Final = {
 }
 _SAME_SHAPE: Final = 0.01  # p-value above which two samples may have one distribution
 _APART: Final = 0.9  # AUC from which a factor is looked for
+_FAR_APART: Final = 0.97  # the same for a factor that is no power of ten
 _CLOSE: Final = 0.75  # AUC below which two groups lie in one place
 
 
@@ -148,7 +149,8 @@ def unit_between(x: Numbers, y: Numbers) -> Unit | None:
     """Return the factor between the units of two groups that lie apart; None if there is none.
 
     After the division by the factor, both groups have one distribution. With a power of ten, it suffices that they lie
-    in one place, far closer than before, since the unlabelled rows are a mixture.
+    in one place, far closer than before, since the unlabelled rows are a mixture. The factor must be larger than the
+    spread of each group, since any two wide groups are like that for some factor.
 
     Parameters
     ----------
@@ -173,7 +175,9 @@ def unit_between(x: Numbers, y: Numbers) -> Unit | None:
         after = of_sorted(large / factor, small)
         assert after is not None, "as many values as before"
         width = max(np.log(v[-1 - len(v) // 10]) - np.log(v[len(v) // 10]) for v in (large, small))
-        if (decimal and after.says <= _CLOSE and width < np.log(factor)) or after.p > _SAME_SHAPE:
+        if width < np.log(factor) and (
+            (decimal and after.says <= _CLOSE) or (after.p > _SAME_SHAPE and before.says >= _FAR_APART)
+        ):
             shifted = digits[1].finest - digits[0].finest == power
             same = abs(digits[1].significant - digits[0].significant) < 1
             return Unit(text, decimal and shifted and same)
