@@ -233,6 +233,18 @@ def test_ids_that_stand_on_two_sides_are_counted(tmp_path: Path) -> None:
     assert audited(files, tmp_path).columns[0].name == "patient_id"
 
 
+def test_incoming_rows_in_another_unit_are_noted_and_not_asked_about(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    files = put(alike(3), "height", rng.normal(1.7, 0.09, N_P).round(2), rng.normal(1.7, 0.09, N_U).round(2))
+    p, u = written(files, tmp_path)
+    new = tmp_path / "new.csv"
+    alike(4)[1].assign(height=rng.normal(170, 9, N_U).round()).to_csv(new, index=False)
+    code, said = puoc("audit", "--positives", p, "--unlabelled", u, "--incoming", new)
+    assert code == 0, said
+    assert "column 'height' differs between the files by a factor of 100" in " ".join(said.split())
+    assert "no column is in doubt" in said
+
+
 def test_the_share_of_named_leaks_and_of_false_alarms_on_a_few_pairs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

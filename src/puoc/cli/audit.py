@@ -49,6 +49,7 @@ def audit(
     unlabelled: Unlabelled = None,
     data: Data = None,
     test: Annotated[Path | None, typer.Option(help="Labelled test rows; columns are compared with the labels.")] = None,
+    incoming: Annotated[Path | None, typer.Option(help="New rows to be scored; they are compared with U.")] = None,
     json: Annotated[
         Path | None, typer.Option("--json", help="JSON file to write: all columns, with histograms of P and U.")
     ] = None,
@@ -90,7 +91,7 @@ def audit(
             encoding=encoding,
             header=header,
         )
-        paths = Paths(positives, unlabelled, data, test)
+        paths = Paths(positives, unlabelled, data, test, incoming)
         with working("reading"):
             found, doubts = audit_files(paths, how)
         if found.audited is None:
@@ -141,7 +142,7 @@ def _cells(column: ColumnAudit) -> tuple[str, ...]:
     most = column.most
     if most is None:
         return column.name, column.read_as, "too few values", "", "", "", missing, column.verdict
-    says = most.property if most.sides == "P and U" else f"{most.property}, of test labels"
+    says = most.property if most.sides == "P and U" else f"{most.property}, {most.sides}"
     upper = max(most.high, 1 - most.low)
     return (
         column.name,

@@ -47,7 +47,7 @@ class Auditor:
         for (facts, name), q in zip(told, adjusted([facts.told[name].p for facts, name in told]), strict=True):
             facts.told[name] = facts.told[name].model_copy(update={"q": q})
         found: dict[str, list[Sign]] = {}
-        for sides in ("P and U", "test labels"):
+        for sides in ("P and U", "test labels", "U and incoming"):
             part = [facts for facts in self._facts if facts.sides == sides and facts.name not in self._doubted]
             for facts, of_column in zip(part, _judged(part), strict=True):
                 found.setdefault(facts.name, []).extend(of_column)

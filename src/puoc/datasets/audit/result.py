@@ -8,8 +8,8 @@ from puoc.records import Record
 
 #: What of a column is compared between two groups of rows.
 Property = Literal["values", "missing", "file order", "precision", "unit", "length"]
-#: Groups of rows: P against U, or the positives of the test file against its negatives.
-Sides = Literal["P and U", "test labels"]
+#: Groups of rows: P against U, the positives of the test file against its negatives, or U against incoming rows.
+Sides = Literal["P and U", "test labels", "U and incoming"]
 #: Asked: only a file does this, so nothing is fitted before the user decides. Noted: a warning. Shown: a class may
 #: differ so.
 Verdict = Literal["asked", "noted", "shown"]

@@ -45,6 +45,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
 GROUPS: Final = {
     "P and U": ("labelled positives", "unlabelled rows"),
     "test labels": ("positive test rows", "negative test rows"),
+    "U and incoming": ("unlabelled rows", "incoming rows"),
 }
 
 
@@ -96,7 +97,10 @@ def signs(facts: Facts, crowd: Crowd, alone_with: int) -> list[Sign]:
     alone_with : number of columns that nearly say the group or are one-sided, this one included.
     """
     found = [] if facts.sides == "test labels" else [*_missing(facts), *_of_file(facts, crowd)]
-    return [*found, *_values(facts, crowd, alone_with)]
+    found += _values(facts, crowd, alone_with)
+    if facts.sides == "U and incoming":  # new rows may differ, and no method compares them with U
+        return [Sign("noted", sign.text) for sign in found]
+    return found
 
 
 def _missing(facts: Facts) -> list[Sign]:

@@ -37,10 +37,17 @@ class SideAudit:
     ----------
     positive : (n,) mask of the labelled positives in one file; absent: the first file holds P, and a second one U.
     test : the labelled test rows; absent: there are none.
+    incoming : rows to be scored, which are compared with U.
     """
 
-    def __init__(self, files: Sequence[RawTable], positive: Mask | None = None, test: Labelled | None = None):
-        self._positive, self._test = positive, test
+    def __init__(
+        self,
+        files: Sequence[RawTable],
+        positive: Mask | None = None,
+        test: Labelled | None = None,
+        incoming: RawTable | None = None,
+    ):
+        self._positive, self._test, self._incoming = positive, test, incoming
         self._auditor, self._notes = Auditor(), list[str]()
         counts = [int(mask.sum()) for mask in (positive, ~positive)] if positive is not None else list(map(len, files))
         self._rows = (counts[0], sum(counts[1:]))
@@ -53,6 +60,12 @@ class SideAudit:
             of_test = Cells([self._test.table], cells.name, cells.how)
             if kind == "category" or of_test.numbers() is not None:
                 self._add(of_test, kind, "test labels", self._test.positive)
+        both = self._positive is not None or len(cells.tables) == 2
+        if self._incoming is not None and both and cells.name in self._incoming.places:
+            U = cells.tables[-1] if self._positive is None else cells.tables[0].rows(~self._positive)
+            of_incoming = Cells([U, self._incoming], cells.name, cells.how)
+            if kind == "category" or of_incoming.numbers() is not None:
+                self._add(of_incoming, kind, "U and incoming", None)
 
     def look_at_id(self, cells: Cells) -> None:
         """Compare a column that seems to identify or date the rows, and count its values that stand on both sides."""

@@ -27,6 +27,7 @@ class Paths(NamedTuple):
     unlabelled: Path | None = None
     data: Path | None = None
     test: Path | None = None
+    incoming: Path | None = None  # for an audit alone
 
 
 class TrainingFiles(NamedTuple):
@@ -77,7 +78,7 @@ _Check = Callable[[list[RawTable], How, SideAudit], Audited]
 
 
 def _read(paths: Paths, how: How, check: _Check) -> TrainingFiles:
-    positives, unlabelled, data, test = paths
+    positives, unlabelled, data, test, incoming = paths
     for option, given in (("--label", how.label), ("--positive", how.positive)):
         if given is not None and data is None and test is None:
             raise ValueError(f"{option}: got {given!r}, and without --data or --test nothing has labels")
@@ -86,7 +87,7 @@ def _read(paths: Paths, how: How, check: _Check) -> TrainingFiles:
     if data is not None:
         if positives is not None or unlabelled is not None:
             raise ValueError("got one file with labels, and files of positives or unlabelled rows; expected one way")
-        return _one_file(data, how, test, check)
+        return _one_file(data, how, test, incoming, check)
     if positives is None:
         raise ValueError("no labelled positives; expected a file of them, or one file with a label column")
     P = _without_label(read_raw(positives, how), how)
@@ -98,11 +99,11 @@ def _read(paths: Paths, how: How, check: _Check) -> TrainingFiles:
     if not tables:
         return TrainingFiles(P, U, None, "", None, ())
     labelled, note = _labelled_test(test, how)
-    audited = check(tables, how, SideAudit(tables, None, labelled))
+    audited = check(tables, how, SideAudit(tables, None, labelled, _incoming(incoming, how)))
     return TrainingFiles(P, U, labelled, note, audited, ())
 
 
-def _one_file(path: Path, how: How, test: Path | None, check: _Check) -> TrainingFiles:
+def _one_file(path: Path, how: How, test: Path | None, incoming: Path | None, check: _Check) -> TrainingFiles:
     """Return the rows with the positive label as P, and the others as U."""
     table = read_table(path, how)
     labels = labels_of(table, how, "unlabelled")
@@ -110,7 +111,7 @@ def _one_file(path: Path, how: How, test: Path | None, check: _Check) -> Trainin
     if not isinstance(plain, RawTable):
         return TrainingFiles(plain.rows(labels.positive), plain.rows(~labels.positive), None, "", None, (labels.note,))
     labelled, note = _labelled_test(test, how)
-    audited = check([plain], how, SideAudit([plain], labels.positive, labelled))
+    audited = check([plain], how, SideAudit([plain], labels.positive, labelled, _incoming(incoming, how)))
     whole = [plain]
     del table, plain
     P, U = split_rows(whole, labels.positive)
@@ -124,6 +125,10 @@ def _labelled_test(path: Path | None, how: How) -> tuple[Labelled | None, str]:
     table = read_table(path, how)
     labels = labels_of(table, how, "negative")
     return Labelled(table.without([str(how.label)]), labels.positive), labels.note
+
+
+def _incoming(path: Path | None, how: How) -> RawTable | None:
+    return None if path is None else read_table(path, how)
 
 
 def plain_rows(table: RawTable, how: How) -> RawTable | RawTexts:
