@@ -261,12 +261,14 @@ def test_the_share_of_named_leaks_and_of_false_alarms_on_a_few_pairs(
 
 @pytest.mark.slow
 def test_without_the_column_that_is_named_the_answer_is_oc(tmp_path: Path) -> None:
-    files = put(alike(3), "checked", *LEAKS["label copy"][:2])
-    p, u = written(files, tmp_path)
-    message = refused(puoc("assess", "--positives", p, "--unlabelled", u, "--html", tmp_path / "a.html"), "'checked'")
-    words = shlex.split(message.splitlines()[-1].rpartition(": ")[2])
-    code, said = puoc(*words[1:], "--json")
-    assert code == 0, said
-    found = json.loads(said[said.index("{") :])
-    assert found["advice"] == "OC"
-    assert found["evidence"]["alpha"]["high"] == 1
+    p, u = written(put(alike(0), "checked", *LEAKS["label copy"][:2]), tmp_path)
+    words = ("assess", "--positives", p, "--unlabelled", u, "--json", "--html", tmp_path / "a.html")
+    refused(puoc(*words), "'checked'", "--drop checked")
+    found = {}
+    for option in ("--drop", "--category"):
+        code, said = puoc(*words, option, "checked")
+        assert code == 0, said
+        found[option] = json.loads(said[said.index("{") :])
+    assert (found["--drop"]["advice"], found["--category"]["advice"]) == ("OC", "PU-OC")
+    assert found["--drop"]["evidence"]["alpha"]["high"] == 1
+    assert found["--category"]["evidence"]["alpha"]["high"] < 0.7
