@@ -239,10 +239,13 @@ def test_incoming_rows_in_another_unit_are_noted_and_not_asked_about(tmp_path: P
     p, u = written(files, tmp_path)
     new = tmp_path / "new.csv"
     alike(4)[1].assign(height=rng.normal(170, 9, N_U).round()).to_csv(new, index=False)
-    code, said = puoc("audit", "--positives", p, "--unlabelled", u, "--incoming", new)
-    assert code == 0, said
-    assert "column 'height' differs between the files by a factor of 100" in " ".join(said.split())
-    assert "no column is in doubt" in said
+    whole = tmp_path / "all.csv"
+    pd.concat([files[0].assign(y=1), files[1].assign(y=0)]).to_csv(whole, index=False)
+    for words in (("--positives", p, "--unlabelled", u), ("--data", whole, "--label", "y")):
+        code, said = puoc("audit", *words, "--incoming", new)
+        assert code == 0, said
+        assert "column 'height' differs between the files by a factor of 100" in " ".join(said.split())
+        assert "no column is in doubt" in said
 
 
 def test_the_share_of_named_leaks_and_of_false_alarms_on_a_few_pairs(

@@ -62,7 +62,9 @@ class SideAudit:
                 self._add(of_test, kind, "test labels", self._test.positive)
         both = self._positive is not None or len(cells.tables) == 2
         if self._incoming is not None and both and cells.name in self._incoming.places:
-            U = cells.tables[-1] if self._positive is None else cells.tables[0].rows(~self._positive)
+            U = cells.tables[-1]
+            if self._positive is not None:  # this column alone is split
+                U = U.without([name for name in U.columns if name != cells.name]).rows(~self._positive)
             of_incoming = Cells([U, self._incoming], cells.name, cells.how)
             if kind == "category" or of_incoming.numbers() is not None:
                 self._add(of_incoming, kind, "U and incoming", None)
