@@ -2,13 +2,16 @@
 
     python bench/excess.py
 
-Six columns. Positives are N(0, I). The negatives of U lie near them (deviation .7, shifted by 1.5 and 1 in two columns),
-so their density alone does not tell them; new negatives lie on the other side (shifted by -2.5). 300 labelled positives,
-1,000 rows of U, 1,000 test rows of each kind, means over 10 seeds, alpha as drawn. A hybrid should have the AUC of its
-one-class twin where U holds no negatives, that of a PU method on negatives of U, and more than a PU method on new ones.
+Six columns. Positives are N(0, I). The negatives of U lie near them (deviation .7, shifted by 1.5 and 1 in two
+columns), so their density alone does not tell them; new negatives lie on the other side (shifted by -2.5). 300
+labelled positives, 1,000 rows of U, 1,000 test rows of each kind, means over 10 seeds, alpha as drawn. A hybrid should
+have the AUC of its one-class twin where U holds no negatives, that of a PU method on negatives of U, and more than a
+PU method on new ones.
 """
 
 from __future__ import annotations
+
+import argparse
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -40,6 +43,7 @@ def draw(seed: int, alpha: float) -> tuple[Array, Array, Array, Array, Array]:
 
 def main() -> None:
     """Print the table in Markdown."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     lines = [["method", *(f"alpha {alpha}: as in U, new" for alpha in ALPHAS)]]
     y, params = np.repeat([1, 0], 1000), dict(packaged_methods())
     for name in METHODS:

@@ -3,6 +3,7 @@
 __all__ = [
     "app",
     "assess",
+    "audit",
     "console",
     "data_profile",
     "doctor",

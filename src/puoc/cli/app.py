@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from puoc.cli import assess as cli_assess
+from puoc.cli import audit as cli_audit
 from puoc.cli import fit as cli_fit
 from puoc.cli import help as cli_help
 from puoc.cli import ledger as cli_ledger
@@ -262,6 +263,7 @@ def _mirror() -> Path | None:
 
 #: In the order of the help.
 _COMMANDS: dict[str, Callable[..., None]] = {
+    "audit": cli_audit.audit,
     "assess": cli_assess.assess,
     "fit": cli_fit.fit,
     "score": cli_score.score,

@@ -43,7 +43,7 @@ def print_profile(pair: Pair) -> None:
         say(f"{rows.where}: {len(rows)} {role}")
         for note in rows.notes:
             say(f"  {note}")
-    for note in pair.notes:
+    for note in (*pair.notes, *pair.remarks()):
         say(note)
     say(f"the method gets {pair.preparing.inputs} rows of shape {pair.preparing.shape}")
 

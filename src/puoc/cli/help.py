@@ -26,6 +26,13 @@ class Verb(NamedTuple):
 
 
 VERBS = {
+    "audit": Verb(
+        YOUR_DATA,
+        (
+            "puoc audit --positives p.csv --unlabelled u.csv",
+            "puoc audit --data all.csv --label is_fraud --json audit.json",
+        ),
+    ),
     "assess": Verb(
         YOUR_DATA,
         (

@@ -1,4 +1,4 @@
-"""Options that ``puoc fit``, ``puoc score`` and ``puoc assess`` share: which files to read, and how."""
+"""Options that ``puoc audit``, ``puoc assess``, ``puoc fit`` and ``puoc score`` share: which files to read, and how."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from puoc.cli.console import LARGEST_SEED
+
+if TYPE_CHECKING:
+    from puoc.datasets.readers.doubts import Doubt
 
 Positives = Annotated[
     Path | None, typer.Option(help="Labelled positives: a table, a file of texts or a folder of pictures.")
@@ -71,6 +74,12 @@ def command_with(context: typer.Context, options: Sequence[tuple[str, str]]) -> 
         for part in value if isinstance(value, list | tuple) else [value]:
             words += [str(part)] if param.param_type_name == "argument" else option_words(param.opts[0], str(part))
     return shlex.join([*words, *(word for name, value in options for word in option_words(f"--{name}", value))])
+
+
+def answers_to(doubts: Sequence[Doubt]) -> str:
+    """Return the suggested options for all doubts, as words for a shell."""
+    answers = dict.fromkeys(doubt.answer for doubt in doubts)
+    return shlex.join(word for option, value in answers for word in option_words(f"--{option}", value))
 
 
 def option_words(option: str, value: str) -> list[str]:

@@ -8,9 +8,10 @@ from puoc.datasets.readers.columns import Column
 from puoc.datasets.readers.doubts import DoubtfulColumns
 from puoc.datasets.readers.file_differences import Difference, DoubtfulFiles, FileDifferences
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.pu_data import Pair, Preparing, Rows, read_pair, read_raw
+from puoc.datasets.readers.pu_data import Pair, Preparing, Rows, read_pair
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.tables import read_table
+from puoc.datasets.readers.training_files import read_raw
 from puoc.datasets.readers.unseen import ColumnUnseen, Unseen
 
 __all__ = [

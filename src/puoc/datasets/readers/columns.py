@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from puoc.datasets.audit.result import Audited
 from puoc.datasets.readers.cells import Cells
 from puoc.datasets.readers.column_origin import check_origin, remark_on
 from puoc.datasets.readers.doubts import NEW_ROWS, Doubt, DoubtfulColumn, DoubtfulColumns, doubt, settled
 from puoc.datasets.readers.no_measurements import of_numbers, of_texts
 from puoc.datasets.readers.options import MISSING, How
 from puoc.datasets.readers.raw_table import RawTable
+from puoc.datasets.readers.side_audit import SideAudit, doubts_of
 from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, sentences, texts_of
 from puoc.records import Record
 from puoc.store.counting import noun
@@ -42,16 +44,32 @@ class Column(Record):
         return self.distinct + (self.missing > 0) <= 1
 
 
-def check_columns(files: Sequence[RawTable], how: How) -> None:
+def check_columns(files: Sequence[RawTable], how: How, audit: SideAudit) -> Audited:
     """Check the columns of whole files, before their rows are split or withheld.
 
     Raises
     ------
-    DoubtfulColumns : as ``profile_of``, or a column seems to identify or date the rows (see ``no_measurements``).
+    DoubtfulColumns : as ``profile_of``; or a column seems to identify or date the rows (see ``no_measurements``), or
+        to say from which file a row is (see ``puoc.datasets.audit.signs``).
     ValueError : as ``profile_of``, except that no column is left.
     """
-    if files:
-        _profile(files, how, whole=True)
+    profile, doubts, audited = looked_at(files, how, audit)
+    _raise(files, doubts, profile)
+    return audited
+
+
+def looked_at(files: Sequence[RawTable], how: How, audit: SideAudit) -> tuple[list[Column], list[Doubt], Audited]:
+    """Return the columns of whole files, the doubts about them and their audit.
+
+    Raises
+    ------
+    ValueError : as ``check_columns``, except for doubtful columns.
+    """
+    profile, doubts = _profile(files, how, audit)
+    audited = audit.done(how)
+    places = {name: place for place, name in enumerate((*files[0].columns, *files[0].unread))}
+    found = [*doubts, *doubts_of(audited, files[0].where, {doubt.column for doubt in doubts})]
+    return profile, sorted(found, key=lambda doubt: places.get(doubt.column, len(places))), audited
 
 
 def profile_of(tables: Sequence[RawTable], how: How, *, one_class: bool = False) -> list[Column]:
@@ -67,7 +85,8 @@ def profile_of(tables: Sequence[RawTable], how: How, *, one_class: bool = False)
     DoubtfulColumns : columns hold infinite values, both numbers and texts, or too many different texts.
     ValueError : the columns differ between the tables; a column named by an option is missing; or no column is left.
     """
-    profile = _profile(tables, how, whole=False, one_class=one_class)
+    profile, doubts = _profile(tables, how, None, one_class)
+    _raise(tables, doubts, profile)
     if all(column.read_as == "left out" or column.is_fixed for column in profile):
         reasons = "; ".join(f"{column.name!r} {column.note}" for column in profile)
         n = sum(map(len, tables))
@@ -77,7 +96,20 @@ def profile_of(tables: Sequence[RawTable], how: How, *, one_class: bool = False)
     return profile
 
 
-def _profile(tables: Sequence[RawTable], how: How, whole: bool, one_class: bool = False) -> list[Column]:
+def _raise(tables: Sequence[RawTable], doubts: Sequence[Doubt], profile: Sequence[Column]) -> None:
+    """Raise DoubtfulColumns if there are doubts; ``profile`` holds the columns that could be read."""
+    if not doubts:
+        return
+    asked = {doubt.column for doubt in doubts}
+    doubts = settled(doubts, others=any(c.read_as != "left out" and c.name not in asked for c in profile))
+    with_hint = [table for table in tables if table.hint and asked & {*table.columns, *table.unread}]
+    raise DoubtfulColumns(tables[0].where, doubts, with_hint[0].hint if with_hint else "")
+
+
+def _profile(
+    tables: Sequence[RawTable], how: How, audit: SideAudit | None, one_class: bool = False
+) -> tuple[list[Column], list[Doubt]]:
+    """Return the columns and the doubts about others; with an audit, of whole files."""
     names = _same_columns(tables, how)
     there = {name for table in tables for name in (*table.columns, *table.unread)}
     for option, given in (("drop", how.drop), ("category", how.category), ("number", how.number)):
@@ -92,15 +124,10 @@ def _profile(tables: Sequence[RawTable], how: How, whole: bool, one_class: bool 
     doubts: list[Doubt] = []
     for name in names:
         try:
-            profile.append(_column(tables, name, how, whole, one_class))
+            profile.append(_column(tables, name, how, audit, one_class))
         except DoubtfulColumn as error:
             doubts.append(error.doubt)
-    if doubts:
-        doubts = settled(doubts, others=any(column.read_as != "left out" for column in profile))
-        asked = {doubt.column for doubt in doubts}
-        with_hint = [table for table in tables if table.hint and asked & {*table.columns, *table.unread}]
-        raise DoubtfulColumns(tables[0].where, doubts, with_hint[0].hint if with_hint else "")
-    return profile
+    return profile, doubts
 
 
 def unmet(tables: Sequence[RawTable], how: How) -> list[str]:
@@ -138,7 +165,7 @@ def _same_columns(tables: Sequence[RawTable], how: How) -> list[str]:
     return [*first, *beside, *(name for name in dict.fromkeys(how.drop) if name in there)]
 
 
-def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool, one_class: bool) -> Column:
+def _column(tables: Sequence[RawTable], name: str, how: How, audit: SideAudit | None, one_class: bool) -> Column:
     for table in tables:
         if name in table.unread:
             why = table.unread[name]
@@ -149,9 +176,10 @@ def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool, one_cl
             doubt(name, f"{table.where}: the column {name!r} {why}. Mend the file, or say --drop {name!r}")
     with_it = [table for table in tables if name in table.places]
     cells = Cells(with_it, name, how)
-    plain = cells.typed_numbers() if whole and name and name not in how.drop else None
-    if plain is not None and not of_numbers(name, plain):  # as most columns are; only its kind is asked for
+    plain = cells.typed_numbers() if audit is not None and name and name not in how.drop else None
+    if audit is not None and plain is not None and not of_numbers(name, plain):  # as most columns are
         check_origin(cells)
+        audit.look(cells, "number")
         return Column(name=name, read_as="number", missing=0, distinct=0, first=())
     try:
         facts = cells.facts()
@@ -168,9 +196,15 @@ def _column(tables: Sequence[RawTable], name: str, how: How, whole: bool, one_cl
         return Column(read_as="constant", note=f"{why}: another value counts as unlike them", **facts)
     check_origin(cells)
     asked = name in how.category
-    if whole and not asked and name not in how.number:
-        _check_measures(cells)
+    if audit is not None and not asked and name not in how.number:
+        try:
+            _check_measures(cells)
+        except DoubtfulColumn:
+            audit.look_at_id(cells)
+            raise
     kind = "category" if asked else _kind(cells, facts["distinct"])
+    if audit is not None:
+        audit.look(cells, kind)
     note = remark_on(cells, kind)
     # one number gives no scale for others
     return Column(read_as="constant" if kind == "number" and facts["distinct"] == 1 else kind, note=note, **facts)

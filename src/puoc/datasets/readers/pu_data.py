@@ -11,21 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from puoc.datasets.readers.columns import Column, check_columns, profile_of, unmet
+from puoc.datasets.audit.result import Audited
+from puoc.datasets.readers.columns import Column, profile_of, unmet
 from puoc.datasets.readers.file_differences import FileDifferences, checked
 from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_rows
-from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures, list_pictures
+from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures
 from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import TablePreparing, fit_table
-from puoc.datasets.readers.raw_table import RawTable, split_rows
+from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.row_contents import contents_of
 from puoc.datasets.readers.tables import read_table
-from puoc.datasets.readers.texts import RawTexts, TextPreparing, fit_texts, read_texts, texts_in
+from puoc.datasets.readers.texts import RawTexts, TextPreparing, fit_texts
+from puoc.datasets.readers.training_files import (
+    Paths,
+    Raw,
+    TrainingFiles,
+    plain_rows,
+    read_raw,
+    read_training,
+    same_kind,
+)
 from puoc.datasets.readers.unseen import Block, Unseen, UnseenCounter
 from puoc.records import Array
 
-Raw = RawTable | RawTexts | RawPictures
 #: Fitted preprocessing from a file to rows, as a model file stores it.
 Preparing = Annotated[TablePreparing | TextPreparing | PicturePreparing, Field(discriminator="kind")]
 
@@ -57,14 +66,23 @@ class Pair:
     preparing: TablePreparing | TextPreparing | PicturePreparing
     how: How
     profile: tuple[Column, ...] = ()  # of a table's columns
+    audited: Audited | None = None  # what each column of a table says about the side of a row
     notes: tuple[str, ...] = field(default=())
     differences: tuple[FileDifferences, ...] = ()  # of P and U, and of the parts of the test rows, as they were saved
 
     def column_notes(self) -> list[str]:
-        """Return the columns that are not used, and warnings about the others."""
+        """Return the columns that are not used, and warnings about the others, with those of the audit."""
         left_out = getattr(self.preparing, "left_out", {})
         doubts = [f"column {c.name!r}: {c.note}" for c in self.profile if c.note and c.read_as != "left out"]
-        return [*(f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()), *doubts]
+        return [
+            *(f"column {name!r} left out: {why or 'as asked'}" for name, why in left_out.items()),
+            *doubts,
+            *self.remarks(),
+        ]
+
+    def remarks(self) -> list[str]:
+        """Return the notes of the audit of the columns."""
+        return [] if self.audited is None else self.audited.remarks()
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -84,16 +102,6 @@ class Pair:
     def read(self, path: Path) -> Rows:
         """Read further rows without labels and prepare them as these. Raises ValueError as ``read_pair``."""
         return _rows(self.preparing, read_raw(Path(path), self.how), None, ())
-
-
-def read_raw(path: Path, how: How) -> Raw:
-    """Read a file or folder. Raises ValueError with the value, the expected one and the option that changes it."""
-    kind = how.kind_of(path)
-    if not path.exists():
-        raise ValueError(f"{path}: there is no such file or folder")
-    if kind == "images":
-        return list_pictures(path)
-    return read_texts(path, how) if kind == "texts" else read_table(path, how)
 
 
 def read_pair(
@@ -127,26 +135,9 @@ def read_pair(
         all or no rows would be withheld; or many rows repeat and ``repeats`` is absent.
     """
     how = how or How()
-    for option, given in (("--label", how.label), ("--positive", how.positive)):
-        if given is not None and data is None and test is None:
-            raise ValueError(f"{option}: got {given!r}, and without --data or --test nothing has labels")
-    if how.kind is not None:
-        how.check_applicable(how.kind)
-    notes: list[str] = []
-    U: Raw | None = None
-    if data is not None:
-        if positives is not None or unlabelled is not None:
-            raise ValueError("got one file with labels, and files of positives or unlabelled rows; expected one way")
-        P, U, label_note = _labelled(Path(data), how, "unlabelled")
-        notes.append(label_note)
-    elif positives is None:
-        raise ValueError("no labelled positives; expected a file of them, or one file with a label column")
-    else:
-        P = _without_label(read_raw(Path(positives), how), how)
-        if unlabelled is not None:
-            U = _without_label(read_raw(Path(unlabelled), how), how)
-            _same_kind(U, P)
-        check_columns([part for part in (P, U) if isinstance(part, RawTable)], how)
+    paths = [None if path is None else Path(path) for path in (positives, unlabelled, data, test)]
+    files = read_training(Paths(*paths), how)
+    P, U, notes = files.P, files.U, list(files.notes)
     how.check_applicable(P.kind)
     differences = _differences(P, U, how)
     with_u = [] if U is None or from_positives else [U]
@@ -161,7 +152,7 @@ def read_pair(
     preparing, profile = _fit(training, how, one_class=not with_u)
     tested = None
     if test is not None:
-        tested, more = _test_rows(preparing, Path(test), how)
+        tested, more = _test_rows(preparing, Path(test), how, files)
         differences += more
     return Pair(
         _rows(preparing, P, None, ()),
@@ -171,6 +162,7 @@ def read_pair(
         preparing,
         how,
         tuple(profile),
+        files.audited,
         (
             *notes,
             *unmet([part for part in training if isinstance(part, RawTable)], how),
@@ -198,34 +190,6 @@ def _note_on_tokens(preparing: Preparing, how: How) -> tuple[str, ...]:
     )
 
 
-def _labelled(path: Path, how: How, others: str) -> tuple[Raw, Raw, str]:
-    """Return the rows with the positive label, the others, and a note on how the labels were read."""
-    table = read_table(path, how)
-    labels = labels_of(table, how, others)
-    plain = _plain(table.without([str(how.label)]), how)
-    if isinstance(plain, RawTable):
-        check_columns([plain], how)
-        whole = [plain]
-        del table, plain
-        P, U = split_rows(whole, labels.positive)
-        return P, U, labels.note
-    return plain.rows(labels.positive), plain.rows(~labels.positive), labels.note
-
-
-def _plain(table: RawTable, how: How) -> RawTable | RawTexts:
-    """Return the rows of a table, or its texts if the options name a column of texts."""
-    if how.text is None:
-        return table
-    return texts_in(table, how.text, how.missing)
-
-
-def _without_label(raw: Raw, how: How) -> Raw:
-    """Return rows without the label column, which two separate files may still have."""
-    if isinstance(raw, RawTable) and how.label is not None and how.label in raw.columns:
-        return raw.without([how.label])
-    return raw
-
-
 def _fit(training: Sequence[Raw], how: How, one_class: bool) -> tuple[Preparing, list[Column]]:
     """Fit the preprocessing to training rows, which are all of one kind; ``one_class``: labelled positives alone."""
     if tables := [part for part in training if isinstance(part, RawTable)]:
@@ -236,12 +200,14 @@ def _fit(training: Sequence[Raw], how: How, one_class: bool) -> tuple[Preparing,
     return fit_pictures([part for part in training if isinstance(part, RawPictures)], how), []
 
 
-def _test_rows(preparing: Preparing, path: Path, how: How) -> tuple[Rows, list[FileDifferences]]:
+def _test_rows(preparing: Preparing, path: Path, how: How, files: TrainingFiles) -> tuple[Rows, list[FileDifferences]]:
     """Return the labelled test rows, and how the files of positives and negatives differ."""
-    if isinstance(preparing, TablePreparing) or (isinstance(preparing, TextPreparing) and preparing.column):
+    if files.test is not None:
+        return _rows(preparing, files.test.table, files.test.positive, (files.test_note,)), []
+    if isinstance(preparing, TextPreparing) and preparing.column:
         table = read_table(path, how)
         labels = labels_of(table, how, "negative")
-        plain = _plain(table.without([str(how.label)]), how)
+        plain = plain_rows(table.without([str(how.label)]), how)
         return _rows(preparing, plain, labels.positive, (labels.note,)), []
     for option, value in (("--label", how.label), ("--positive", how.positive)):
         if value is not None:
@@ -253,7 +219,7 @@ def _test_rows(preparing: Preparing, path: Path, how: How) -> tuple[Rows, list[F
     suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
     parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
     positive = np.repeat([True, False], [len(part) for part in parts])
-    _same_kind(parts[1], parts[0])
+    same_kind(parts[1], parts[0])
     differences = _differences(parts[0], parts[1], how)
     return _rows(preparing, _joined(parts, str(path)), positive, ()), differences
 
@@ -268,7 +234,7 @@ def _joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:
 
 
 def _rows(preparing: Preparing, raw: Raw, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
-    _same_kind(raw, preparing)
+    same_kind(raw, preparing)
     block = _apply(preparing, raw)
     counter = counter_of(preparing)
     counter.add(block)
@@ -291,13 +257,3 @@ def _apply(preparing: Preparing, raw: Raw) -> Block:
     assert isinstance(preparing, PicturePreparing), "the kinds are equal"
     assert isinstance(raw, RawPictures), "the kinds are equal"
     return preparing.apply(raw)
-
-
-def _same_kind(raw: Raw, other: Raw | Preparing) -> None:
-    """Reject rows of another kind than other rows, or than the training rows of a model."""
-    if raw.kind != other.kind:
-        where = getattr(other, "where", "the training rows")
-        raise ValueError(
-            f"{raw.where} is read as {raw.kind}, and {where} as {other.kind}; expected the same: say --kind table, "
-            "images or texts, or give both in one form"
-        )

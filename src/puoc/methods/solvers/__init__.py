@@ -1,3 +1,13 @@
-"""Exact solvers of the double-hinge PU risk."""
+"""What fits without a network: programs of the double-hinge PU risk, decision trees and distances between rows."""
 
-__all__ = ["hinge", "hinge_kernel", "hinge_linear", "hinge_sgd", "kernel_expansion"]
+__all__ = [
+    "excess",
+    "forest",
+    "hinge",
+    "hinge_kernel",
+    "hinge_linear",
+    "hinge_sgd",
+    "kernel_expansion",
+    "neighbours",
+    "trees_model",
+]

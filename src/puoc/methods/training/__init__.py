@@ -1,6 +1,7 @@
 """What methods share: the estimator contract, the training loop, networks and risks."""
 
 __all__ = [
+    "array_model",
     "augment",
     "checkpoints",
     "cnn_nets",

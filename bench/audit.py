@@ -1,0 +1,363 @@
+"""How often the audit of columns names a leak, and how often it asks about a column of clean files.
+
+    PUOC_MIRROR=... python bench/audit.py --out audit.csv  # 200 leaky and 200 clean pairs of files
+    PUOC_MIRROR=... python bench/audit.py --no-assess      # half a minute: does not look whether a leak matters
+
+A pair is drawn from a real table (or a made one of mixed columns): P is a random sample of its class, and U a mixture
+with a share alpha of positives. A leaky pair is the same with one column added or changed, from mild to strong. A leak
+matters if it moves the interval of alpha of `puoc assess` off the truth, which the interval without the leak contains.
+The intervals are computed for every second leaky pair. PUOC_MIRROR names a folder with PenDigits and the tables of
+Cresci 2017.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import ZipFile
+
+import numpy as np
+import pandas as pd
+
+from puoc.datasets.readers import How, read_pair
+from puoc.datasets.readers.training_files import Paths, audit_files
+
+ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+SIZES = ((60, 100), (150, 200), (300, 600))
+
+USERS = ["statuses_count", "followers_count", "friends_count", "favourites_count", "listed_count", "default_profile",
+         "default_profile_image", "geo_enabled", "profile_use_background_image", "profile_background_tile"]  # fmt: skip
+
+Rng = np.random.Generator
+
+
+class Table(NamedTuple):
+    """Rows with their classes."""
+
+    name: str
+    rows: pd.DataFrame
+    y: np.ndarray
+
+
+class Files(NamedTuple):
+    """A pair of files; ``positive`` are the true classes of U."""
+
+    P: pd.DataFrame
+    U: pd.DataFrame
+    positive: np.ndarray
+    alpha: float
+    source: str
+
+
+@lru_cache(maxsize=1)
+def real() -> list[Table]:
+    """Tables of scikit-learn and of the product's datasets."""
+    from sklearn import datasets as sk
+
+    found = [Table(name, getattr(sk, f"load_{name}")(as_frame=True).data, getattr(sk, f"load_{name}")().target)
+             for name in ("breast_cancer", "wine", "iris", "digits")]  # fmt: skip
+    diabetes = sk.load_diabetes(as_frame=True, scaled=False)
+    found.append(Table("diabetes", diabetes.data, (diabetes.target > 140).to_numpy().astype(int)))
+    if "PUOC_MIRROR" in os.environ:
+        mirror = Path(os.environ["PUOC_MIRROR"])
+        pen = pd.read_csv(mirror / "pendigits.tra", header=None)
+        found.append(Table("pendigits", pen.iloc[:, :16].rename(columns="x{}".format), pen[16].to_numpy()))
+        tweets = pd.read_csv(mirror / "cresci2017_tweet_features.csv")
+        found.append(Table("tweets", tweets.iloc[:, 2:], pd.factorize(tweets["group"])[0]))
+        with ZipFile(mirror / "cresci2017_users_masked.zip") as archive:
+            users = [pd.read_csv(archive.open(name)).assign(kind=i) for i, name in enumerate(archive.namelist())]
+        accounts = pd.concat(users, ignore_index=True)
+        found.append(Table("users", accounts[USERS], accounts["kind"].to_numpy()))
+    return found
+
+
+def made(rng: Rng) -> Table:
+    """Return a table of mixed columns in which classes differ in some: numbers, counts, categories, missing values."""
+    n = 1500
+    y = rng.integers(0, 3, n)
+    columns: dict[str, Any] = {}
+    for i in range(int(rng.integers(3, 15))):
+        shift = rng.choice([0, 0, 0.3, 1, 2.5]) * y * rng.choice([-1, 1])
+        kind = rng.integers(6)
+        normal = rng.normal(size=n) + shift
+        if kind < 2:
+            values: Any = normal.round(int(rng.integers(1, 5)))
+        elif kind == 2:
+            values = np.exp(normal + rng.integers(0, 5)).round(int(rng.integers(0, 3)))
+        elif kind == 3:
+            values = rng.poisson(np.exp(0.7 * normal + 1))
+        elif kind == 4:
+            values = np.where(rng.random(n) < rng.uniform(0.05, 0.6) * (1 + y) / 3, 0, np.exp(normal)).round(3)
+        else:
+            values = np.array(["red", "green", "blue", "grey"])[np.digitize(normal, [-1, 0, 1])]
+        column = pd.Series(values)
+        if rng.random() < 0.3:  # missing values, of some classes more often
+            column = column.mask(rng.random(n) < rng.uniform(0.02, 0.3) * (1 + rng.choice([0, 1]) * y))
+        columns[f"v{i}"] = column
+    return Table("made", pd.DataFrame(columns), y)
+
+
+def clean(number: int, rng: Rng, alphas: tuple[float, ...] = ALPHAS) -> Files:
+    """Draw a pair of files: P a sample of one class, U of this class and of all others (or of one other)."""
+    table = made(rng) if number % 4 == 3 else real()[(number - number // 4) % len(real())]
+    alpha, (n_p, n_u) = float(rng.choice(alphas)), SIZES[rng.integers(len(SIZES))]
+    kinds, counts = np.unique(table.y, return_counts=True)
+    c = rng.choice(kinds[counts >= min(45, counts.max())])
+    others = kinds[kinds != c] if rng.random() < 0.5 else rng.choice(kinds[kinds != c], 1)
+    pool, rest = (rng.permutation(np.flatnonzero(mask)) for mask in (table.y == c, np.isin(table.y, others)))
+    scale = min(1.0, len(pool) / (n_p + alpha * n_u), len(rest) / max(1, (1 - alpha) * n_u))
+    n_p, n_u = max(25, int(n_p * scale)), max(25, int(n_u * scale))
+    n_pos = round(alpha * n_u)
+    u = np.concatenate([pool[n_p : n_p + n_pos], rest[: n_u - n_pos]])
+    positive = np.arange(len(u)) < len(u) - (n_u - n_pos)
+    order = rng.permutation(len(u))
+    return Files(
+        table.rows.iloc[pool[:n_p]].reset_index(drop=True),
+        table.rows.iloc[u[order]].reset_index(drop=True),
+        positive[order],
+        float(positive.mean()),
+        table.name,
+    )
+
+
+#: A leak changes the files by a strength in (0, 1] and returns the column that it is in.
+Leak = Callable[[Files, float, Rng], tuple[Files, str]]
+
+
+def _put(files: Files, name: str, p: Any, u: Any) -> tuple[Files, str]:
+    return files._replace(P=files.P.assign(**{name: p}), U=files.U.assign(**{name: u})), name
+
+
+def _measured(files: Files, rng: Rng) -> str:
+    """Return a column of numbers that varies, of positive numbers if there is one."""
+    numbers = [
+        n for n in files.P if files.P[n].dtype.kind in "fi" and min(files.P[n].nunique(), files.U[n].nunique()) > 9
+    ]
+    above = [n for n in numbers if min(files.P[n].min(), files.U[n].min()) > 0]
+    return str(rng.choice(above or numbers or list(files.P)))
+
+
+def label_copy(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """A flag that is 1 for labelled rows, and for up to half of the unlabelled ones."""
+    return _put(files, "checked", 1, (rng.random(len(files.U)) < (1 - s) / 2).astype(int))
+
+
+def true_class(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """A copy of a label that says positive for some unlabelled rows at random, as an outdated one does."""
+    return _put(files, "state", "yes", np.where(rng.random(len(files.U)) < 0.1 + 0.7 * (1 - s), "yes", "no"))
+
+
+def filled_in_p(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """A column that is filled in a part of P and nowhere in U."""
+    p = pd.Series(rng.normal(size=len(files.P))).mask(rng.random(len(files.P)) > 0.1 + 0.9 * s)
+    return _put(files, "review", p, np.nan)
+
+
+def missing_in_one(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """Values of a column that are missing in a part of one file only."""
+    name = _measured(files, rng)
+    P, U = files.P.copy(), files.U.copy()
+    part = P if rng.random() < 0.5 else U
+    part[name] = part[name].mask(rng.random(len(part)) < 0.1 + 0.8 * s)
+    return files._replace(P=P, U=U), name
+
+
+def time_of_export(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """A time with decimals; the windows of P and U overlap, in part."""
+    overlap = 0.3 * (1 - s)
+    return _put(files, "day", rng.uniform(0, 1 + overlap, len(files.P)), rng.uniform(1 - overlap, 2, len(files.U)))
+
+
+def row_number(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """Positions of rows in one file, P first, with noise."""
+    n, m = len(files.P), len(files.U)
+    noise = (1 - s) * 0.1 * (n + m)
+    return _put(
+        files, "pos", np.arange(n) + rng.normal(0, noise + 1, n), n + np.arange(m) + rng.normal(0, noise + 1, m)
+    )
+
+
+def unit(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """Values of a column of P in another unit."""
+    name = _measured(files, rng)
+    factor = (2.54, 10.0, 60.0, 100.0, 1000.0)[min(4, int(5 * s))]
+    return _put(files, name, (files.P[name] * factor).astype(float), files.U[name])
+
+
+def rounded(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """Values of a column of P that are rounded to two significant digits or to one, of U with three to five."""
+    name = _measured(files, rng)
+    spread = 10.0 ** np.floor(np.log10(files.U[name].std() or 1))
+    U = (files.U[name] + rng.uniform(-0.5, 0.5, len(files.U)) * spread / 10).round(4 - int(np.log10(spread)))
+    P = (files.P[name] / spread).round(int(s < 0.5)) * spread
+    return _put(files, name, P.round(6), U)
+
+
+def spelling(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """Categories that both files spell differently; in mild cases, one of three."""
+    kinds = np.array(["north", "south", "west"])
+    p, u = rng.choice(kinds, len(files.P)), rng.choice(kinds, len(files.U))
+    changed = kinds[: 1 + int(2.99 * s)]
+    return _put(files, "region", p, np.where(np.isin(u, changed), np.char.upper(u), u))
+
+
+def filled_value(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """Cells of one file that hold a median or -999 in place of a value."""
+    name = _measured(files, rng)
+    P, U = files.P.copy(), files.U.copy()
+    part = P if rng.random() < 0.5 else U
+    value = -999.0 if rng.random() < 0.5 else float(pd.concat([P, U])[name].mean())
+    part[name] = part[name].astype(float).mask(rng.random(len(part)) < 0.1 + 0.8 * s, value)
+    return files._replace(P=P, U=U), name
+
+
+LEAKS: dict[str, Leak] = {
+    "flag of labelled rows": label_copy,
+    "outdated label": true_class,
+    "filled in P alone": filled_in_p,
+    "missing in one file": missing_in_one,
+    "time of export": time_of_export,
+    "row number with noise": row_number,
+    "other unit": unit,
+    "rounded in P": rounded,
+    "other spelling": spelling,
+    "filled value": filled_value,
+}
+
+
+class Result(NamedTuple):
+    """What was found in a pair of files."""
+
+    asked: list[str]
+    noted: list[str]
+    other: list[str]  # columns that the reader asked about before there was an audit: ids, dates, many categories
+
+
+def audited(files: Files, folder: Path) -> Result:
+    """Write the files and audit them as the commands do."""
+    paths = write(files, folder)
+    found, doubts = audit_files(Paths(*paths), How())
+    assert found.audited is not None, "a table"
+    asked = [column.name for column in found.audited.of("asked")]
+    return Result(
+        asked,
+        [column.name for column in found.audited.of("noted")],
+        [doubt.column for doubt in doubts if doubt.column not in asked],
+    )
+
+
+def write(files: Files, folder: Path) -> tuple[Path, Path]:
+    """Write P and U as Parquet files."""
+    paths = (folder / "p.parquet", folder / "u.parquet")
+    for path, frame in zip(paths, (files.P, files.U), strict=True):
+        frame.to_parquet(path)
+    return paths
+
+
+def interval(files: Files, folder: Path) -> tuple[float, float]:
+    """Return the interval of alpha of `puoc assess` with all columns of numbers and categories that can be read."""
+    from puoc.datasets.readers import DoubtfulColumns
+    from puoc.userdata.assess.cross_scores import crossed
+    from puoc.userdata.assess.evidence import BY, alpha_of
+    from puoc.userdata.assess.input_rows import checked
+
+    numbers: set[str] = set()
+    categories: set[str] = set()
+    pair = None
+    while pair is None:
+        try:
+            how = How(number=tuple(sorted(numbers - categories)), category=tuple(sorted(categories)))
+            pair = read_pair(*write(files, folder), how)
+        except DoubtfulColumns as error:
+            asked = {doubt.column for doubt in error.doubts}
+            categories |= {name for name in asked if name in numbers or files.P[name].dtype.kind not in "fi"}
+            numbers |= asked - categories
+    rows = checked(pair.X_p, pair.X_u, None, 0)
+    found = alpha_of(crossed(rows, 0, BY))
+    return found.low, found.high
+
+
+def rows_of(pairs: int, seed: int, known: pd.DataFrame | None, assess: bool) -> Iterator[dict[str, Any]]:
+    """Yield one row for each pair of files.
+
+    Parameters
+    ----------
+    known : rows of an earlier run, whose intervals are taken over; absent: ``assess`` computes every second one.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for i in range(pairs):
+            files = clean(i, np.random.default_rng([7, seed, i]))
+            yield {"leak": "none", "source": files.source, **_counted(audited(files, folder), "")}
+        each = max(1, pairs // len(LEAKS))
+        for at, (kind, leak) in enumerate(LEAKS.items()):
+            for i in range(each):
+                rng = np.random.default_rng([11, seed, at, i])
+                files = clean(3 * i + at, rng, ALPHAS[1:])
+                leaky, column = leak(files, (i + 1) / each, rng)
+                row = {"leak": kind, "pair": i, "source": files.source, "alpha": files.alpha}
+                row |= _counted(audited(leaky, folder), column)
+                if known is not None:
+                    row["moves"] = known.loc[(known["leak"] == kind) & (known["pair"] == i), "moves"].item()
+                elif assess and i % 2:
+                    row["moves"] = _moved(files, leaky, folder)
+                yield row
+
+
+def _counted(result: Result, column: str) -> dict[str, Any]:
+    return {
+        "asks": bool(set(result.asked) - {column}),
+        "notes": bool(set(result.noted) - {column}),
+        "asked": column in result.asked or column in result.other,
+        "named": column in (*result.asked, *result.noted, *result.other),
+    }
+
+
+def _moved(files: Files, leaky: Files, folder: Path) -> bool | None:
+    """Return whether the interval misses the truth because of the leak; None if there are too few rows."""
+    try:
+        with_leak, without = interval(leaky, folder), interval(files, folder)
+    except ValueError:
+        return None
+    holds = [low <= files.alpha <= high for low, high in (with_leak, without)]
+    return holds[1] and not holds[0]
+
+
+def main() -> None:
+    """Print the table of leaks, and that of clean pairs by source."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=200, help="pairs of clean files, and of leaky ones")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the pairs")
+    parser.add_argument("--assess", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--intervals", type=Path, help="CSV file of an earlier run, whose intervals are taken over")
+    parser.add_argument("--out", type=Path, help="CSV file for all rows")
+    given = parser.parse_args()
+    known = None if given.intervals is None else pd.read_csv(given.intervals)
+    table = pd.DataFrame(rows_of(given.pairs, given.seed, known, given.assess))
+    if given.out is not None:
+        table.to_csv(given.out, index=False)
+    plain, leaky = table[table["leak"] == "none"], table[table["leak"] != "none"]
+    lines = [
+        plain.groupby("source")[["asks", "notes"]].agg(["sum", "count"]).to_string(),
+        f"clean: asked about in {plain['asks'].sum()} of {len(plain)}, noted in {plain['notes'].sum()}",
+        leaky.groupby("leak", sort=False)[["asked", "named"]].sum().to_string(),
+    ]
+    if "moves" in leaky:
+        judged = leaky.dropna(subset="moves")
+        moved = judged[judged["moves"].astype(bool)]
+        lines += [
+            moved.groupby("leak", sort=False).agg(n=("moves", "size"), asked=("asked", "sum"), named=("named", "sum")),
+            f"intervals of {len(judged)} pairs; moved off the truth {len(moved)}: "
+            f"asked about {moved['asked'].sum()}, named {moved['named'].sum()}",
+        ]
+    sys.stdout.write("\n".join(map(str, lines)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
