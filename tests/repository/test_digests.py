@@ -327,7 +327,7 @@ def test_what_learners_import_counts_or_is_known_not_to_change_a_result() -> Non
 
 
 def test_each_deliberate_fault_changes_what_a_digest_covers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A golden test sees each of these faults, so no digest may overlook one. Readers of own data are no learning code."""
+    """A golden test sees each of these faults, so no digest may overlook one; readers of own data do not learn."""
     tree, package = digests._tree, Path(digests.__file__).parent
     every = YAML(typ="safe", pure=True).load(Path(__file__).parent / "mutations.yaml")
     faults = [fault for fault in every if not fault["file"].startswith("datasets/readers/")]
