@@ -46,6 +46,33 @@ def test_a_run_prints_a_line_a_minute_where_there_is_no_terminal(monkeypatch: py
     assert len(lines) == 5
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(9.6, "0:10"), (3599, "59:59"), (3600, "1:00:00"), (896_753, "10 d 9 h")]
+)
+def test_long_times_are_in_hours_and_days(seconds: float, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    eta = Eta()
+    clock.now += seconds
+    assert eta.text(1, 1) == f"ETA {text}"
+
+
+def test_a_run_with_a_budget_shows_what_is_left_of_it_unless_it_ends_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, out = Clock(monkeypatch), io.StringIO()
+    with Reporter("table", Console(file=out), budget=100) as reporter:
+        for second, wanted in ((40, 400), (110, 400), (175, 180)):
+            clock.now = 1000 + second
+            reporter.update(Progress(wanted, second, 0, 0))
+    assert [line for line in out.getvalue().splitlines() if line] == [
+        "table: 40/400 fits, 1:00 of the budget left",
+        "table: 110/400 fits, budget used up, running fits end",
+        "table: 175/180 fits, budget used up, running fits end",
+    ]
+    with Reporter("table", Console(file=out), budget=100) as reporter:
+        clock.now += 40
+        reporter.update(Progress(60, 40, 0, 0))
+    assert out.getvalue().rstrip().splitlines()[-1] == "table: 40/60 fits, ETA 0:20"
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_step_that_says_nothing_itself_shows_that_it_runs(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SECONDS_UNSEEN", 0.05)

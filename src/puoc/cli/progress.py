@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -36,6 +37,10 @@ class Eta:
         left = self._left - (now - self._at)
         return f"ETA {_clock(left)}" if left > -1 else f"ETA passed {_clock(-left)} ago"
 
+    def left(self, done: float) -> float:
+        """Return the seconds that are left; infinity if nothing is done yet. Call ``text`` first."""
+        return self._left - (time.monotonic() - self._at) if done else inf
+
 
 class LineTimer:
     """Decides when a line is due where the output is not a terminal."""
@@ -53,10 +58,15 @@ class LineTimer:
 
 
 class Reporter:
-    """Context manager that shows the state of a run; pass ``update`` to the runner as ``on_progress``."""
+    """Context manager that shows the state of a run; pass ``update`` to the runner as ``on_progress``.
 
-    def __init__(self, title: str, console: Console):
-        self.title, self.console = title, console
+    Parameters
+    ----------
+    budget : seconds after which no fit starts any more; what is left of them is shown in place of a longer ETA.
+    """
+
+    def __init__(self, title: str, console: Console, budget: float | None = None):
+        self.title, self.console, self.budget = title, console, budget
         self.started = time.monotonic()
         self._lines = LineTimer(self.started)
         self._eta: Eta | None = None
@@ -103,7 +113,12 @@ class Reporter:
             parts.append(f"{state.running:,} running, {state.remaining:,} remaining")
         unit = "fit" if state.running is None else "configuration"
         self._eta = self._eta or Eta(self.started)
-        return ", ".join([*parts, self._eta.text(state.ok + state.failed, state.remaining, unit)])
+        eta = self._eta.text(state.ok + state.failed, state.remaining, unit)
+        if self.budget is not None:
+            rest = self.budget - (time.monotonic() - self.started)
+            if self._eta.left(state.ok + state.failed) > rest:
+                eta = f"{_clock(rest)} of the budget left" if rest > 0 else "budget used up, running fits end"
+        return ", ".join([*parts, eta])
 
 
 class Working:
@@ -175,5 +190,9 @@ class Working:
 
 
 def _clock(seconds: float) -> str:
+    """Return minutes and seconds, from an hour on hours too, and from two days on days and hours."""
     minutes, rest = divmod(max(round(seconds), 0), 60)
-    return f"{minutes}:{rest:02d}"
+    hours, of_hour = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} d {hours % 24} h"
+    return f"{hours}:{of_hour:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

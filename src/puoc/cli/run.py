@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from puoc.run.stages import Part
 
 ROOT = Path()
+_NAMED = 4  # tables that a line of progress names
 _MAX_NICE = 19  # the lowest priority
 
 Tables = Annotated[list[str], typer.Argument(help="Names of tables in params.yaml.", metavar="TABLE")]
@@ -142,12 +143,12 @@ def _run_within(names: list[str], seconds: int) -> None:
     from puoc.reporting.tracking.live import LiveTracking
     from puoc.run.stages import run_tables
 
-    title = ", ".join(names)
+    title = ", ".join(names) if len(names) <= _NAMED else counted(len(names), "table")
     with (
         exit_on_invalid_input(),
         exit_on_storage_error(),
         LiveTracking(ROOT) as tracking,
-        Reporter(title, console()) as reporter,
+        Reporter(title, console(), seconds) as reporter,
     ):
         counts, remaining = run_tables(ROOT, names, seconds, on_rows=tracking.add, on_progress=reporter.update)
     _say_counts(title, counts, tracking.failure)
