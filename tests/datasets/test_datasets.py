@@ -35,7 +35,10 @@ def test_a_dataset_declares_its_licence_and_its_files(name):
     assert set(declared.counts) in ({"all"}, {"train", "test"})
     assert all(len(part) == len(declared.classes) for part in declared.counts.values())
     assert all(len(raw.sha256) == 64 for raw in declared.files) or name == "abnormal1001"  # nobody has had it
-    assert all(raw.package or raw.url or getattr(raw, "obtain", "") for raw in declared.files)
+    assert all(
+        raw.package or raw.url or getattr(raw, "obtain", "") or getattr(raw, "requirement", "")
+        for raw in declared.files
+    )
 
 
 @pytest.mark.parametrize("name", sorted(name for name in DATASETS if DATASETS[name].inputs != "text"))

@@ -62,7 +62,7 @@ class Scale(FittedScale):
 SHORT = {"epochs": 1, "warmup_epochs": 0, "ascent_steps": 1, "batch_size": 4, "batch_size_u": 4}
 PACKAGED = dict(packaged_methods())
 COMPARED_PRIORS = {"tice", "dedpul_alpha", "bbe"}
-COMPARED_ENCODERS = {"autoencoder", "components"}
+COMPARED_ENCODERS = {"autoencoder", "components", "standardised"}
 #: Numbers of rows on both sides of every border: one to hold out, folds of each, folds together.
 NUMBERS = [(1, 1), (1, 9), (2, 2), (2, 3), (3, 2), (9, 2), (3, 3)]
 
@@ -162,6 +162,10 @@ def test_the_shape_of_encoded_rows_is_known_beforehand(shape: tuple[int, ...]) -
     (made,) = encoders.make(part.name, part.params).fit_lanes([PUSample(X[:4], X[4:], None, 0)])
     assert beforehand._encoded_shape(part, shape, 4, 5) == made.encode(X).shape[1:]
     assert beforehand._encoded_shape("flatten", shape, 4, 5) == encoders.plain("flatten").encode(X).shape[1:]
+    if len(shape) == 1:  # columns are standardised, and pictures are not
+        scaled = Part(name="standardised", params={"cut": 6.0}, source="test")
+        (fitted,) = encoders.make(scaled.name, scaled.params).fit_lanes([PUSample(X[:4], X[4:], None, 0)])
+        assert beforehand._encoded_shape(scaled, shape, 4, 5) == fitted.encode(X).shape[1:]
     hrn = asked("hrn", PACKAGED["hrn"])
     assert refuses(beforehand.check_rows, hrn, part, shape, 4, 5) == (shape == (1,))
 

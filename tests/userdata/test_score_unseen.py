@@ -52,7 +52,12 @@ HRN = ("--params", "epochs=5")
     ids=["linear", "standard", "rbf", "hrn"],
 )
 def test_a_one_class_method_uses_a_flag_that_all_positives_share(words: tuple[str, ...], files: Path) -> None:
-    said = fit(*words, "--unlabelled", "u.csv", "--test", "t.csv", "--label", "y")
+    """The flag is asked about, since it separates the test rows as a copy of their labels would; --number keeps it."""
+    files_of = ("--unlabelled", "u.csv", "--test", "t.csv", "--label", "y")
+    code, asked = puoc("fit", *words, *files_of, "--positives", "p.csv", "--out", "none")
+    assert code == 2
+    assert "column 'alarm'" in asked
+    said = fit(*words, *files_of, "--number", "alarm")
     auc = re.search(r"AUC on the test rows: ([\d.]+)", said)
     assert auc
     assert float(auc[1]) > 0.95
