@@ -24,6 +24,8 @@ import pandas as pd
 import paper_tables
 import reliability_tables
 
+from puoc.registry import collect_rarely
+
 DOCS = Path(__file__).parent
 EVIDENCE = DOCS / "evidence"
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
@@ -174,6 +176,7 @@ def _table(name: str) -> str:
 
 def main() -> None:
     """Rewrite the pages, or check them."""
+    collect_rarely()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a table is old")
     asked = parser.parse_args()

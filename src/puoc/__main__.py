@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from puoc.cli.app import main
+from puoc.registry import collect_rarely
 
 
 def main_and_leave() -> NoReturn:
@@ -16,6 +17,7 @@ def main_and_leave() -> NoReturn:
     Taking torch and mlflow apart costs a second in every stage, and there is nothing left to do: files are synced when
     they are written, workers ended with their executor.
     """
+    collect_rarely()
     code: str | int | None = 0
     try:
         main()

@@ -6,6 +6,7 @@ command that needs no method does not load torch.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import wraps
 from importlib import import_module
@@ -72,6 +73,30 @@ class Registry(MutableMapping[str, type[B]], Generic[B]):
         return {**self, **other}
 
 
+class _Garbage:
+    """Thresholds of the garbage collector that were in force before ``collect_rarely``; None if they still are."""
+
+    usual: tuple[int, int, int] | None = None
+
+
+def collect_rarely() -> None:
+    """Collect garbage rarely until the first fit of this process, or of one that is forked from it.
+
+    A command first imports a million objects that stay. To look at them again and again for garbage takes a sixth of
+    the time of the imports. Fits are different: training with second derivatives leaves arrays in cycles at each step.
+    """
+    if _Garbage.usual is None:
+        _Garbage.usual = gc.get_threshold()
+        gc.set_threshold(100_000, 20, 10)
+
+
+def _collect_as_usual() -> None:
+    if _Garbage.usual is not None:
+        gc.freeze()  # what was imported stays, so that collections during fits need not look at it
+        gc.set_threshold(*_Garbage.usual)
+        _Garbage.usual = None
+
+
 METHODS: Registry[Estimator] = Registry("method", "puoc.methods")
 ENCODERS: Registry[Encoder] = Registry("encoder", "puoc.methods.encoders")
 PRIORS: Registry[PriorEstimator] = Registry("prior", "puoc.methods.priors")
@@ -116,6 +141,7 @@ def _refusing_labels(learn: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(learn)
     def checked(self: object, samples: Any, *args: Any, **kwargs: Any) -> Any:
+        _collect_as_usual()
         alone = hasattr(samples, "X_u")
         given_samples = [samples] if alone else samples
         read = [_numbers(sample) for sample in given_samples]

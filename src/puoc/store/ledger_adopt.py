@@ -11,7 +11,6 @@ import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from copy import deepcopy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,14 +61,12 @@ class Comparison(NamedTuple):
 
 def digests_of(fit: JsonObject) -> Digests:
     """Return the digests in the canonical JSON of a fit."""
-    return _take_digests(deepcopy(fit))
+    return _split_digests(fit)[0]
 
 
 def id_without_digests(fit: JsonObject) -> str:
     """Return an id of everything in the canonical JSON of a fit but its digests."""
-    rest = deepcopy(fit)
-    _take_digests(rest)
-    return content_id(rest)
+    return content_id(_split_digests(fit)[1])
 
 
 def equal_but_digests(ledger: Ledger, wanted_ids: Collection[str]) -> dict[str, list[str]]:
@@ -99,16 +96,19 @@ def record_path(ledger: Ledger, fit_id: str) -> Path:
     return ledger.root / fit_id[:2] / f"{fit_id}.json"
 
 
-def _take_digests(fit: JsonObject) -> Digests:
-    """Remove the digests from a fit's JSON and return them."""
-    digests = {}
+def _split_digests(fit: JsonObject) -> tuple[Digests, JsonObject]:
+    """Return the digests in a fit's JSON, and the JSON without them, which shares all other parts with the first."""
+    digests, rest = Digests(), dict(fit)
     for name, (*outer_keys, last_key) in _DIGESTS.items():
-        part: JsonValue = fit
+        part: JsonValue = rest
         for key in outer_keys:
-            part = part.get(key) if isinstance(part, dict) else None
+            inner = part.get(key) if isinstance(part, dict) else None
+            if isinstance(part, dict) and isinstance(inner, dict):
+                part[key] = inner = dict(inner)
+            part = inner
         if isinstance(part, dict) and last_key in part:
             digests[name] = str(part.pop(last_key))
-    return digests
+    return digests, rest
 
 
 # comparison

@@ -18,7 +18,7 @@ _WRITE_INTERVAL = 5.0  # seconds
 
 
 class LiveTracking:
-    """Writes rows to MLflow every few seconds and at the end.
+    """Writes rows to MLflow every few seconds from the first fit on, and at the end.
 
     If a DVC stage ends before the first write, nothing is written and mlflow is not loaded; the stage report tracks the
     new rows. Without mlflow the results are the same, but not tracked. After the store fails, nothing more is written
@@ -29,7 +29,7 @@ class LiveTracking:
         self.root = root
         self._rows: list[ResultRow] = []
         self._tracker: Tracker | None = None
-        self._last = time.monotonic()
+        self._last: float | None = None  # write; before it, the start of the first fit
         self._off = find_spec("mlflow") is None
         self.failure: str | None = None
 
@@ -46,6 +46,8 @@ class LiveTracking:
         if self._off:
             return
         self._rows += rows
+        if self._last is None:  # libraries take seconds to load, so time counts from the start of the first fit
+            self._last = time.monotonic() - max((row.fit_seconds or 0.0 for row in rows), default=0.0)
         if time.monotonic() - self._last > _WRITE_INTERVAL:
             self._write()
             self._last = time.monotonic()
