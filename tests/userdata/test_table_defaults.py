@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from keel_files import fetched
 from own_files import puoc
 
 from puoc.datasets import DATASETS
-from puoc.datasets.prepare.folder import ensure
 from puoc.records import Array
 from puoc.userdata.settings import settings
 
@@ -39,11 +39,10 @@ def test_columns_have_other_hyperparameters_than_encoded_rows_and_given_ones_cou
 
 def test_the_default_of_oc_svm_ranks_on_seven_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PUOC_MIRROR", raising=False)
     aucs = {}
     for name, positive in TABLES.items():
         declared = DATASETS[f"keel_{name}"]
-        ensure(f"keel_{name}", tmp_path / "data")
+        fetched(f"keel_{name}", tmp_path / "data", monkeypatch)
         X, y, _ = declared.load(tmp_path / "data" / f"keel_{name}")
         aucs[name] = _fitted_auc(X, y == positive)
     assert min(aucs.values()) > 0.5, aucs
