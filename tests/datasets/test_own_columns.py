@@ -15,6 +15,7 @@ from own_files import puoc, refused
 from pyarrow import parquet
 
 from puoc.datasets.readers import DoubtfulColumns, How, RawTable, read_pair, read_table
+from puoc.datasets.readers.no_measurements import of_numbers
 from puoc.datasets.user.declare import declare
 from puoc.datasets.user.leakage import audit
 
@@ -73,6 +74,9 @@ MEASURES: dict[str, tuple[str, Any]] = {
     "versions": ("version", rng.choice(["v1.2.3", "v1.2.4"], N)),
     "months as numbers": ("month", rng.integers(1, 12, N)),
     "counts that hardly repeat": ("posts", [*np.floor(np.exp(np.linspace(2, 12, N - 3))), 7, 8, 9]),
+    "incomes": ("income", np.round(np.exp(rng.normal(10.5, 0.6, N)))),
+    "whole numbers around 0": ("change", np.round(rng.normal(0, 2000, N))),
+    "large counts": ("bytes", np.round(rng.gamma(2, 1e6, N))),
     "large with decimals": ("amount", 1e8 * rng.random(N)),
     "numbers of the size of months": ("amount", rng.integers(200_000, 209_999, N // 2).repeat(2)),
     "large repeated": ("bytes", rng.integers(0, 30, N) * 10**7),
@@ -111,6 +115,32 @@ def test_a_column_that_is_no_measurement_is_asked_about(
 def test_a_measurement_is_not_asked_about(name: str, cells: Any, suffix: str, tmp_path: Path) -> None:
     path = written(tmp_path / f"d{suffix}", **{name: cells})
     assert name in [column.name for column in read_pair(path).preparing.columns]
+
+
+def drawn(kind: str, n: int, draw: np.random.Generator) -> Any:
+    """Whole numbers that hardly repeat: three measurements, and four kinds of ids."""
+    return {
+        "incomes": lambda: np.round(np.exp(draw.normal(10.5, 0.6, n))),
+        "around 0": lambda: np.round(draw.normal(0, 2000, n)),
+        "counts": lambda: np.round(draw.gamma(2, 1e6, n)),
+        "dense": lambda: draw.permutation(n) + 1000.0,
+        "with gaps": lambda: draw.choice(int(1.3 * n), n, replace=False).astype(float),
+        "eight digits": lambda: draw.choice(90_000_000, n, replace=False) + 1e7,
+        "two blocks": lambda: np.concatenate([draw.permutation(n)[: n // 2], draw.permutation(n)[: n // 2] + 9e4]),
+    }[kind]()
+
+
+@pytest.mark.parametrize("n", [30, 200, 2000])
+def test_different_whole_numbers_are_ids_or_measurements_by_how_they_lie(n: int) -> None:
+    draw = np.random.default_rng(n)
+    asked = {kind: np.mean([bool(of_numbers("c", [drawn(kind, n, draw)])) for _ in range(50)]) for kind in KINDS}
+    for kind in ("incomes", "around 0", "counts"):
+        assert asked[kind] <= 0.06, kind
+    for kind in ("dense", "with gaps", "eight digits", *(["two blocks"] if n > 50 else [])):
+        assert asked[kind] >= 0.94, kind
+
+
+KINDS = ("incomes", "around 0", "counts", "dense", "with gaps", "eight digits", "two blocks")
 
 
 def test_dates_of_parquet_are_asked_about_and_copies_of_rows_hide_no_id(tmp_path: Path) -> None:

@@ -40,9 +40,16 @@ class Settings(Record):
     prior_asked: bool = True  # False if the prior is the default one
     encoder: str | Part | None = None
     image_encoder: Part | None = None  # where encoder is absent and the rows are pictures
+    plain_params: Params | None = None  # where encoder is absent and the rows are columns or words
 
     def for_inputs(self, inputs: str) -> Settings:
-        """Return the settings for rows of this kind: with the packaged features of pictures, if the method has some."""
+        """Return the settings for rows of this kind.
+
+        They have the packaged features of pictures, or the packaged hyperparameters for columns, if the method has
+        some.
+        """
+        if self.encoder is None and self.plain_params is not None and inputs == "vector":
+            return self.model_copy(update={"params": self.plain_params})
         if self.encoder is not None or self.image_encoder is None or inputs != "image":
             return self
         if "image" in methods.inputs_of(self.method, self.params):
@@ -60,6 +67,7 @@ class _Entry(NamedTuple):
     prior: JsonValue = None
     encoder: str | None = None
     image_encoder: str | None = None
+    plain_params: Params | None = None
 
 
 _Sections = dict[str, dict[str, _Entry]]  # entries by section and name
@@ -105,7 +113,7 @@ def settings(
         raise ValueError(f"--method: no hyperparameters of {method} are packaged; give all of them by --params")
     params, source = (entry.params, entry.source) if entry else (Params(), "params.yaml")
     changed = _pairs(given)
-    normal = methods.normalise(name, {key: value for key, value in (params | changed).items() if value is not None})
+    normal, plain = _hyperparameters(name, params, entry.plain_params if entry else None, changed)
     if changed:
         source = f"{source}; {listed(changed)} by --params"
     cls = METHODS[name]
@@ -127,7 +135,27 @@ def settings(
         image_encoder=_part("encoder", entry.image_encoder, sections["encoders"], ENCODERS, encoders.normalise)
         if entry and entry.image_encoder
         else None,
+        plain_params=plain,
     )
+
+
+def _hyperparameters(name: str, params: Params, plain: Params | None, changed: Params) -> tuple[Params, Params | None]:
+    """Return the checked hyperparameters with those that are given, and those for columns without an encoder.
+
+    The second are absent if a given one, such as a kernel, is packaged with two values. The first are the second if
+    only these take what is given.
+    """
+
+    def checked(packaged: Params) -> Params:
+        return methods.normalise(name, {key: value for key, value in (packaged | changed).items() if value is not None})
+
+    if plain is None or any(params.get(key, plain.get(key)) != plain.get(key) for key in changed):
+        return checked(params), None
+    for_columns = checked(plain)
+    try:
+        return checked(params), for_columns
+    except ValueError:
+        return for_columns, for_columns
 
 
 def packaged_methods() -> list[tuple[str, Params]]:
@@ -169,6 +197,7 @@ def _read(content: JsonObject, where: str) -> _Sections:
 
 def _entry(entry: JsonObject, params: Params, kind: str, where: str) -> _Entry:
     learner, encoder, image_encoder = (entry.get(key) for key in (kind, "encoder", "image_encoder"))
+    plain_params = entry.get("plain_params")
     return _Entry(
         params=params,
         source=f"{where}: {entry.get('source', 'no source given')}",
@@ -177,6 +206,7 @@ def _entry(entry: JsonObject, params: Params, kind: str, where: str) -> _Entry:
         prior=entry.get("prior"),
         encoder=None if encoder is None else str(encoder),
         image_encoder=None if image_encoder is None else str(image_encoder),
+        plain_params=plain_params if isinstance(plain_params, dict) else None,
     )
 
 

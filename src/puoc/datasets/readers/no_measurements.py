@@ -4,8 +4,9 @@ A whole file is looked at, before it is split into labelled and unlabelled rows.
 the row stood, and new rows have other numbers.
 
 Asked about are, of columns of numbers: those that rise or fall strictly from row to row, in each file; whole numbers
-that are different in each row; and names of ids or dates. Numbers with decimals that are all different and in no order
-are measurements. Of texts: dates, times, and names of ids.
+that are different in each row, if measurements would hold equal ones or if they are spread evenly; and names of ids or
+dates. Numbers with decimals that are all different and in no order are measurements. Of texts: dates, times, and names
+of ids.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ _ORDERED: Final = 10  # rows from which an order is no chance
 _DISTINCT: Final = 20  # rows from which different whole numbers are no chance
 _COPIES: Final = 0.01  # share of rows that may repeat another one, as copies of rows do
 _EVEN_COPIES: Final = 0.06  # the same, if the numbers are spread evenly over their range; counts are skewed
+_LEVEL: Final = 0.01  # of the test whether measurements would hold more equal numbers
+_SURELY_EVEN: Final = 100  # different numbers, of which a test tells even from bell-shaped
+_LONG: Final = 6  # digits of numbers that few files measure
 _EVEN: Final = 1.63  # quantile .99 of Kolmogorov's distribution
+_VERY_EVEN: Final = 0.5  # quantile .04
 _TIES: Final = 0.1  # share of the steps of a rising column that may be zero
 _MONTHS: Final = 3  # different numbers such as 202401 from which these are no chance
 _MOSTLY: Final = 0.9  # share of the cells that are dates in a column of dates
@@ -88,7 +93,7 @@ def of_numbers(name: str, parts: Sequence[NDArray[np.float64]]) -> str:
         if whole and all((np.abs(np.diff(x)) == 1).all() for x in present):
             return "holds numbers that count the rows"
         return f"holds numbers that {order} from row to row, as the number of a row or a time does"
-    if whole and sum(map(len, present)) >= _DISTINCT and all(_different(x) for x in present):
+    if whole and sum(map(len, present)) >= _DISTINCT and all(_different(x) for x in present) and _as_ids(present):
         return "holds a different whole number in each row, as an id does"
     if named_as_id(name):
         return "is named as an id"
@@ -136,11 +141,47 @@ def _different(x: NDArray[np.float64]) -> bool:
     return len(found) >= (1 - _EVEN_COPIES) * len(x) and _evenly_spread(found)
 
 
-def _evenly_spread(found: NDArray[np.float64]) -> bool:
-    """Return True unless a Kolmogorov-Smirnov test rejects that sorted different numbers are uniform in their range."""
+def _as_ids(parts: Sequence[NDArray[np.float64]]) -> bool:
+    """Return False if different whole numbers are what a measurement gives, such as incomes in a small file.
+
+    They are, if a number is negative; or if they are not spread evenly over their range, as numbers that are given out
+    are, and hold as many equal ones as their density lets expect (a Poisson test at the level .01).
+    """
+    x = np.concatenate(parts)
+    found = np.unique(x)
+    if found[0] < 0:
+        return False
+    ties, expected = len(x) - len(found), _expected_ties(x)
+    terms = np.cumsum(np.log(expected / np.arange(1, ties + 1))) if expected else np.empty(0)
+    if expected and np.exp(-expected + np.concatenate([[0.0], terms])).sum() < _LEVEL:
+        return True
+    return _given_out(found) or all(_given_out(np.unique(part)) for part in parts)
+
+
+def _given_out(found: NDArray[np.float64]) -> bool:
+    """Return True if sorted different numbers are spread evenly.
+
+    Few numbers of a bell-shaped measurement look even as well. They also have to be long, or more even than by chance.
+    """
+    is_long = len(str(int(found[0]))) == len(str(int(found[-1]))) >= _LONG
+    return _evenly_spread(found, _EVEN if is_long or len(found) >= _SURELY_EVEN else _VERY_EVEN)
+
+
+def _expected_ties(x: NDArray[np.float64]) -> float:
+    """Return the expected number of pairs of equal whole numbers, by the density of the numbers around each of them."""
+    ordered, n = np.sort(x), len(x)
+    reach = min(10, (n - 1) // 2)
+    if reach < 1:
+        return 0.0
+    span = ordered[2 * reach :] - ordered[: -2 * reach]
+    return float((2 * reach / (span + 1)).mean() * n / 2)
+
+
+def _evenly_spread(found: NDArray[np.float64], limit: float = _EVEN) -> bool:
+    """Return True unless Kolmogorov's distance of sorted different numbers from even ones is above a limit."""
     n = len(found)
     share = (found - found[0]) / (found[-1] - found[0])
-    return bool(np.abs(share - np.linspace(0, 1, n)).max() <= _EVEN / np.sqrt(n))
+    return bool(np.abs(share - np.linspace(0, 1, n)).max() <= limit / np.sqrt(n))
 
 
 def _dates(parts: Sequence[NDArray[np.float64]], whole: bool) -> str:
