@@ -39,6 +39,7 @@ from puoc.cli.read_options import (
 )
 
 if TYPE_CHECKING:
+    from puoc.datasets.audit import Audited
     from puoc.datasets.readers import Pair
     from puoc.datasets.readers.pu_data import Rows
     from puoc.userdata.assess.decision import Assessment
@@ -136,7 +137,7 @@ def assess(
     with exit_on_storage_error("no page was written"), folders_as_before(html):
         write_bytes(html, page(assessment, files, list(pair.profile), notes, audit).encode())
     if json:
-        _print_json(assessment, files, pair, notes)
+        _print_json(assessment, files, pair, notes, audit.audited)
         return
     for note in (*notes, *pair.column_notes()):
         say(note)
@@ -206,10 +207,13 @@ def _print(assessment: Assessment) -> None:
         say(f"to fit it: {recommended.command}")
 
 
-def _print_json(assessment: Assessment, files: dict[str, str | None], pair: Pair, notes: list[str]) -> None:
+def _print_json(
+    assessment: Assessment, files: dict[str, str | None], pair: Pair, notes: list[str], audited: Audited
+) -> None:
     from json import dumps
 
     profile = [column.canonical() for column in pair.profile]
     document = {**assessment.model_dump(mode="json"), "files": files, "profile": profile, "reading": notes}
+    document["audit"] = audited.model_dump(mode="json")
     document["file_differences"] = [one.model_dump(mode="json") for one in pair.differences]
     typer.echo(dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

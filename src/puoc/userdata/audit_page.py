@@ -101,7 +101,7 @@ def section(
         base=base,
         answers=answers,
         whole=" ".join([base, *dict.fromkeys(answers.values())]),
-        copies=() if kin is None else tuple(_copies(one) for one in kin.copies),
+        copies=() if kin is None else tuple(_copies(one, kin.what) for one in kin.copies),
         kin=kin,
         differences=tuple(differences),
     )
@@ -192,11 +192,8 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _copies(one: Copies) -> CopiesRow:
-    rows = (
-        f"of {SHORT[one.first]}, repeated in it"
-        if one.second is None
-        else f"of {SHORT[one.first]}, in {SHORT[one.second]} too"
-    )
-    pairs = "; ".join(f"row {a} = row {b}" for a, b in one.examples)
-    return CopiesRow(rows, one, pairs)
+def _copies(one: Copies, what: str) -> CopiesRow:
+    copied = "repeat another one" if one.second is None else f"are in {SHORT[one.second]} too"
+    sign = "=" if one.equal else "\N{ALMOST EQUAL TO}"
+    pairs = "; ".join(f"row {a} {sign} row {b}" for a, b in one.examples)
+    return CopiesRow(f"{what.capitalize()} of {SHORT[one.first]} that {copied}", one, pairs)

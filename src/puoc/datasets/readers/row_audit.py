@@ -16,7 +16,9 @@ from puoc.datasets.readers.images import RawPictures, fit_pictures
 from puoc.datasets.readers.near_duplicates import near_duplicates
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.pu_data import Pair, Rows
+from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.row_contents import of_pictures, of_texts
+from puoc.datasets.readers.side_kin import times_in
 from puoc.datasets.readers.texts import RawTexts
 from puoc.datasets.readers.training_files import Paths, Raw, TrainingFiles, plain_rows, read_raw, same_kind
 from puoc.datasets.readers.words import same_text
@@ -66,7 +68,7 @@ def _kin_of(groups: Mapping[Group, Raw], how: How) -> Kin:
 
 
 def kin_of_pair(pair: Pair, incoming: Rows | None = None) -> Kin | None:
-    """Return the copies among the rows of a pair; of a table, as its audit found them."""
+    """Return the copies among the rows of a pair; of a table, as its audit found them, with the times of new rows."""
     given: dict[Group, Rows | None] = {
         "P": pair.positives,
         "U": pair.unlabelled,
@@ -79,7 +81,12 @@ def kin_of_pair(pair: Pair, incoming: Rows | None = None) -> Kin | None:
     if isinstance(pair.positives.raw, RawPictures):
         masks = {group: _mask(len(rows)) for group, rows in groups.items()}
         return kin_of_pictures({g: Pictures(rows.X[masks[g]], rows.numbers[masks[g]]) for g, rows in groups.items()})
-    return None if pair.audited is None else pair.audited.kin
+    kin = None if pair.audited is None else pair.audited.kin
+    if kin is None or incoming is None:
+        return kin
+    tables = {group: rows.raw for group, rows in groups.items() if isinstance(rows.raw, RawTable)}
+    times = [times_in(one.column, tables, pair.how) or one for one in kin.times]
+    return kin.model_copy(update={"times": tuple(times)})
 
 
 def kin_of_texts(groups: Mapping[Group, RawTexts]) -> Kin:

@@ -183,6 +183,16 @@ class SideKin:
         return found
 
 
+def times_in(column: str, tables: Mapping[Group, RawTable], how: How) -> Times | None:
+    """Return the times of groups of rows by a column of dates; None without dates in two groups."""
+    found = {}
+    for group, table in tables.items():
+        dates = _dates(Cells([table], column, how).texts[0]) if column in table.places else None
+        if dates is not None:
+            found[group] = dates
+    return times_of(column, found)
+
+
 def _some(mask: NDArray[np.bool_]) -> Rows:
     """Return the positions of the rows of a group, or as many evenly spaced ones as are compared."""
     rows = np.flatnonzero(mask)
