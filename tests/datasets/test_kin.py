@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from own_files import puoc
+from own_files import puoc, refused
 from PIL import Image
 
 from puoc.datasets.audit.kin import Copies, Kin
@@ -201,6 +201,29 @@ def test_texts_that_differ_in_numbers_alone_are_nearly_equal(tmp_path: Path) -> 
     code, said = puoc("audit", "--positives", tmp_path / "p.txt", "--unlabelled", tmp_path / "u.txt")
     assert code == 0, said
     assert "note: 1 of 22 texts of P equal one of U, and 1 more nearly equal one of U" in said
+    assert "u.txt: saved alike" in said
+    (tmp_path / "t").mkdir()
+    for part in ("positive", "negative"):
+        (tmp_path / "t" / f"{part}.txt").write_text("\n".join([part, *lines[18:24]]) + "\n")
+    words = ("audit", "--positives", tmp_path / "p.txt", "--unlabelled", tmp_path / "u.txt", "--test", tmp_path / "t")
+    code, said = puoc(*words)
+    assert code == 0, said
+    assert "note: 4 of 14 texts of the test equal one of P" in said
+    assert "note: 8 of 14 texts of the test equal one of U" in said
+    assert "negative.txt: saved alike" in said
+    refused(puoc(*words, "--label", "y"), "expected no --label")
+
+
+def test_texts_in_a_column_are_audited_with_their_test(tmp_path: Path) -> None:
+    words = np.random.default_rng(0).choice(["red", "blue", "cat", "dog", "sun", "rain", "tree"], (40, 8))
+    frame = pd.DataFrame({"text": [" ".join(row) for row in words], "y": np.arange(40) % 2})
+    frame.iloc[:30].to_csv(tmp_path / "all.csv", index=False)
+    frame.iloc[26:].to_csv(tmp_path / "t.csv", index=False)
+    given = ("--data", tmp_path / "all.csv", "--test", tmp_path / "t.csv", "--label", "y", "--text", "text")
+    code, said = puoc("audit", *given)
+    assert code == 0, said
+    assert "note: 2 of 14 texts of the test equal one of P" in said
+    assert "note: 2 of 14 texts of the test equal one of U" in said
 
 
 def test_pictures_that_were_saved_again_are_nearly_equal(tmp_path: Path) -> None:

@@ -170,7 +170,8 @@ def _print_rows(audited: Audited, differences: Sequence[FileDifferences]) -> Non
     assert audited.kin is not None, "rows without columns are compared with each other"
     say(f"{audited.n_p} labelled and {audited.n_u} unlabelled {audited.kin.what}")
     for files in differences:
-        say(f"{files.where} and {files.other}: {len(files.found)} of {files.tested} compared properties differ")
+        differ = f"{len(files.found)} of {files.tested} properties differ in how they were saved"
+        say(f"{files.where} and {files.other}: {differ if files.found else 'saved alike'}")
         for one in files.found:
             say(f"  {one}{'' if one.seen else ' (no method sees it)'}")
     for line in audited.kin.lines():

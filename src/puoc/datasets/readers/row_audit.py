@@ -13,12 +13,14 @@ from puoc.datasets.audit.kin import Copies, Group, Keys, Kin, copies_of
 from puoc.datasets.audit.result import Audited
 from puoc.datasets.readers.file_differences import FileDifferences, between
 from puoc.datasets.readers.images import RawPictures, fit_pictures
+from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.near_duplicates import near_duplicates
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.pu_data import Pair, Rows
+from puoc.datasets.readers.pu_data import Pair, Rows, joined, labelled_parts
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.row_contents import of_pictures, of_texts
 from puoc.datasets.readers.side_kin import times_in
+from puoc.datasets.readers.tables import read_table
 from puoc.datasets.readers.texts import RawTexts
 from puoc.datasets.readers.training_files import Paths, Raw, TrainingFiles, plain_rows, read_raw, same_kind
 from puoc.datasets.readers.words import same_text
@@ -43,18 +45,29 @@ def audit_rows(files: TrainingFiles, paths: Paths, how: How) -> tuple[Audited, t
     """Audit files of pictures or texts. Raises ValueError for rows of different kinds or a damaged picture."""
     P, U = files.P, files.U
     groups: dict[Group, Raw] = {"P": P} if U is None else {"P": P, "U": U}
+    differences = []
+    if paths.test is not None and how.text is not None:
+        table = read_table(paths.test, how)
+        labels_of(table, how, "negative")
+        groups["test"] = plain_rows(table.without([str(how.label)]), how)
+    elif paths.test is not None:
+        parts = labelled_parts(paths.test, how, P.kind)
+        same_kind(parts[0], P)
+        differences += _between(parts[0], parts[1], how)
+        groups["test"] = joined(parts, str(paths.test))
     if paths.incoming is not None:
         raw = read_raw(paths.incoming, how)
         groups["incoming"] = plain_rows(raw, how) if not isinstance(raw, RawPictures | RawTexts) else raw
         same_kind(groups["incoming"], P)
-    pairs: tuple[tuple[Group, Group], ...] = (("P", "U"), ("U", "incoming"))
-    differences = []
-    for one, other in pairs:
-        here, there = groups.get(one), groups.get(other)
-        if isinstance(here, RawPictures | RawTexts) and isinstance(there, RawPictures | RawTexts):
-            differences.append(between(here, there, how))
+    differences = [*_between(P, U, how), *differences, *_between(U, groups.get("incoming"), how)]
     n_u = 0 if U is None else len(U)
     return Audited(n_p=len(P), n_u=n_u, tests=0, columns=(), kin=_kin_of(groups, how)), tuple(differences)
+
+
+def _between(here: Raw | None, there: Raw | None, how: How) -> list[FileDifferences]:
+    if isinstance(here, RawPictures | RawTexts) and isinstance(there, RawPictures | RawTexts):
+        return [between(here, there, how)]
+    return []
 
 
 def _kin_of(groups: Mapping[Group, Raw], how: How) -> Kin:
