@@ -10,7 +10,7 @@ import pytest
 from own_files import puoc, refused
 from PIL import Image
 
-from puoc.datasets.audit.kin import Copies, Kin
+from puoc.datasets.audit.kin import Copies, Kin, Times
 from puoc.datasets.readers import How, read_pair
 from puoc.datasets.readers.row_audit import kin_of_pair
 from puoc.datasets.readers.training_files import Paths, audit_files
@@ -45,6 +45,10 @@ def kin(paths: Paths, how: How | None = None) -> Kin:
 
 def counts(found: Kin) -> dict[str, tuple[int, int | None]]:
     return {f"{one.first} {one.second or ''}".strip(): (one.equal, one.near) for one in found.copies}
+
+
+def texts(times: Times, differ: bool) -> list[str]:
+    return [one.text for one in times.findings if one.differ == differ]
 
 
 def test_equal_and_near_equal_rows_are_counted_within_and_between_all_groups(tmp_path: Path) -> None:
@@ -132,6 +136,18 @@ def test_a_column_that_groups_rows_is_named_with_the_groups_on_both_sides(tmp_pa
     )
 
 
+def test_many_columns_that_group_rows_are_counted_not_listed(tmp_path: Path) -> None:
+    p, u, _ = frames()
+    groups = {f"device {i}": 1 for i in range(9)}
+    names = ("p", "u")
+    for name, x in zip(names, (p, u), strict=True):
+        x.assign(**{column: np.arange(len(x)) % 7 for column in groups}).to_csv(tmp_path / f"{name}.csv", index=False)
+    found, _ = audit_files(Paths(tmp_path / "p.csv", tmp_path / "u.csv"), How())
+    assert found.audited is not None
+    assert len(found.audited.notes) == 6
+    assert found.audited.notes[-1] == "4 further columns have values on two sides"
+
+
 def test_a_counter_of_the_rows_is_no_group(tmp_path: Path) -> None:
     p, u, _ = frames()
     assert not kin(written(tmp_path, p.assign(id=range(N_P)), u.assign(id=range(N_U)))).groups
@@ -161,20 +177,24 @@ def test_groups_from_different_times_are_named(form, tmp_path: Path) -> None:
     paths = written(tmp_path, p, u)._replace(incoming=tmp_path / "new.csv")
     for how in (How(), How(drop=("when",))):
         (times,) = kin(paths, how).times
-        assert times.differ
         spans = {span.group: span for span in times.spans}
         assert spans["P"].first[:10] == str(days["p"].min().date())
         assert spans["U"].last[:10] == str(days["u"].max().date())
-        assert "column 'when': all of the labelled positives are before all of the unlabelled rows" in times.findings
-        assert any("unlabelled rows and the incoming rows are from much the same time" in one for one in times.findings)
+        assert "column 'when': all of the labelled positives are before all of the unlabelled rows" in texts(
+            times, True
+        )
+        assert any("and the incoming rows are from much the same time" in one for one in texts(times, False))
 
 
 def test_groups_from_one_time_are_no_finding(tmp_path: Path) -> None:
     p, u, _ = frames()
     rng = np.random.default_rng(2)
     p, u = (x.assign(day=[f"2024-05-{day:02d}" for day in rng.integers(1, 30, len(x))]) for x in (p, u))
-    (times,) = kin(written(tmp_path, p, u)).times
-    assert not times.differ
+    p, u = (x.assign(hour=[f"{hour:02d}:30" for hour in rng.integers(0, 24, len(x))]) for x in (p, u))
+    found = kin(written(tmp_path, p, u))
+    assert [len(texts(times, False)) for times in found.times] == [1]
+    assert not found.lines()
+    assert not found.groups  # a time of the day is no group
 
 
 def test_an_assessment_has_the_times_of_the_incoming_rows(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from browsing import DRIVER, Browser, browser
 from test_audit_page import HOSTILE, column, decided, told
 
-from puoc.datasets.audit.kin import Copies, Kin, SharedValues, Times, TimeSpan
+from puoc.datasets.audit.kin import Copies, Kin, SharedValues, TimeOrder, Times, TimeSpan
 from puoc.datasets.audit.result import Audited, ColumnAudit
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import Difference, FileDifferences
@@ -64,8 +64,9 @@ def shown() -> Section:
                          rows_first=12, rows_second=11),
         ),
         times=(
-            Times(column="day", spans=(TimeSpan(group="P", n=9, first="2020-01-01", middle="2020-05-01",
-                                                last="2020-09-01"),), findings=("P is earlier",), differ=True),
+            Times(column="day",
+                  spans=(TimeSpan(group="P", n=9, first="2020-01-01", middle="2020-05-01", last="2020-09-01"),),
+                  findings=(TimeOrder(text="P is earlier", differ=True),)),
         ),
     )  # fmt: skip
     columns.sort(key=lambda one: ("asked", "noted", "shown").index(one.verdict))

@@ -83,13 +83,19 @@ class TimeSpan(Record):
     last: str
 
 
+class TimeOrder(Record):
+    """A sentence on the times of two groups of rows."""
+
+    text: str
+    differ: bool  # True if they are from different times
+
+
 class Times(Record):
-    """Times of the groups by one column of dates, and a sentence for each two groups."""
+    """Times of the groups by one column of dates, and how each two groups lie."""
 
     column: str
     spans: tuple[TimeSpan, ...]
-    findings: tuple[str, ...]
-    differ: bool  # True if two groups are from different times
+    findings: tuple[TimeOrder, ...]
 
 
 class Kin(Record):
@@ -109,7 +115,8 @@ class Kin(Record):
 
     def lines(self) -> list[str]:
         """Return a sentence on each finding, apart from the columns that group rows."""
-        return [*(in_words(one, self.what) for one in self.found), *(line for t in self.times for line in t.findings)]
+        later = [found.text for times in self.times for found in times.findings if found.differ]
+        return [*(in_words(one, self.what) for one in self.found), *later]
 
 
 def in_words(copies: Copies, what: str) -> str:
@@ -294,14 +301,13 @@ def times_of(column: str, times: Mapping[Group, NDArray[np.datetime64]], most: i
         )
         for group, x in known.items()
     )
-    findings, differ = [], False
+    findings = []
     for first, second in combinations(known, 2):
         if {first, second} == {"test", "incoming"}:
             continue
         text, apart = _compared(first, known[first], second, known[second], most)
-        findings.append(f"column {column!r}: {text}")
-        differ |= apart
-    return Times(column=column, spans=spans, findings=tuple(findings), differ=differ)
+        findings.append(TimeOrder(text=f"column {column!r}: {text}", differ=apart))
+    return Times(column=column, spans=spans, findings=tuple(findings))
 
 
 def _compared(

@@ -25,7 +25,7 @@ from puoc.datasets.audit.kin import (
     times_of,
 )
 from puoc.datasets.readers.cells import Cells
-from puoc.datasets.readers.no_measurements import unit_of_dates
+from puoc.datasets.readers.no_measurements import named_as_id, unit_of_dates
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.raw_table import RawTable
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 NEAR_ROWS: Final = "the same in all columns but those of one eighth, with numbers compared to 3 digits"
 _COLUMNS_FOR_NEAR: Final = 8  # below, rows agree in most columns by chance
+_NOTED: Final = 5  # columns
 _TIMES: Final = 10_000  # dates of a group that are read, evenly spaced
 _NO_DATES: Final = 0.1  # share of the cells of a column of dates that may be none
 
@@ -115,7 +116,7 @@ class SideKin:
         if all(found is not None for found in dates.values()):
             times = times_of(cells.name, {group: found for group, found in dates.items() if found is not None})
             self._times += [] if times is None else [times]
-        elif not _counts_rows(cells):
+        elif (named_as_id(cells.name) or cells.numbers() is not None) and not _counts_rows(cells):
             self._share(cells.name, {g: _counts(column) for g, column in texts.items() if g != "incoming"})
 
     def done(self, how: How, asked: Collection[str]) -> Kin:
@@ -143,8 +144,11 @@ class SideKin:
         )
 
     def notes(self) -> list[str]:
-        """Return a note on each column whose values stand on two sides."""
-        return [str(one) for one in self._groups]
+        """Return a note on each of the first columns whose values stand on two sides, and on the number of others."""
+        names = list(dict.fromkeys(one.column for one in self._groups))
+        notes = [str(one) for one in self._groups if one.column in names[:_NOTED]]
+        rest = len(names) - _NOTED
+        return notes + ([f"{rest} further columns have values on two sides"] if rest > 0 else [])
 
     def _share(self, column: str, values: Mapping[Group, Mapping[str, int]]) -> None:
         self._groups += shared_values(column, {g: found for g, found in values.items() if g != "incoming"})
