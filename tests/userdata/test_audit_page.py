@@ -16,6 +16,7 @@ from PIL import Image
 
 from puoc.datasets.audit.kin import Copies, Kin, SharedValues
 from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
+from puoc.datasets.readers.doubts import Doubt
 from puoc.userdata.assess.decision import Assessment, decide
 from puoc.userdata.assess.evidence import Alpha, Evidence, Gained
 from puoc.userdata.assess.page import page as page_of_assessment
@@ -220,7 +221,17 @@ def test_the_page_replaces_no_file_but_an_earlier_page_of_its_own(here: Path) ->
         (".", "is a folder; expected a file, such as audit.html"),
     ):  # fmt: skip
         refused(puoc("audit", *FILES, "--html", html), f"--html: {'got .json' if html == 'a.json' else html}", expected)
+    refused(puoc("audit", *FILES, "--html", "a.html", "--json", "./a.html"), "--html: got a.html, which --json names")
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_columns_in_doubt_are_on_top_whether_they_were_compared_or_not() -> None:
+    audited = Audited(n_p=N_P, n_u=N_U, tests=2, columns=(column("a"), column("b")))
+    doubts = [Doubt("b", "b seems odd"), Doubt("c", "c cannot be read", "missing", "??")]
+    rows = section(audited, Commands(("puoc", "assess")), doubts).rows
+    assert [(row.name, row.verdict) for row in rows] == [("c", "asked about"), ("b", "asked about"), ("a", "shown")]
+    assert rows[0].leave_out == "--missing '??'"
+    assert rows[0].why == "c cannot be read."
 
 
 def test_files_of_pictures_have_a_page_on_how_they_were_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

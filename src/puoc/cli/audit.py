@@ -88,6 +88,8 @@ def audit(
         if html is not None:
             from puoc.userdata.pages import check_place
 
+            if json is not None and html.absolute() == json.absolute():
+                raise ValueError(f"--html: got {html}, which --json names too; expected two files")
             check_place(html, [path for path in paths if path is not None], "puoc audit")
             check_writable("--html", html)
         how = how_of(

@@ -55,11 +55,12 @@ def audit_rows(files: TrainingFiles, paths: Paths, how: How) -> tuple[Audited, t
         same_kind(parts[0], P)
         differences += _between(parts[0], parts[1], how)
         groups["test"] = joined(parts, str(paths.test))
+    incoming: Raw | None = None
     if paths.incoming is not None:
         raw = read_raw(paths.incoming, how)
-        groups["incoming"] = plain_rows(raw, how) if not isinstance(raw, RawPictures | RawTexts) else raw
-        same_kind(groups["incoming"], P)
-    differences = [*_between(P, U, how), *differences, *_between(U, groups.get("incoming"), how)]
+        incoming = raw if isinstance(raw, RawPictures | RawTexts) else plain_rows(raw, how)
+        same_kind(incoming, P)
+    differences = [*_between(P, U, how), *differences, *_between(U, incoming, how)]
     n_u = 0 if U is None else len(U)
     return Audited(n_p=len(P), n_u=n_u, tests=0, columns=(), kin=_kin_of(groups, how)), tuple(differences)
 
@@ -82,12 +83,7 @@ def _kin_of(groups: Mapping[Group, Raw], how: How) -> Kin:
 
 def kin_of_pair(pair: Pair, incoming: Rows | None = None) -> Kin | None:
     """Return the copies among the rows of a pair; of a table, as its audit found them, with the times of new rows."""
-    given: dict[Group, Rows | None] = {
-        "P": pair.positives,
-        "U": pair.unlabelled,
-        "test": pair.test,
-        "incoming": incoming,
-    }
+    given: dict[Group, Rows | None] = {"P": pair.positives, "U": pair.unlabelled, "test": pair.test}
     groups = {group: rows for group, rows in given.items() if rows is not None}
     if texts := {group: rows.raw for group, rows in groups.items() if isinstance(rows.raw, RawTexts)}:
         return kin_of_texts(texts)
@@ -97,7 +93,8 @@ def kin_of_pair(pair: Pair, incoming: Rows | None = None) -> Kin | None:
     kin = None if pair.audited is None else pair.audited.kin
     if kin is None or incoming is None:
         return kin
-    tables = {group: rows.raw for group, rows in groups.items() if isinstance(rows.raw, RawTable)}
+    timed: dict[Group, Rows] = {**groups, "incoming": incoming}
+    tables = {group: rows.raw for group, rows in timed.items() if isinstance(rows.raw, RawTable)}
     times = [times_in(one.column, tables, pair.how) or one for one in kin.times]
     return kin.model_copy(update={"times": tuple(times)})
 
