@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.datasets
 from own_files import puoc, refused
 from PIL import Image
 
@@ -75,6 +76,16 @@ def test_files_without_copies_have_no_finding(tmp_path: Path) -> None:
     found = kin(written(tmp_path, *frames()), How(label="y"))
     assert set(counts(found).values()) == {(0, 0)}
     assert not found.lines()
+
+
+@pytest.mark.parametrize("name", ["breast_cancer", "wine", "digits", "diabetes"])
+def test_rows_of_measurements_are_not_near_equal_by_chance(name: str, tmp_path: Path) -> None:
+    """docs/audit.md has this, and PenDigits."""
+    X = getattr(sklearn.datasets, f"load_{name}")().data
+    rows = pd.DataFrame(X[np.random.default_rng(0).permutation(len(X))]).add_prefix("c")
+    third = len(rows) // 3
+    found = kin(written(tmp_path, rows[:third], rows[third:]))
+    assert counts(found) == {"P": (0, 0), "U": (0, 0), "P U": (0, 0)}
 
 
 def test_one_file_with_labels_gives_the_counts_of_two(tmp_path: Path) -> None:
