@@ -11,7 +11,8 @@ import sklearn.datasets
 from own_files import puoc, refused
 from PIL import Image
 
-from puoc.datasets.audit.kin import Copies, Kin, Times
+from puoc.datasets.audit.kin import Copies, Kin
+from puoc.datasets.audit.times import Times
 from puoc.datasets.readers import How, read_pair
 from puoc.datasets.readers.row_audit import kin_of_pair
 from puoc.datasets.readers.training_files import Paths, audit_files

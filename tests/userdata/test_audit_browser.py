@@ -11,8 +11,9 @@ import pytest
 from browsing import DRIVER, Browser, browser
 from test_audit_page import HOSTILE, column, decided, told
 
-from puoc.datasets.audit.kin import Copies, Kin, SharedValues, TimeOrder, Times, TimeSpan
+from puoc.datasets.audit.kin import Copies, Kin, SharedValues
 from puoc.datasets.audit.result import Audited, ColumnAudit
+from puoc.datasets.audit.times import TimeOrder, Times, TimeSpan
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import Difference, FileDifferences
 from puoc.userdata.assess.page import page as page_of_assessment

@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from puoc.datasets.audit.kin import SHORT, Copies, Kin
+from puoc.datasets.audit.kin import Copies, Kin
 from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
+from puoc.datasets.audit.row_groups import SHORT
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import FileDifferences
 from puoc.userdata.pages import environment

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.audit.kin import Copies, Group, Keys, Kin, copies_of
+from puoc.datasets.audit.kin import Copies, Keys, Kin, copies_of
 from puoc.datasets.audit.result import Audited
+from puoc.datasets.audit.row_groups import Group
 from puoc.datasets.readers.file_differences import FileDifferences, between
 from puoc.datasets.readers.images import RawPictures, fit_pictures
 from puoc.datasets.readers.labels import labels_of

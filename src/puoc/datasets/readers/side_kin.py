@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 from puoc.datasets.audit.kin import (
     MOST,
     Contents,
-    Group,
     Keys,
     Kin,
     SharedValues,
-    Times,
     copies_of,
     groups_rows,
     may_group,
     shared_values,
-    times_of,
 )
+from puoc.datasets.audit.row_groups import Group
+from puoc.datasets.audit.times import Times, times_of
 from puoc.datasets.readers.cells import Cells
 from puoc.datasets.readers.no_measurements import named_as_id, unit_of_dates
 from puoc.datasets.readers.options import How
