@@ -217,8 +217,6 @@ def test_the_audit_lists_columns_in_doubt_first_and_writes_all_as_json(tmp_path:
     assert Audited.model_validate({name: found[name] for name in Audited.model_fields}).of("asked")
     refused(puoc("audit", "--positives", p, "--unlabelled", u, "--json", tmp_path / "audit.json"), "audit.json")
     refused(puoc("audit", "--positives", p), "--unlabelled")
-    (tmp_path / "t.txt").write_text("one text\nanother\n" * 20)
-    refused(puoc("audit", "--positives", tmp_path / "t.txt", "--unlabelled", tmp_path / "t.txt"), "expected a table")
 
 
 def test_ids_that_stand_on_two_sides_are_counted(tmp_path: Path) -> None:

@@ -29,9 +29,10 @@ from puoc.userdata.assess.evidence import Alpha, Evidence, Gained, Incoming
 from puoc.userdata.assess.expected_auc import DRAW, ERROR, NEW
 from puoc.userdata.assess.expected_auc import expected as expectation
 from puoc.userdata.assess.input_rows import checked
-from puoc.userdata.assess.page import check_place, page
+from puoc.userdata.assess.page import page
 from puoc.userdata.assess.reasons import INSIDE, MEASURED
 from puoc.userdata.assess.reference_methods import FAMILIES, Seen
+from puoc.userdata.pages import check_place
 
 Array = NDArray[Any]
 Ask = Callable[..., Result]

@@ -39,9 +39,11 @@ from puoc.cli.read_options import (
 )
 
 if TYPE_CHECKING:
+    from puoc.datasets.audit import Audited
     from puoc.datasets.readers import Pair
     from puoc.datasets.readers.pu_data import Rows
     from puoc.userdata.assess.decision import Assessment
+    from puoc.userdata.audit_page import Section
 
 
 def assess(
@@ -79,7 +81,8 @@ def assess(
     with exit_on_invalid_input(), exit_on_storage_error("no page was written"), path_errors(), full_answers(context):
         from puoc.datasets.readers import read_pair
         from puoc.datasets.readers.options import how_of
-        from puoc.userdata.assess.page import check_place, page
+        from puoc.userdata.assess.page import page
+        from puoc.userdata.pages import check_place
 
         if data is None and unlabelled is None:
             raise ValueError("--unlabelled: the file is missing; expected --positives and --unlabelled, or --data")
@@ -130,10 +133,11 @@ def assess(
     files = {role: str(path) if path else None for role, path in (*paths.items(), ("incoming", incoming))}
     from puoc.store.atomic import write_bytes
 
+    audit = _audit(context, pair, incoming_rows)
     with exit_on_storage_error("no page was written"), folders_as_before(html):
-        write_bytes(html, page(assessment, files, list(pair.profile), notes).encode())
+        write_bytes(html, page(assessment, files, list(pair.profile), notes, audit).encode())
     if json:
-        _print_json(assessment, files, pair, notes)
+        _print_json(assessment, files, pair, notes, audit.audited)
         return
     for note in (*notes, *pair.column_notes()):
         say(note)
@@ -158,6 +162,18 @@ def _check_texts(pair: Pair) -> None:
             "numbers as one, so no method can tell them apart; expected texts that differ in them"
             f"{'' if tokens == 'characters' else ', or --tokens characters'}"
         )
+
+
+def _audit(context: typer.Context, pair: Pair, incoming: Rows | None) -> Section:
+    """Return the audit of the files, for the head of the page."""
+    from puoc.cli.read_options import commands
+    from puoc.datasets.audit.result import Audited
+    from puoc.datasets.readers.row_audit import kin_of_pair
+    from puoc.userdata.audit_page import section
+
+    audited = pair.audited or Audited(n_p=len(pair.X_p), n_u=len(pair.unlabelled or ()), tests=0, columns=())
+    audited = audited.model_copy(update={"kin": kin_of_pair(pair, incoming)})
+    return section(audited, commands(context), differences=pair.differences)
 
 
 def _shift_by_saving(pair: Pair, incoming: Rows) -> list[str]:
@@ -191,10 +207,13 @@ def _print(assessment: Assessment) -> None:
         say(f"to fit it: {recommended.command}")
 
 
-def _print_json(assessment: Assessment, files: dict[str, str | None], pair: Pair, notes: list[str]) -> None:
+def _print_json(
+    assessment: Assessment, files: dict[str, str | None], pair: Pair, notes: list[str], audited: Audited
+) -> None:
     from json import dumps
 
     profile = [column.canonical() for column in pair.profile]
     document = {**assessment.model_dump(mode="json"), "files": files, "profile": profile, "reading": notes}
+    document["audit"] = audited.model_dump(mode="json")
     document["file_differences"] = [one.model_dump(mode="json") for one in pair.differences]
     typer.echo(dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,16 +36,19 @@ from puoc.cli.read_options import (
     TextColumn,
     Unlabelled,
     answers_to,
+    commands,
 )
 
 if TYPE_CHECKING:
     from puoc.datasets.audit import Audited, ColumnAudit
     from puoc.datasets.readers.doubts import Doubt
+    from puoc.datasets.readers.file_differences import FileDifferences
 
 _LISTED = 20  # columns that are printed
 
 
 def audit(
+    context: typer.Context,
     positives: Positives = None,
     unlabelled: Unlabelled = None,
     data: Data = None,
@@ -52,6 +56,9 @@ def audit(
     incoming: Annotated[Path | None, typer.Option(help="New rows to be scored; they are compared with U.")] = None,
     json: Annotated[
         Path | None, typer.Option("--json", help="JSON file to write: all columns, with histograms of P and U.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="HTML page to write; it may only replace an earlier page of puoc audit.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="The column of --data and --test that holds the labels.")] = None,
     positive: PositiveLabel = None,
@@ -75,8 +82,16 @@ def audit(
             raise ValueError(
                 "--unlabelled: the file is missing; expected --positives and --unlabelled, or --data, or a --test file"
             )
+        paths = Paths(positives, unlabelled, data, test, incoming)
         check_free(json)
         check_writable("--json", json)
+        if html is not None:
+            from puoc.userdata.pages import check_place
+
+            if json is not None and html.absolute() == json.absolute():
+                raise ValueError(f"--html: got {html}, which --json names too; expected two files")
+            check_place(html, [path for path in paths if path is not None], "puoc audit")
+            check_writable("--html", html)
         how = how_of(
             kind=kind,
             label=label,
@@ -91,27 +106,41 @@ def audit(
             encoding=encoding,
             header=header,
         )
-        paths = Paths(positives, unlabelled, data, test, incoming)
         with working("reading"):
             found, doubts = audit_files(paths, how)
-        if found.audited is None:
-            raise ValueError(f"{found.P.where}: rows of the kind {found.P.kind} have no columns; expected a table")
-    if json is not None:
-        from puoc.store.atomic import write_json
+            audited = found.audited
+            differences: tuple[FileDifferences, ...] = ()
+            if audited is None:
+                from puoc.datasets.readers.row_audit import audit_rows
 
-        files = {role: str(path) if path else None for role, path in paths._asdict().items()}
-        document = found.audited.model_dump(mode="json") | {
-            "doubts": [doubt._asdict() | {"value": doubt.answer[1]} for doubt in doubts],
-            "files": files,
-        }
-        with exit_on_storage_error("nothing was written"), folders_as_before(json):
+                audited, differences = audit_rows(found, paths, how)
+    files = {role: str(path) if path else None for role, path in paths._asdict().items()}
+    with exit_on_storage_error("nothing was written"), folders_as_before(json, html):
+        if json is not None:
+            from puoc.store.atomic import write_json
+
+            document = audited.model_dump(mode="json") | {
+                "doubts": [doubt._asdict() | {"value": doubt.answer[1]} for doubt in doubts],
+                "file_differences": [one.model_dump(mode="json") for one in differences],
+                "files": files,
+            }
             write_json(json, document)
-    _print(found.audited, doubts)
-    if json is not None:
-        say(f"written: {json}")
+        if html is not None:
+            from puoc.store.atomic import write_bytes
+            from puoc.userdata.audit_page import page, section
+
+            shown = section(audited, commands(context, doubts), doubts, differences)
+            write_bytes(html, page(shown, files, found.notes).encode())
+    _print(audited, doubts, differences)
+    for path in (json, html):
+        if path is not None:
+            say(f"written: {path}")
 
 
-def _print(audited: Audited, doubts: list[Doubt]) -> None:
+def _print(audited: Audited, doubts: list[Doubt], differences: Sequence[FileDifferences]) -> None:
+    if not audited.columns and not doubts:
+        _print_rows(audited, differences)
+        return
     from rich.table import Table
 
     say(f"{audited.n_p} labelled positives, {audited.n_u} unlabelled rows, {len(audited.columns)} columns compared")
@@ -127,7 +156,8 @@ def _print(audited: Audited, doubts: list[Doubt]) -> None:
         say(f"{len(audited.columns) - _LISTED} further columns say less; --json FILE has all")
     for doubt in doubts:
         say(f"in doubt: {doubt.reason}")
-    for note in (*audited.notes, *audited.remarks()):
+    kin = [] if audited.kin is None else audited.kin.lines()
+    for note in (*audited.notes, *kin, *audited.remarks()):
         say(f"note: {note}")
     if doubts:
         these = "it" if len(doubts) == 1 else "these"
@@ -135,6 +165,21 @@ def _print(audited: Audited, doubts: list[Doubt]) -> None:
     else:
         say("no column is in doubt")
     say("to see what a column does to an answer, run puoc assess with and without --drop COLUMN")
+
+
+def _print_rows(audited: Audited, differences: Sequence[FileDifferences]) -> None:
+    """Print the audit of pictures or texts."""
+    assert audited.kin is not None, "rows without columns are compared with each other"
+    say(f"{audited.n_p} labelled and {audited.n_u} unlabelled {audited.kin.what}")
+    for files in differences:
+        differ = f"{len(files.found)} of {files.tested} properties differ in how they were saved"
+        say(f"{files.where} and {files.other}: {differ if files.found else 'saved alike'}")
+        for one in files.found:
+            say(f"  {one}{'' if one.seen else ' (no method sees it)'}")
+    for line in audited.kin.lines():
+        say(f"note: {line}")
+    if any(files.seen for files in differences):
+        say("puoc fit and puoc assess stop at differences that a method can learn; docs/own-data.md has what to do")
 
 
 def _cells(column: ColumnAudit) -> tuple[str, ...]:

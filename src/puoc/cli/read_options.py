@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from puoc.cli.console import LARGEST_SEED
 
 if TYPE_CHECKING:
     from puoc.datasets.readers.doubts import Doubt
+    from puoc.userdata.audit_page import Commands
 
 Positives = Annotated[
     Path | None, typer.Option(help="Labelled positives: a table, a file of texts or a folder of pictures.")
@@ -62,8 +63,36 @@ def full_answers(context: typer.Context) -> Iterator[None]:
 
 def command_with(context: typer.Context, options: Sequence[tuple[str, str]]) -> str:
     """Return the running command with further options, as a line for a shell."""
-    words = ["puoc", str(context.info_name)]
+    more = (word for name, value in options for word in option_words(f"--{name}", value))
+    return shlex.join(["puoc", str(context.info_name), *_given(context), *more])
+
+
+def commands(context: typer.Context, doubts: Sequence[Doubt] = ()) -> Commands:
+    """Return the command that an audit page offers: puoc assess, or puoc fit of files without unlabelled rows.
+
+    Parameters
+    ----------
+    context : of ``puoc audit`` or ``puoc assess``.
+    """
+    from puoc.userdata.audit_page import Commands
+
+    answers = tuple((doubt.column, tuple(option_words(f"--{doubt.answer[0]}", doubt.answer[1]))) for doubt in doubts)
+    if context.info_name != "audit":
+        return Commands(("puoc", str(context.info_name), *_given(context)), answers)
+    alone = context.params["data"] is None and context.params["unlabelled"] is None
+    without = {"json", "html"} | ({"incoming"} if alone else {"test"})
+    if not alone and context.params["data"] is None:  # the labels are those of the test file
+        without |= {"label", "positive"}
+    start = ("puoc", "fit", "--method", "oc_svm") if alone else ("puoc", "assess")
+    return Commands((*start, *_given(context, without)), answers)
+
+
+def _given(context: typer.Context, without: Collection[str] = ()) -> list[str]:
+    """Return the options and arguments of the running command as words, without some parameters."""
+    words: list[str] = []
     for param in context.command.params:
+        if param.name in without:
+            continue
         source = None if param.name is None else context.get_parameter_source(param.name)
         if source is None or source.name != "COMMANDLINE":
             continue
@@ -73,7 +102,7 @@ def command_with(context: typer.Context, options: Sequence[tuple[str, str]]) -> 
             continue
         for part in value if isinstance(value, list | tuple) else [value]:
             words += [str(part)] if param.param_type_name == "argument" else option_words(param.opts[0], str(part))
-    return shlex.join([*words, *(word for name, value in options for word in option_words(f"--{name}", value))])
+    return words
 
 
 def answers_to(doubts: Sequence[Doubt]) -> str:

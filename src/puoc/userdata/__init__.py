@@ -1,3 +1,15 @@
 """Fit, score and assess a user's own data."""
 
-__all__ = ["assess", "fit", "preflight", "ranking_check", "row_digests", "score", "settings", "tested", "thresholds"]
+__all__ = [
+    "assess",
+    "audit_page",
+    "fit",
+    "pages",
+    "preflight",
+    "ranking_check",
+    "row_digests",
+    "score",
+    "settings",
+    "tested",
+    "thresholds",
+]

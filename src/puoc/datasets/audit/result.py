@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from puoc.datasets.audit.kin import Kin
 from puoc.records import Record
 
 #: What of a column is compared between two groups of rows.
@@ -55,8 +56,11 @@ class ColumnAudit(Record):
 
     @property
     def most(self) -> Told | None:
-        """Return the property that says most; None if too few values are present."""
-        return max(self.told, key=lambda told: (told.says_low, told.says), default=None)
+        """Return the property that says most; None if too few values are present.
+
+        A comparison with incoming rows counts only if there is no other one, since no method makes it.
+        """
+        return max(self.told, key=lambda told: (told.sides != "U and incoming", told.says_low, told.says), default=None)
 
 
 class Audited(Record):
@@ -68,6 +72,7 @@ class Audited(Record):
     tests: int  # comparisons among which false discoveries are controlled
     columns: tuple[ColumnAudit, ...]
     notes: tuple[str, ...] = ()  # values of ids that stand on two sides
+    kin: Kin | None = None  # copies of rows, groups on both sides, times
 
     def of(self, verdict: Verdict) -> tuple[ColumnAudit, ...]:
         """Return the columns with a verdict."""

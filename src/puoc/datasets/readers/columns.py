@@ -188,6 +188,8 @@ def _column(tables: Sequence[RawTable], name: str, how: How, audit: SideAudit | 
             doubt(name, f"{error}, by --drop {name!r}")
         return Column(name=name, read_as="left out", missing=0, distinct=0, first=(), note="as asked; cannot be read")
     if name in how.drop:
+        if audit is not None and facts["distinct"] > 1:
+            audit.look_at_dropped(cells, _names_rows(cells))
         return Column(read_as="left out", note="as asked", **facts)
     if facts["distinct"] == 0 or (facts["distinct"] == 1 and not facts["missing"]):
         why = "the same value in all rows" if facts["distinct"] else "all values are missing"
@@ -211,7 +213,7 @@ def _column(tables: Sequence[RawTable], name: str, how: How, audit: SideAudit | 
 
 
 def _names_rows(cells: Cells) -> bool:
-    """Return True for a constant column that is an id or a date, which new rows have others of."""
+    """Return True for a column that is an id or a date, which new rows have others of, and that no option keeps."""
     if not cells.name or pa.types.is_temporal(cells.tables[0].type_of(cells.name)):
         return True
     if cells.name in (*cells.how.category, *cells.how.number):

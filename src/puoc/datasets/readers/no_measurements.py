@@ -119,7 +119,7 @@ def _may(name: str, parts: Sequence[NDArray[np.float64]]) -> bool:
     """Return False if the first rows show that no rule applies, as in most columns; it saves the rest of them."""
     heads = [x[:64][~np.isnan(x[:64])] for x in parts]
     whole = all((x == np.floor(x)).all() for x in heads)
-    dated = all(bool(len(x)) and bool(_unit(x)) for x in heads)
+    dated = all(bool(len(x)) and bool(unit_of_dates(x)) for x in heads)
     return bool(whole or dated or _order([x for x in heads if len(x)]) or named_as_id(name) or named_as_date(name))
 
 
@@ -189,7 +189,7 @@ def _dates(parts: Sequence[NDArray[np.float64]], whole: bool) -> str:
     x = np.concatenate(parts)
     if len(x) < _ORDERED:
         return ""
-    if unit := _unit(x):
+    if unit := unit_of_dates(x):
         return f"holds numbers of the size of {unit} since 1970, which are dates"
     if not whole:
         return ""
@@ -202,7 +202,7 @@ def _dates(parts: Sequence[NDArray[np.float64]], whole: bool) -> str:
     return ""
 
 
-def _unit(x: NDArray[np.float64]) -> str:
+def unit_of_dates(x: NDArray[np.float64]) -> str:
     """Return ``seconds`` or ``milliseconds`` if all numbers are of the size of dates since 1970 in this unit."""
     for factor, name in ((1, "seconds"), (1000, "milliseconds")):
         if x.min() >= _UNIX[0] * factor and x.max() <= _UNIX[1] * factor:

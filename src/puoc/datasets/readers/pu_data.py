@@ -209,22 +209,28 @@ def _test_rows(preparing: Preparing, path: Path, how: How, files: TrainingFiles)
         labels = labels_of(table, how, "negative")
         plain = plain_rows(table.without([str(how.label)]), how)
         return _rows(preparing, plain, labels.positive, (labels.note,)), []
+    parts = labelled_parts(path, how, preparing.kind)
+    positive = np.repeat([True, False], [len(part) for part in parts])
+    differences = _differences(parts[0], parts[1], how)
+    return _rows(preparing, joined(parts, str(path)), positive, ()), differences
+
+
+def labelled_parts(path: Path, how: How, kind: str) -> list[Raw]:
+    """Read the parts positive and negative of test rows of pictures or texts. Raises ValueError as ``read_pair``."""
     for option, value in (("--label", how.label), ("--positive", how.positive)):
         if value is not None:
             raise ValueError(
-                f"{option}: got {value!r}, and the test rows of {preparing.kind} are read from the parts positive and "
+                f"{option}: got {value!r}, and the test rows of {kind} are read from the parts positive and "
                 f"negative of {path}, which have no columns; expected no {option}, or a table for --test and for the "
                 "others"
             )
     suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
     parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
-    positive = np.repeat([True, False], [len(part) for part in parts])
     same_kind(parts[1], parts[0])
-    differences = _differences(parts[0], parts[1], how)
-    return _rows(preparing, _joined(parts, str(path)), positive, ()), differences
+    return parts
 
 
-def _joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:
+def joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:
     """Return pictures or texts of several files as one."""
     notes = tuple(note for part in parts for note in part.notes)
     if pictures := [part for part in parts if isinstance(part, RawPictures)]:

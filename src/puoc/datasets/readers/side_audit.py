@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from puoc.datasets.readers.cells import Cells
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.raw_table import RawTable
+from puoc.datasets.readers.side_kin import SideKin
 
 Mask = NDArray[np.bool_]
 Kind = Literal["number", "category"]
@@ -48,7 +48,8 @@ class SideAudit:
         incoming: RawTable | None = None,
     ):
         self._positive, self._test, self._incoming = positive, test, incoming
-        self._auditor, self._notes = Auditor(), list[str]()
+        self._auditor = Auditor()
+        self._kin = SideKin(files, positive, None if test is None else test.table, incoming)
         counts = [int(mask.sum()) for mask in (positive, ~positive)] if positive is not None else list(map(len, files))
         self._rows = (counts[0], sum(counts[1:]))
 
@@ -56,10 +57,12 @@ class SideAudit:
         """Compare a column that is used."""
         if self._positive is not None or len(cells.tables) == 2:
             self._add(cells, kind, "P and U", self._positive)
+        of_test = None
         if self._test is not None and cells.name in self._test.table.places:
             of_test = Cells([self._test.table], cells.name, cells.how)
             if kind == "category" or of_test.numbers() is not None:
                 self._add(of_test, kind, "test labels", self._test.positive)
+        self._kin.look(cells, kind, of_test)
         both = self._positive is not None or len(cells.tables) == 2
         if self._incoming is not None and both and cells.name in self._incoming.places:
             U = cells.tables[-1]
@@ -69,29 +72,19 @@ class SideAudit:
             if kind == "category" or of_incoming.numbers() is not None:
                 self._add(of_incoming, kind, "U and incoming", None)
 
+    def look_at_dropped(self, cells: Cells, is_id: bool) -> None:
+        """Look for groups and times in a column that is left out as asked, such as an id or a date."""
+        if is_id:
+            self._kin.look_at_id(cells)
+        else:
+            self._kin.look_at_group(cells, "category" if cells.numbers() is None else "number")
+
     def look_at_id(self, cells: Cells) -> None:
         """Compare a column that seems to identify or date the rows, and count its values that stand on both sides."""
         kind: Kind = "category" if cells.numbers() is None else "number"
         if self._positive is not None or len(cells.tables) == 2:
             self._add(cells, kind, "P and U", self._positive, "seems to identify or date the rows")
-        self._notes += self._kin(cells)
-
-    def _kin(self, cells: Cells) -> list[str]:
-        """Return notes on rows with one value, as of one person or device, on two sides."""
-        training = list(cells.texts)
-        if self._positive is not None:
-            training = [training[0].filter(pa.array(side)) for side in (self._positive, ~self._positive)]
-        sides = dict(zip(("the labelled positives", "the unlabelled rows"), training, strict=False))
-        if self._test is not None and cells.name in self._test.table.places:
-            sides["the test rows"] = Cells([self._test.table], cells.name, cells.how).texts[0]
-        known = {where: pc.unique(pc.drop_null(part)) for where, part in sides.items()}
-        notes = []
-        for one, other in combinations(known, 2):
-            shared = int(pc.sum(pc.is_in(known[one], known[other])).as_py() or 0)
-            if shared:
-                both = f"{shared} of {len(known[one])} values in {one} are in {other} too"
-                notes.append(f"column {cells.name!r}: {both}; rows of one person or device may be on both sides")
-        return notes
+        self._kin.look_at_id(cells)
 
     def _add(self, cells: Cells, kind: Kind, sides: Sides, positive: Mask | None, doubt: str = "") -> None:
         self._auditor.add((_of_numbers if kind == "number" else _of_categories)(cells, sides, positive), doubt)
@@ -102,7 +95,10 @@ class SideAudit:
         if self._test is not None:
             positives = int(self._test.positive.sum())
             test = (positives, len(self._test.positive) - positives)
-        return self._auditor.done(self._rows, test, kept={*how.category, *how.number}, notes=tuple(self._notes))
+        notes = tuple(self._kin.notes())
+        audited = self._auditor.done(self._rows, test, kept={*how.category, *how.number}, notes=notes)
+        asked = {column.name for column in audited.of("asked")}
+        return audited.model_copy(update={"kin": self._kin.done(how, asked)})
 
 
 def doubts_of(audited: Audited, where: str, doubted: Collection[str]) -> list[Doubt]:

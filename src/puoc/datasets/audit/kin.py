@@ -1,0 +1,270 @@
+"""Copies of rows within and between groups, and columns that group rows on both sides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puoc.datasets.audit.row_groups import SHORT, WORDS, Group
+from puoc.datasets.audit.times import Times
+from puoc.records import Record
+
+Hashes = NDArray[np.uint64]
+
+MOST: Final = 200_000  # rows of a group that are compared, evenly spaced
+_PARTS: Final = 8  # of the columns; near-equal rows agree in all but one part
+_EXAMPLES: Final = 3
+_COARSE: Final = np.uint64(40)  # bits of a float64 that near-equal numbers may differ in; 12 of the fraction are left
+_SALT: Final = 0x9E3779B97F4A7C15
+_REPEATS: Final = 2.0  # rows of one value on average, from which a column groups the rows
+_MANY: Final = 20  # values from which a column of texts groups the rows
+
+_NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
+_UNITS_OF_ROWS = frozenset(
+    {
+        *("patient", "person", "subject", "participant", "user", "customer", "client", "member", "employee", "student"),
+        *("household", "family", "animal", "owner", "author", "writer", "speaker", "rater", "annotator", "account"),
+        *("device", "machine", "sensor", "camera", "scanner", "phone", "vehicle", "host", "plate", "batch", "lot"),
+        *("run", "session", "visit", "site", "station", "hospital", "clinic", "lab", "store", "shop", "merchant"),
+        *("school", "day", "week", "date", "video", "recording", "document", "domain", "group", "cluster", "fold"),
+    }
+)
+
+
+class Copies(Record):
+    """Equal and near-equal rows within a group, or of a group that another one has too."""
+
+    first: Group
+    second: Group | None = None  # absent: rows that repeat another one of the first group
+    rows: int  # rows of the first group that were compared
+    equal: int
+    near: int | None = None  # further rows that are near-equal; absent: not compared
+    examples: tuple[tuple[int, int], ...] = ()  # numbers of equal, or else near-equal, rows in their files
+
+
+class SharedValues(Record):
+    """Values of a column, such as persons or devices, that stand in two groups of rows."""
+
+    column: str
+    first: Group
+    second: Group
+    values_first: int  # different ones
+    values_second: int
+    shared: int
+    rows_first: int  # rows with a shared value
+    rows_second: int
+
+    def __str__(self) -> str:
+        both = f"{self.shared} of {self.values_first} values in {WORDS[self.first]} are in {WORDS[self.second]} too"
+        return f"column {self.column!r}: {both}; rows of one person or device may be on both sides"
+
+
+class Kin(Record):
+    """What rows of the groups have to do with each other."""
+
+    what: Literal["rows", "texts", "pictures"]
+    near_means: str = ""  # in words; empty: near-equal rows were not looked for
+    columns: int = 0  # of a table, that were compared
+    copies: tuple[Copies, ...] = ()
+    groups: tuple[SharedValues, ...] = ()
+    times: tuple[Times, ...] = ()
+
+    @property
+    def found(self) -> tuple[Copies, ...]:
+        """Return the comparisons that found copies."""
+        return tuple(one for one in self.copies if one.equal or one.near)
+
+    def lines(self) -> list[str]:
+        """Return a sentence on each finding, apart from the columns that group rows."""
+        later = [found.text for times in self.times for found in times.findings if found.differ]
+        return [*(in_words(one, self.what) for one in self.found), *later]
+
+
+def in_words(copies: Copies, what: str) -> str:
+    """Return a sentence on copies."""
+    where = f"{copies.rows} {what} of {SHORT[copies.first]}"
+    equal, near = ("repeat another one", "nearly do")
+    if copies.second is not None:
+        other = SHORT[copies.second]
+        equal, near = f"equal one of {other}", f"nearly equal one of {other}"
+    if not copies.equal:
+        return f"{copies.near} of {where} {near if copies.second else 'nearly repeat another one'}"
+    return f"{copies.equal} of {where} {equal}" + (f", and {copies.near} more {near}" if copies.near else "")
+
+
+class Contents:
+    """Hashes of the rows of one group, to which the columns are given one after the other.
+
+    A row's hash is the sum of the hashes of its cells, so that a column can be taken out again. Of two different rows
+    among 200,000, the hashes are equal with a probability of 2e-9. Near-equal rows have the same sum without one of
+    eight parts of the columns, with numbers rounded to 12 bits.
+
+    Parameters
+    ----------
+    n : rows.
+    numbers : (n,) numbers of the rows in their file.
+    """
+
+    def __init__(self, n: int, numbers: NDArray[np.int64]):
+        self.numbers = numbers
+        self.exact: Hashes = np.zeros(n, dtype=np.uint64)
+        self.parts: Hashes = np.zeros((_PARTS, n), dtype=np.uint64)
+
+    def add_numbers(self, place: int, x: NDArray[np.float64], out: bool = False) -> None:
+        """Add a column of numbers (n,), NaN where missing; ``out`` takes it out again."""
+        plain = np.where(np.isnan(x), np.nan, x + 0.0)
+        coarse = ((plain.view(np.uint64) + (np.uint64(1) << (_COARSE - np.uint64(1)))) >> _COARSE) << _COARSE
+        self._add(place, plain.view(np.uint64), coarse, out)
+
+    def add_hashes(self, place: int, hashes: Hashes, out: bool = False) -> None:
+        """Add a column of categories by the hashes of their texts (n,)."""
+        self._add(place, hashes, hashes, out)
+
+    def _add(self, place: int, exact: Hashes, coarse: Hashes, out: bool) -> None:
+        times = np.uint64((2 * place + 1) * _SALT & (2**64 - 1) | 1)
+        for total, bits in ((self.exact, exact), (self.parts[place % _PARTS], coarse)):
+            cell = _mixed(bits ^ times) * times
+            if out:
+                np.subtract(total, cell, out=total)
+            else:
+                np.add(total, cell, out=total)
+
+    @property
+    def near(self) -> Hashes:
+        """Return the sums without each part, (parts, n)."""
+        sums: Hashes = self.parts.sum(axis=0, dtype=np.uint64)[None] - self.parts
+        return sums
+
+
+def _mixed(bits: Hashes) -> Hashes:
+    """Return well-mixed 64-bit numbers (the finaliser of splitmix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Hashes = bits ^ (bits >> np.uint64(31))
+    return mixed
+
+
+class Keys(NamedTuple):
+    """Rows of a group by keys: equal keys mean equal, or near-equal, content."""
+
+    exact: Hashes | NDArray[np.int64]  # (n,)
+    near: tuple[Hashes | NDArray[np.int64], ...]  # (n,) each: equal in one of them is near-equal
+    numbers: NDArray[np.int64]  # (n,) of the rows in their file
+
+
+def copies_of(groups: Mapping[Group, Keys]) -> tuple[Copies, ...]:
+    """Compare each group with itself, and the groups with each other. Test and incoming rows are not compared."""
+    found = [_within(group, keys) for group, keys in groups.items()]
+    for first, second in combinations(groups, 2):
+        if {first, second} == {"test", "incoming"}:
+            continue
+        if second == "test":  # the test rows are those that suffer
+            first, second = second, first
+        found.append(_between(first, groups[first], second, groups[second]))
+    return tuple(found)
+
+
+def _within(group: Group, keys: Keys) -> Copies:
+    equal, pairs = _repeats(keys.exact)
+    near = np.zeros(len(equal), dtype=np.bool_)
+    for part in keys.near:
+        again, more = _repeats(part)
+        pairs = pairs or [(i, j) for i, j in more if not equal[i]]
+        near |= again
+    return Copies(
+        first=group,
+        rows=len(equal),
+        equal=int(equal.sum()),
+        near=int((near & ~equal).sum()) if keys.near else None,
+        examples=tuple((int(keys.numbers[i]), int(keys.numbers[j])) for i, j in pairs),
+    )
+
+
+def _repeats(keys: Hashes | NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
+    """Return for each row whether an earlier one has its key, and the first such pairs."""
+    order = np.argsort(keys, kind="stable")
+    same = np.append(False, keys[order][1:] == keys[order][:-1])
+    again = np.zeros(len(keys), dtype=np.bool_)
+    again[order[same]] = True
+    places = np.flatnonzero(same)[:_EXAMPLES]
+    return again, [(int(order[at]), int(order[at - 1])) for at in places]
+
+
+def _between(first: Group, keys: Keys, second: Group, others: Keys) -> Copies:
+    at = companions(keys.exact, others.exact)
+    equal = at >= 0
+    near = np.full(len(at), -1, dtype=np.int64)
+    for part, other in zip(keys.near, others.near, strict=True):
+        near = np.where(near >= 0, near, companions(part, other))
+    near[equal] = -1
+    best = at if equal.any() else near
+    examples = [(int(keys.numbers[i]), int(others.numbers[best[i]])) for i in np.flatnonzero(best >= 0)[:_EXAMPLES]]
+    return Copies(
+        first=first,
+        second=second,
+        rows=len(at),
+        equal=int(equal.sum()),
+        near=int((near >= 0).sum()) if keys.near else None,
+        examples=tuple(examples),
+    )
+
+
+def companions(keys: NDArray[np.generic], others: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Return for each key (n,) the position of the first equal one among the others (m,), or -1."""
+    if not len(others):
+        return np.full(len(keys), -1, dtype=np.int64)
+    known, first = np.unique(others, return_index=True)
+    places = np.searchsorted(known, keys).clip(max=len(known) - 1)
+    return np.where(known[places] == keys, first[places], -1).astype(np.int64)
+
+
+def may_group(name: str, kind: str) -> bool:
+    """Return True if a column may group the rows: it is one of texts, or has a name such as patient or device."""
+    return kind == "category" or _is_named(name)
+
+
+def groups_rows(name: str, kind: str, distinct: int, present: int) -> bool:
+    """Return True if a column may say which rows belong together, as those of one person, device or day do.
+
+    Its values repeat, and it has a name such as patient or device, or is a column of many texts.
+    """
+    if distinct < 2 or present < _REPEATS * distinct:
+        return False
+    return _is_named(name) or (kind == "category" and distinct >= _MANY)
+
+
+def _is_named(name: str) -> bool:
+    return any(word.casefold() in _UNITS_OF_ROWS for word in _NAME_WORDS.findall(name))
+
+
+def shared_values(
+    column: str, values: Mapping[Group, Mapping[str, int]], pairs: Sequence[tuple[Group, Group]] = ()
+) -> list[SharedValues]:
+    """Return for each two groups how many values of a column stand in both; none if no value does.
+
+    Parameters
+    ----------
+    values : of each group, the rows of each value.
+    """
+    found = []
+    for first, second in pairs or combinations(values, 2):
+        both = values[first].keys() & values[second].keys()
+        if both:
+            found.append(
+                SharedValues(
+                    column=column,
+                    first=first,
+                    second=second,
+                    values_first=len(values[first]),
+                    values_second=len(values[second]),
+                    shared=len(both),
+                    rows_first=sum(values[first][value] for value in both),
+                    rows_second=sum(values[second][value] for value in both),
+                )
+            )
+    return found

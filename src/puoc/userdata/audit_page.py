@@ -1,0 +1,200 @@
+"""An audit of a user's files as a static page, or as the head of the page of ``puoc assess``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from puoc.datasets.audit.kin import Copies, Kin
+from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
+from puoc.datasets.audit.row_groups import SHORT
+from puoc.datasets.readers.doubts import Doubt
+from puoc.datasets.readers.file_differences import FileDifferences
+from puoc.userdata.pages import environment
+
+SHOWN: Final = 100  # columns before the button
+_WIDTH, _HALF = 120, 20  # of a histogram, and of its part above the axis
+_LONGEST: Final = 24  # characters of a category in a description
+_IN_WORDS: Final = {"asked": "asked about", "noted": "noted", "shown": "shown"}
+
+
+class Commands(NamedTuple):
+    """The command whose answer depends on the columns, in words for a shell."""
+
+    base: tuple[str, ...]  # with the files and the options that say how to read them
+    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()  # to the doubts: the column, and the option
+
+
+class Bars(NamedTuple):
+    """Histogram of a column: SVG paths of P above the axis and of U below it."""
+
+    first: str
+    second: str
+    text: str  # alternative
+    range: str  # of the values; of categories nothing
+
+
+class Row(NamedTuple):
+    """A column in the table."""
+
+    name: str
+    read_as: str
+    verdict: str
+    rank: int  # of the verdict
+    bars: Bars | None
+    most: Told | None
+    upper: float  # end of the interval of the AUC in its better direction
+    column: ColumnAudit
+    why: str  # the verdict in words
+    no_bars: str  # why there is no histogram
+    leave_out: str  # options for a shell
+    keep: str  # the same; empty: nothing is asked
+
+
+class CopiesRow(NamedTuple):
+    """A comparison of rows in the table of copies."""
+
+    rows: str
+    copies: Copies
+    examples: str
+
+
+class Section(NamedTuple):
+    """What the template shows of an audit."""
+
+    audited: Audited
+    rows: tuple[Row, ...]
+    doubts: tuple[Doubt, ...]
+    counts: Mapping[str, int]  # columns by verdict
+    base: str
+    answers: Mapping[str, str]  # options by column
+    whole: str  # the command with all answers
+    copies: tuple[CopiesRow, ...]
+    kin: Kin | None
+    differences: tuple[FileDifferences, ...]
+    shown: int = SHOWN
+
+
+def section(
+    audited: Audited, commands: Commands, doubts: Sequence[Doubt] = (), differences: Sequence[FileDifferences] = ()
+) -> Section:
+    """Return what the page shows.
+
+    Parameters
+    ----------
+    commands : the command that settles a column when an option is added.
+    differences : of files of pictures or texts, in how they were saved.
+    """
+    asked = {doubt.column: doubt for doubt in doubts}
+    rows = [_row(column, asked.get(column.name)) for column in audited.columns]
+    compared = {row.name for row in rows}
+    rows = [*(_unread(doubt) for doubt in doubts if doubt.column not in compared), *rows]
+    rows.sort(key=lambda row: row.rank)
+    answers = {column: shlex.join(words) for column, words in commands.answers}
+    base = shlex.join(commands.base)
+    kin = audited.kin
+    return Section(
+        audited=audited,
+        rows=tuple(rows),
+        doubts=tuple(doubts),
+        counts={words: sum(row.verdict == words for row in rows) for words in _IN_WORDS.values()},
+        base=base,
+        answers=answers,
+        whole=" ".join([base, *dict.fromkeys(answers.values())]),
+        copies=() if kin is None else tuple(_copies(one, kin.what) for one in kin.copies),
+        kin=kin,
+        differences=tuple(differences),
+    )
+
+
+def page(shown: Section, files: Mapping[str, str | None], notes: Sequence[str] = ()) -> str:
+    """Return the text of the page of ``puoc audit``.
+
+    Parameters
+    ----------
+    files : paths by role.
+    notes : findings on the files.
+    """
+    return environment().get_template("audit.html.j2").render(audit=shown, files=files, notes=notes)
+
+
+def _row(column: ColumnAudit, doubt: Doubt | None) -> Row:
+    most = column.most
+    verdict = "asked" if doubt is not None else column.verdict
+    return Row(
+        name=column.name,
+        read_as=column.read_as,
+        verdict=_IN_WORDS[verdict],
+        rank=list(_IN_WORDS).index(verdict),
+        bars=None if column.histogram is None else _bars(column.histogram),
+        most=most,
+        upper=0.0 if most is None else max(most.high, 1 - most.low, most.says),
+        column=column,
+        why=_sentence("; it ".join(column.reasons), "It "),
+        no_bars=_no_bars(column),
+        leave_out=_option("drop", column.name) if doubt is None else _option(*doubt.answer),
+        keep=_option(column.read_as, column.name) if verdict == "asked" else "",
+    )
+
+
+def _unread(doubt: Doubt) -> Row:
+    """Return a column that is in doubt and was not compared."""
+    column = ColumnAudit(name=doubt.column, read_as="category", missing_p=0.0, missing_u=0.0, told=())
+    why = _sentence(doubt.reason, "")
+    return Row(doubt.column, "", "asked about", 0, None, None, 0.0, column, why, "", _option(*doubt.answer), "")
+
+
+def _sentence(text: str, start: str) -> str:
+    return f"{start}{text}." if text and not text.endswith(".") else text
+
+
+def _no_bars(column: ColumnAudit) -> str:
+    """Return why a column has no histogram."""
+    empty = [group for group, share in (("P", column.missing_p), ("U", column.missing_u)) if share == 1]
+    return f"no value in {' and '.join(empty)}" if empty else "" if column.histogram else "not compared"
+
+
+def _option(option: str, value: str) -> str:
+    joined = value.startswith("-") or not value
+    return shlex.join([f"--{option}={value}"] if joined else [f"--{option}", value])
+
+
+def _bars(histogram: Histogram) -> Bars:
+    n = len(histogram.first)
+    top = max(*histogram.first, *histogram.second, 1e-9)
+    step = _WIDTH / n
+    gap = 1 if n <= 1 or step > 4 else 0
+    paths = []
+    for shares, sign in ((histogram.first, "-"), (histogram.second, "")):
+        parts = []
+        for i, share in enumerate(shares):
+            height = max(round(_HALF * share / top), 1) if share > 0 else 0
+            if height:
+                left, right = round(i * step), round((i + 1) * step) - gap
+                back = "" if sign else "-"
+                parts.append(f"M{left} {_HALF + 1 + (0 if sign else 1)}v{sign}{height}h{right - left}v{back}{height}z")
+        paths.append("".join(parts))
+    edges = histogram.edges
+    described = []
+    for group, shares in (("P", histogram.first), ("U", histogram.second)):
+        i = max(range(n), key=shares.__getitem__)
+        label = _short(histogram.labels[i]) if histogram.labels else _interval(edges, i)
+        described.append(f"{group}: {100 * shares[i]:.0f} % {label}")
+    text = f"Shares, most in {'; '.join(described)}"
+    return Bars(paths[0], paths[1], text, f"{edges[0]:.4g} to {edges[-1]:.4g}" if edges else "")
+
+
+def _interval(edges: Sequence[float], i: int) -> str:
+    return f"at {edges[0]:.3g}" if edges[0] == edges[-1] else f"in {edges[i]:.3g} to {edges[i + 1]:.3g}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _copies(one: Copies, what: str) -> CopiesRow:
+    copied = "repeat another one" if one.second is None else f"are in {SHORT[one.second]} too"
+    sign = "=" if one.equal else "\N{ALMOST EQUAL TO}"
+    pairs = "; ".join(f"row {a} {sign} row {b}" for a, b in one.examples)
+    return CopiesRow(f"{what.capitalize()} of {SHORT[one.first]} that {copied}", one, pairs)

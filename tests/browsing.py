@@ -1,0 +1,88 @@
+"""A headless Chromium for tests, driven by chromedriver (Debian: chromium-driver) over the WebDriver protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+DRIVER = shutil.which("chromedriver")
+_BINARY = os.environ.get("PUOC_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+_OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+_ENTER = "\ue007"
+
+
+class Browser:
+    """One session of a browser."""
+
+    def __init__(self, port: int):
+        self._at = f"http://127.0.0.1:{port}"
+        options = {"binary": _BINARY, "args": list(_OPTIONS)}
+        wanted = {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}
+        self._session = f"/session/{self._call('/session', {'capabilities': wanted})['sessionId']}"
+
+    def _call(self, path: str, body: object) -> Any:
+        data = json.dumps(body).encode()
+        with urlopen(Request(self._at + path, data, {"Content-Type": "application/json"}), timeout=60) as answer:
+            return json.load(answer)["value"]
+
+    def run(self, script: str, *given: object) -> Any:
+        """Run JavaScript in the page and return what it returns."""
+        return self._call(f"{self._session}/execute/sync", {"script": script, "args": list(given)})
+
+    def open(self, page: Path, width: int = 1280, scheme: str = "light") -> None:
+        """Open a page at a width in pixels and in a colour scheme."""
+        look = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
+        self._command("Emulation.setDeviceMetricsOverride", look)
+        self._command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        self._call(f"{self._session}/url", {"url": page.resolve().as_uri()})
+
+    def press(self, keys: str = _ENTER) -> None:
+        """Press keys where the focus is."""
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self._call(f"{self._session}/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+    def log(self) -> list[str]:
+        """Return the messages of the console."""
+        return [entry["message"] for entry in self._call(f"{self._session}/se/log", {"type": "browser"})]
+
+    def close(self) -> None:
+        """End the session."""
+        urlopen(Request(self._at + self._session, method="DELETE"), timeout=60).close()
+
+    def _command(self, name: str, params: object) -> Any:
+        return self._call(f"{self._session}/goog/cdp/execute", {"cmd": name, "params": params})
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Start a browser and end it with all that it started."""
+    assert DRIVER is not None, "chromedriver is installed"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    driver = subprocess.Popen([DRIVER, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            try:
+                urlopen(f"http://127.0.0.1:{port}/status", timeout=5).close()
+                break
+            except URLError:
+                time.sleep(0.1)
+        found = Browser(port)
+        try:
+            yield found
+        finally:
+            found.close()
+    finally:
+        driver.terminate()
+        driver.wait(30)
