@@ -89,6 +89,8 @@ TABLES = {
     "kr-vs-k-one_vs_fifteen": ("imbalanced", "uci", "end games of king and rook against king, two other depths"),
     "kr-vs-k-zero-one_vs_draw": ("imbalanced", "uci", "end games of king and rook against king, won soon and drawn"),
     "segment0": ("imbalanced", "uci", "regions of outdoor pictures, one kind and all others"),
+    "vehicle0": ("imbalanced", "uci", "silhouettes of vehicles, another kind and all others"),
+    "vehicle2": ("imbalanced", "uci", "silhouettes of vehicles, a third kind and all others"),
     "vehicle1": ("imbalanced", "uci", "silhouettes of vehicles, one kind and all others"),
     "vowel0": ("imbalanced", "uci", "spoken vowels, one kind and all others"),
     "yeast-0-2-5-6_vs_3-7-8-9": ("imbalanced", "uci", "proteins of yeast, two groups of places"),
