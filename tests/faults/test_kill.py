@@ -59,7 +59,12 @@ def test_a_job_whose_dvc_was_killed_goes_on_where_it_was(
     process.wait()
     assert disturbed.survivors(2.0) == []  # a second on an idle machine
     before = final_records(disturbed)
-    disturbed.repro_passes()
+    done = disturbed.repro()
+    # it was killed while it wrote its lock: docs/getting-started.md says what to do, and make repro does it
+    if "Unable to read RWLock-file" in done.output:
+        (disturbed.root / ".dvc" / "tmp" / "rwlock").unlink()
+        done = disturbed.repro()
+    assert done.code == 0, done.output
     now = final_records(disturbed)
     assert {name: now.get(name) for name in before} == before
     is_as_undisturbed(disturbed, undisturbed)
