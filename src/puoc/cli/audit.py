@@ -37,6 +37,7 @@ from puoc.cli.read_options import (
     Unlabelled,
     answers_to,
     commands,
+    how_given,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +76,6 @@ def audit(
 ) -> None:
     """List the columns by how well each tells labelled from unlabelled rows by itself, doubtful ones first."""
     with exit_on_invalid_input(), exit_on_storage_error("nothing was written"), path_errors():
-        from puoc.datasets.readers.options import how_of
         from puoc.datasets.readers.training_files import Paths, audit_files
 
         if data is None and unlabelled is None and test is None:
@@ -92,20 +92,7 @@ def audit(
                 raise ValueError(f"--html: got {html}, which --json names too; expected two files")
             check_place(html, [path for path in paths if path is not None], "puoc audit")
             check_writable("--html", html)
-        how = how_of(
-            kind=kind,
-            label=label,
-            positive=positive,
-            text=text,
-            drop=tuple(drop or ()),
-            category=tuple(category or ()),
-            number=tuple(number or ()),
-            missing=tuple(missing or ()),
-            separator=separator,
-            decimal=decimal,
-            encoding=encoding,
-            header=header,
-        )
+        how = how_given(context)
         with working("reading"):
             found, doubts = audit_files(paths, how)
             audited = found.audited

@@ -76,7 +76,7 @@ def _plain(cell: str) -> Text:
     return Text(printable(cell.replace("\t", "\\t").replace("\n", "\\n")))
 
 
-def audit_rows(pair: Pair, allowed: bool) -> Audit:
+def check_overlap(pair: Pair, allowed: bool) -> Audit:
     """Find rows that occur on both sides and print them. Raises ValueError for those that are not allowed."""
     from puoc.datasets.user.leakage import audit
 

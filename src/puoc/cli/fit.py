@@ -17,7 +17,7 @@ from puoc.cli.console import (
     say,
     warn,
 )
-from puoc.cli.data_profile import audit_rows, print_profile, warn_of_biased_threshold
+from puoc.cli.data_profile import check_overlap, print_profile, warn_of_biased_threshold
 from puoc.cli.read_options import (
     AllowFileDifferences,
     Category,
@@ -38,6 +38,7 @@ from puoc.cli.read_options import (
     TextTokens,
     Unlabelled,
     full_answers,
+    how_given,
 )
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
@@ -146,28 +147,9 @@ def fit(
         if repeats not in (None, "together", "apart"):
             raise ValueError(f"--repeats: got {repeats!r}; expected together or apart")
         from puoc.datasets.readers import read_pair
-        from puoc.datasets.readers.options import how_of
         from puoc.userdata.settings import settings as read_settings
 
-        how = how_of(
-            kind=kind,
-            label=label,
-            positive=positive,
-            text=text,
-            drop=tuple(drop or ()),
-            category=tuple(category or ()),
-            number=tuple(number or ()),
-            missing=tuple(missing or ()),
-            scaling=scaling,
-            pixels=pixels,
-            words=words,
-            tokens=tokens,
-            separator=separator,
-            decimal=decimal,
-            encoding=encoding,
-            header=header,
-            allow_file_differences=allow_file_differences,
-        )
+        how = how_given(context)
         method_settings = read_settings(
             method,
             given=params or (),
@@ -194,7 +176,7 @@ def fit(
         )
         print_profile(pair)
         method_settings = method_settings.for_inputs(pair.preparing.inputs)
-        audited = audit_rows(pair, allow_overlap)
+        audited = check_overlap(pair, allow_overlap)
         if repeats != "apart":  # with "apart", new positives equal training rows just as often
             warn_of_biased_threshold(audited, from_positives)
         if method_settings.encoder:

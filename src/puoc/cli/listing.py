@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from inspect import cleandoc
+from re import split
+from sys import modules
 from typing import TYPE_CHECKING
 
 from puoc.cli.console import say, working
@@ -11,7 +14,6 @@ from puoc.cli.console import say, working
 if TYPE_CHECKING:
     from puoc.methods.training.estimator import Estimator
 
-_FAMILY = 2  # datasets of one file; more of them are told apart by their own docstrings
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
 
@@ -23,7 +25,12 @@ def methods() -> None:
         classes = sorted(METHODS.items())
     _table(
         [
-            (name, _KINDS.get(cls.kind, cls.kind), ", ".join(sorted(cls.inputs)), _first_sentence(cls) + _twin(cls))
+            (
+                name,
+                _KINDS.get(cls.kind, cls.kind),
+                ", ".join(sorted(cls.inputs)),
+                _first_sentence(modules[cls.__module__].__doc__) + _twin(cls),
+            )
             for name, cls in classes
         ]
     )
@@ -38,7 +45,7 @@ def datasets() -> None:
     lines, in_file = [], Counter(cls.__module__ for _, cls in classes)
     for name, cls in classes:
         rows = sum(map(sum, cls.counts.values()))
-        said = (cls.__doc__ or "").rstrip(".") if in_file[cls.__module__] > _FAMILY else _first_sentence(cls)
+        said = _first_sentence(cls.__doc__ if in_file[cls.__module__] > 1 else modules[cls.__module__].__doc__)
         lines.append((name, cls.inputs, f"{rows:,} rows", f"{len(cls.classes)} classes", said))
     _table(lines)
 
@@ -55,11 +62,6 @@ def _twin(cls: type[Estimator]) -> str:
     return f" (extends {cls.twin})" if cls.twin else ""
 
 
-def _first_sentence(cls: type) -> str:
-    """Return the first sentence of the docstring of a class's file."""
-    from inspect import cleandoc
-    from re import split
-    from sys import modules
-
-    text = modules[cls.__module__].__doc__ or cls.__doc__ or ""
-    return split(r"(?<! al)\. (?=[A-Z0-9])", " ".join(cleandoc(text).partition("\n\n")[0].split()))[0].rstrip(".")
+def _first_sentence(text: str | None) -> str:
+    """Return the first sentence of a docstring."""
+    return split(r"(?<! al)\. (?=[A-Z0-9])", " ".join(cleandoc(text or "").partition("\n\n")[0].split()))[0].rstrip(".")

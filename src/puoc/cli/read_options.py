@@ -14,6 +14,7 @@ from puoc.cli.console import LARGEST_SEED
 
 if TYPE_CHECKING:
     from puoc.datasets.readers.doubts import Doubt
+    from puoc.datasets.readers.options import How
     from puoc.userdata.audit_page import Commands
 
 Positives = Annotated[
@@ -50,6 +51,14 @@ TextTokens = Annotated[
 Header = Annotated[bool | None, typer.Option(help="Whether the first line names the columns.")]
 
 
+def how_given(context: typer.Context) -> How:
+    """Return the reading options of the running command. Raises ValueError as ``how_of``."""
+    from puoc.datasets.readers.options import How, how_of
+
+    given = {name: value for name, value in context.params.items() if name in How.model_fields and value is not None}
+    return how_of(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+
+
 @contextmanager
 def full_answers(context: typer.Context) -> Iterator[None]:
     """Name in the message about doubtful columns the whole command that answers it."""
@@ -63,7 +72,9 @@ def full_answers(context: typer.Context) -> Iterator[None]:
 
 def command_with(context: typer.Context, options: Sequence[tuple[str, str]]) -> str:
     """Return the running command with further options, as a line for a shell."""
-    more = (word for name, value in options for word in option_words(f"--{name}", value))
+    from puoc.datasets.readers.options import option_words
+
+    more = (word for name, value in options for word in option_words(name, value))
     return shlex.join(["puoc", str(context.info_name), *_given(context), *more])
 
 
@@ -74,9 +85,10 @@ def commands(context: typer.Context, doubts: Sequence[Doubt] = ()) -> Commands:
     ----------
     context : of ``puoc audit`` or ``puoc assess``.
     """
+    from puoc.datasets.readers.options import option_words
     from puoc.userdata.audit_page import Commands
 
-    answers = tuple((doubt.column, tuple(option_words(f"--{doubt.answer[0]}", doubt.answer[1]))) for doubt in doubts)
+    answers = tuple((doubt.column, tuple(option_words(*doubt.answer))) for doubt in doubts)
     if context.info_name != "audit":
         return Commands(("puoc", str(context.info_name), *_given(context)), answers)
     alone = context.params["data"] is None and context.params["unlabelled"] is None
@@ -89,6 +101,8 @@ def commands(context: typer.Context, doubts: Sequence[Doubt] = ()) -> Commands:
 
 def _given(context: typer.Context, without: Collection[str] = ()) -> list[str]:
     """Return the options and arguments of the running command as words, without some parameters."""
+    from puoc.datasets.readers.options import option_words
+
     words: list[str] = []
     for param in context.command.params:
         if param.name in without:
@@ -101,16 +115,14 @@ def _given(context: typer.Context, without: Collection[str] = ()) -> list[str]:
             words.append((param.opts if value else param.secondary_opts)[0])
             continue
         for part in value if isinstance(value, list | tuple) else [value]:
-            words += [str(part)] if param.param_type_name == "argument" else option_words(param.opts[0], str(part))
+            is_argument = param.param_type_name == "argument"
+            words += [str(part)] if is_argument else option_words(param.opts[0].removeprefix("--"), part)
     return words
 
 
 def answers_to(doubts: Sequence[Doubt]) -> str:
     """Return the suggested options for all doubts, as words for a shell."""
+    from puoc.datasets.readers.options import option_words
+
     answers = dict.fromkeys(doubt.answer for doubt in doubts)
-    return shlex.join(word for option, value in answers for word in option_words(f"--{option}", value))
-
-
-def option_words(option: str, value: str) -> list[str]:
-    """Return an option with its value; a value that begins with a hyphen, or an empty one, is joined to it."""
-    return [f"{option}={value}"] if value.startswith("-") or not value else [option, value]
+    return shlex.join(word for option, value in answers for word in option_words(option, value))

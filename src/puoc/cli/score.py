@@ -19,7 +19,7 @@ from puoc.cli.console import (
     printable,
     warn,
 )
-from puoc.cli.read_options import Decimal, Encoding, Header, Separator
+from puoc.cli.read_options import Decimal, Encoding, Header, Separator, how_given
 
 if TYPE_CHECKING:
     from puoc.datasets.readers.unseen import Unseen
@@ -28,6 +28,7 @@ _LARGEST_CHUNK = 2**31 - 1
 
 
 def score(
+    context: typer.Context,
     file: Annotated[
         Path, typer.Argument(help="Rows to score, in the format of the training rows; - reads the standard input.")
     ],
@@ -67,10 +68,9 @@ def score(
         check_writable("--out", out)
         check_writable("--report", report)
         from puoc.cli.standard_input import file_or_standard_input
-        from puoc.datasets.readers.options import how_of
         from puoc.userdata.score import score_file
 
-        how = how_of(separator=separator, decimal=decimal, encoding=encoding, header=header)
+        how = how_given(context)
         try:
             with file_or_standard_input(file, model) as path:
                 done = score_file(model, path, out, how, chunk, unseen=unseen)

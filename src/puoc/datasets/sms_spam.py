@@ -31,7 +31,10 @@ _FILE = ZippedFile(
 
 @dataset("sms_spam")
 class SMSSpam(Dataset):
-    """Messages as bytes, at most 910; no standard split. A drawn split keeps the copies of a message on one side."""
+    """SMS Spam: messages as bytes, at most 910; no standard split.
+
+    A drawn split keeps the copies of a message on one side.
+    """
 
     inputs: ClassVar[Inputs] = "text"
     shape = (910,)
@@ -71,7 +74,7 @@ class SMSSpam(Dataset):
 
 @dataset("sms_spam_csv")
 class SMSSpamCSV(SMSSpam):
-    """The 5,572 rows that the paper counts: three messages are contained in two others."""
+    """SMS Spam as the paper counts it, 5,572 rows: three messages are contained in two others."""
 
     counts: ClassVar = {"all": (4825, 747)}
     digest = "bae4f96de675e6e36a43bb49e9d71e39"

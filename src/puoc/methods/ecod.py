@@ -29,15 +29,11 @@ class ECOD(ArrayModel):
 
     kind = "oc"
     needs_alpha = False
+    keeps_rows = True
     array_shapes: ClassVar[dict[str, Sizes]] = {"sorted": ("n_p", "d"), "skewness": ("d",)}
 
     largest: Literal["row", "column"]
     added: PositiveFloat
-
-    @property
-    def keeps_training_rows(self) -> bool:
-        """Return True: all values of each column are kept, though not which belong to one row."""
-        return True
 
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
         """Sort each column of the labelled positives."""

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from puoc.methods.solvers import excess
-from puoc.methods.solvers.neighbours import distances, within
+from puoc.methods.solvers.neighbours import distances, kept, within
 from puoc.methods.training.array_model import ArrayModel, Sizes
 from puoc.methods.training.deep import given_prior
 from puoc.methods.training.estimator import Compute, PUSample, typed
@@ -20,27 +20,9 @@ from puoc.records import Array
 from puoc.registry import method
 
 
-class Neighbours(ArrayModel):
-    """What both methods share. A plain class, since the rows that a fit keeps are no hyperparameter."""
-
-    k: int
-    max_rows: int
-
-    def kept(self, X: Array, seed: int) -> Array:
-        """Return all rows, or ``max_rows`` of them drawn at random, in double precision."""
-        if len(X) > self.max_rows:
-            X = X[np.sort(np.random.default_rng([seed, len(X)]).choice(len(X), self.max_rows, replace=False))]
-        return np.asarray(X, dtype=np.float64)
-
-    @property
-    def keeps_training_rows(self) -> bool:
-        """Return True: new rows are compared with the training rows."""
-        return True
-
-
 @method("knn")
 @typed
-class KNN(Neighbours):
+class KNN(ArrayModel):
     """The score is minus the distance to the k-th nearest labelled positive.
 
     Rows (n, d) need columns of comparable scale.
@@ -49,6 +31,7 @@ class KNN(Neighbours):
     kind = "oc"
     needs_alpha = False
     libraries = ("scipy.spatial",)
+    keeps_rows = True
     array_shapes: ClassVar[dict[str, Sizes]] = {"positives": ("n_p", "d")}
 
     k: PositiveInt
@@ -62,7 +45,7 @@ class KNN(Neighbours):
         """Keep the labelled positives."""
         self.check_shape(sample.X_p.shape[1:])
         self.check_counts(len(sample.X_p), 0)
-        self.arrays_ = {"positives": self.kept(sample.X_p, sample.seed)}
+        self.arrays_ = {"positives": kept(sample.X_p, self.max_rows, sample.seed)}
 
     def check_arrays(self, d: int) -> None:
         """See ``ArrayModel``: there are k rows."""
@@ -75,7 +58,7 @@ class KNN(Neighbours):
 
 @method("pu_knn")
 @typed
-class PUKNN(Neighbours):
+class PUKNN(ArrayModel):
     """The score of ``solvers.excess``, with u / p from the rows in one ball around a row.
 
     log(c / p) is ``exponent`` times log(d_p(x) / d_0), with d_0 the quantile ``border`` of the distances d_p between
@@ -87,6 +70,7 @@ class PUKNN(Neighbours):
     twin = "knn"
     needs_alpha = True
     libraries = ("scipy.spatial",)
+    keeps_rows = True
     array_shapes: ClassVar[dict[str, Sizes]] = {
         "positives": ("n_p", "d"),
         "unlabelled": ("n_u", "d"),
@@ -109,7 +93,7 @@ class PUKNN(Neighbours):
         self.check_shape(sample.X_p.shape[1:])
         X_u = sample.X_p[:0] if sample.X_u is None else sample.X_u
         self.check_counts(len(sample.X_p), len(X_u))
-        P, U = self.kept(sample.X_p, sample.seed), self.kept(X_u, sample.seed)
+        P, U = kept(sample.X_p, self.max_rows, sample.seed), kept(X_u, self.max_rows, sample.seed)
         border = np.quantile(distances(P, P, self.k, to_itself=True)[:, -1], self.border)
         constants = np.array([alpha, border])
         self.arrays_ = {"positives": P, "unlabelled": U, "constants": constants}

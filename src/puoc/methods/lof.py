@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import PositiveInt
 
+from puoc.methods.solvers.neighbours import kept
 from puoc.methods.training.array_model import ArrayModel, Sizes
 from puoc.methods.training.estimator import Compute, PUSample, typed
 from puoc.records import Array
@@ -28,15 +29,11 @@ class LOF(ArrayModel):
     kind = "oc"
     needs_alpha = False
     libraries = ("sklearn.neighbors",)
+    keeps_rows = True
     array_shapes: ClassVar[dict[str, Sizes]] = {"positives": ("n_p", "d"), "distance": ("n_p",), "density": ("n_p",)}
 
     k: PositiveInt
     max_rows: PositiveInt  # kept of P; the time of a score grows with it
-
-    @property
-    def keeps_training_rows(self) -> bool:
-        """Return True: new rows are compared with the training rows."""
-        return True
 
     def check_counts(self, n_p: int, n_u: int) -> None:
         """See ``RowChecks``: each labelled positive has k others."""
@@ -51,9 +48,7 @@ class LOF(ArrayModel):
         """Keep the labelled positives with their distances to the k-th neighbour and their densities."""
         self.check_shape(sample.X_p.shape[1:])
         self.check_counts(len(sample.X_p), 0)
-        P = np.asarray(sample.X_p, dtype=np.float64)
-        if len(P) > self.max_rows:
-            P = P[np.sort(np.random.default_rng(sample.seed).choice(len(P), self.max_rows, replace=False))]
+        P = kept(sample.X_p, self.max_rows, sample.seed)
         near, who = _tree(P).kneighbors(None, self.k)
         distance = near[:, -1].copy()
         density = 1 / (np.maximum(near, distance[who]).mean(axis=1) + _SMOOTH)

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 _PREFIX = "puoc-"
-_KINDS = ("model", "models", "plan", "run", "stdin")
+_KINDS = ("model", "models", "plan", "run", "stdin", "wheels")
 _LOCK = "lock"
 _DAY = 86_400  # seconds after which a folder without a lock, of an earlier version, is abandoned
 
@@ -28,7 +28,7 @@ def temporary_folder(kind: str) -> Iterator[Path]:
 
     Parameters
     ----------
-    kind : model, models, plan, run or stdin, as part of the folder's name.
+    kind : model, models, plan, run, stdin or wheels, as part of the folder's name.
     """
     assert kind in _KINDS, kind
     place = Path(tempfile.gettempdir())

@@ -11,6 +11,7 @@ from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
 from puoc.datasets.audit.row_groups import SHORT
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import FileDifferences
+from puoc.datasets.readers.options import option_words
 from puoc.userdata.pages import environment
 
 SHOWN: Final = 100  # columns before the button
@@ -155,9 +156,8 @@ def _no_bars(column: ColumnAudit) -> str:
     return f"no value in {' and '.join(empty)}" if empty else "" if column.histogram else "not compared"
 
 
-def _option(option: str, value: str) -> str:
-    joined = value.startswith("-") or not value
-    return shlex.join([f"--{option}={value}"] if joined else [f"--{option}", value])
+def _option(name: str, value: str) -> str:
+    return shlex.join(option_words(name, value))
 
 
 def _bars(histogram: Histogram) -> Bars:

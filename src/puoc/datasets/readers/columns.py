@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from puoc.datasets.audit.result import Audited
 from puoc.datasets.readers.cells import Cells
+from puoc.datasets.readers.column_kinds import kind_of
 from puoc.datasets.readers.column_origin import check_origin, remark_on
 from puoc.datasets.readers.doubts import NEW_ROWS, Doubt, DoubtfulColumn, DoubtfulColumns, doubt, settled
 from puoc.datasets.readers.no_measurements import of_numbers, of_texts
 from puoc.datasets.readers.options import MISSING, How
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.side_audit import SideAudit, doubts_of
-from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, sentences, texts_of
+from puoc.datasets.readers.values import texts_of
 from puoc.records import Record
 from puoc.store.counting import noun
-
-_MIN_CATEGORIES = 10  # different texts that are taken for categories in a file of any length
-_SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
-_SHOWN = 60  # characters of a text that a message shows
-_REPEATED = 5  # times that texts occur on average, from which categories are suggested
-_MAX_CATEGORIES = 50  # different texts that are taken for categories without an option
 
 
 class Column(Record):
@@ -204,7 +198,7 @@ def _column(tables: Sequence[RawTable], name: str, how: How, audit: SideAudit | 
         except DoubtfulColumn:
             audit.look_at_id(cells)
             raise
-    kind = "category" if asked else _kind(cells, facts["distinct"])
+    kind = "category" if asked else kind_of(cells, facts["distinct"])
     if audit is not None:
         audit.look(cells, kind)
     note = remark_on(cells, kind)
@@ -245,72 +239,3 @@ def _check_measures(cells: Cells) -> None:
             f"{where}: column {name!r} {why}, such as {', '.join(cells.facts()['first'])}. {NEW_ROWS}"
             f"Say --drop {name!r}, or --{keep} {name!r} if it measures something",
         )
-
-
-def _kind(cells: Cells, distinct: int) -> Literal["number", "category"]:
-    if cells.numbers() is not None:
-        return "number"
-    name, parts = cells.name, cells.texts
-    numbers = [are_numbers(part, table.decimal) for table, part in zip(cells.tables, parts, strict=True)]
-    if all(mask.all() for mask in numbers):
-        _check_size(cells)
-        return "number"
-    present = sum(len(part) - part.null_count for part in parts)
-    others = sum(int((~mask).sum()) for mask in numbers)
-    table, part, mask = next(found for found in zip(cells.tables, parts, numbers, strict=True) if not found[2].all())
-    at = int(np.flatnonzero(~mask)[0])
-    odd = str(part[at])
-    place = f"{table.where}, row {table.row(at)}: column {name!r} holds {odd!r}"
-    infinite = sum(int(are_infinite(part).sum()) for part in parts)
-    if infinite == others:
-        doubt(
-            name,
-            f"{place}, an infinite value ({infinite} in all); expected finite numbers. Mend it, say "
-            f"--missing {odd} if it means that there is no value, or --drop {name!r}",
-        )
-    many = distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2)
-    if others < present and not (many and others > present / 2):
-        different = pc.unique(pa.chunked_array([p.filter(pa.array(~m)) for p, m in zip(parts, numbers, strict=True)]))
-        doubt(
-            name,
-            f"{place}, no number, but {present - others} of its {present} values "
-            f"{noun(present - others, 'is a number', 'are numbers')}. Say --missing "
-            f"{odd!r} if that means that there is no value, --category {name!r} to read the column as "
-            f"categories, or --drop {name!r}.",
-            *(("missing", odd) if len(different) == 1 else ("drop", None)),
-        )
-    signed = sum(int(pc.sum(pc.fill_null(pc.match_substring_regex(part, _SIGNED), False)).as_py()) for part in parts)
-    if signed == present:
-        doubt(
-            name,
-            f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
-            f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.",
-        )
-    if many:
-        sample = odd if len(odd) <= _SHOWN else odd[: _SHOWN - 3] + "..."
-        has = f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as {sample!r}"
-        if sentences(pa.chunked_array(list(parts), pa.string())):
-            doubt(
-                name,
-                f"{has}. To learn from these texts alone, say --text {name!r}; to leave them out, say --drop {name!r}",
-                "text",
-            )
-        doubt(
-            name,
-            f"{has}, which are many for categories. Say --category {name!r} if they are categories, --drop {name!r} "
-            f"if they name the rows, or --text {name!r} to learn from the words of this column alone",
-            "category" if distinct <= present / _REPEATED else "text",
-        )
-    return "category"
-
-
-def _check_size(cells: Cells) -> None:
-    for table, part in zip(cells.tables, cells.texts, strict=True):
-        try:
-            numbers_of(part, table.decimal)
-        except NotNumbers as error:
-            doubt(
-                cells.name,
-                f"{table.where}, row {table.row(error.row)}: column {cells.name!r} holds {error.value!r}, too large "
-                f"for a number of 64 bits; mend it, or --drop {cells.name!r}",
-            )

@@ -96,3 +96,12 @@ def how_of(**given: object) -> How:
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"--{first['loc'][0]}: got {first['input']!r}; expected {expected_by(first)}") from error
+
+
+def option_words(name: str, value: object) -> list[str]:
+    """Return an option of a command with its value, as words of a shell.
+
+    A value that begins with a hyphen, or an empty one, is joined to the option, since it would not be read as a value.
+    """
+    text = str(value)
+    return [f"--{name}={text}"] if text.startswith("-") or not text else [f"--{name}", text]

@@ -21,9 +21,10 @@ from pydantic import Field
 
 from puoc.datasets.readers.columns import Column
 from puoc.datasets.readers.csv_dialect import plain_name
+from puoc.datasets.readers.fixed_column import FixedColumn
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.parquet import plain
-from puoc.datasets.readers.prepared_columns import CategoryColumn, FixedColumn, NumberColumn, Part
+from puoc.datasets.readers.prepared_columns import CategoryColumn, NumberColumn, Part
 from puoc.datasets.readers.raw_table import AT_ONCE, RawTable
 from puoc.datasets.readers.tables import stream_table
 from puoc.datasets.readers.training_range import TrainingRange

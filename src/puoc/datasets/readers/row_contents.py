@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.util import hash_array
 
+from puoc.datasets.readers.fixed_column import FixedColumn
 from puoc.datasets.readers.images import PicturePreparing, RawPictures
-from puoc.datasets.readers.prepared_columns import CategoryColumn, FixedColumn, NumberColumn
+from puoc.datasets.readers.prepared_columns import CategoryColumn, NumberColumn
 from puoc.datasets.readers.preprocess import TablePreparing
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.texts import RawTexts, TextPreparing

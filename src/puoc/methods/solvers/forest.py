@@ -33,14 +33,6 @@ class Forest(NamedTuple):
         X = np.asarray(X, dtype=np.float32)
         feature, threshold = self.nodes[:, 0].astype(np.intp), self.nodes[:, 1]
         children = self.nodes[:, 2:4].astype(np.intp)
-        found = np.empty((len(X), len(self.roots)), dtype=np.intp)
-        at_once = max(_PLACES_AT_ONCE // max(len(self.roots), 1), 1)
-        for start in range(0, len(X), at_once):
-            rows = X[start : start + at_once]
-            found[start : start + at_once] = self._descend(rows, feature, threshold, children)
-        return found
-
-    def _descend(self, X: Array, feature: Array, threshold: Array, children: Array) -> Array:
         node = np.tile(self.roots.astype(np.intp), len(X))
         row = np.repeat(np.arange(len(X)), len(self.roots))
         active = np.flatnonzero(feature[node] >= 0)

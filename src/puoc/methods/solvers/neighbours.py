@@ -11,6 +11,13 @@ _VALUES_AT_ONCE = 4_000_000  # distances in memory, in double precision 32 MB
 _TINY = 1e-12  # distance between equal rows, so that its logarithm is finite
 
 
+def kept(X: Array, most: int, seed: int) -> Array:
+    """Return all rows, or ``most`` of them drawn at random and in their order, in double precision."""
+    if len(X) > most:
+        X = X[np.sort(np.random.default_rng(seed).choice(len(X), most, replace=False))]
+    return np.asarray(X, dtype=np.float64)
+
+
 def distances(reference: Array, X: Array, k: int, *, to_itself: bool = False) -> Array:
     """Return the Euclidean distances to the ``k`` nearest reference rows, in rising order.
 

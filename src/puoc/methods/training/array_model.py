@@ -20,7 +20,13 @@ class ArrayModel(LaneLoop):
     """
 
     array_shapes: ClassVar[dict[str, Sizes]]
+    keeps_rows: ClassVar[bool] = False  # whether values of training rows are among the arrays
     arrays_: dict[str, Array]
+
+    @property
+    def keeps_training_rows(self) -> bool:
+        """Return ``keeps_rows``."""
+        return self.keeps_rows
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """See ``RowChecks``: rows are vectors."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from puoc.datasets.readers import How
+from puoc.datasets.readers.options import option_words
 from puoc.methods import normalise
 
 ENCODER = "components"
@@ -29,14 +30,14 @@ def command(
     """
     words = ["puoc", "fit", "--method", method]
     for name, value in normalise(method, dict(params)).items():
-        words += _option("params", f"{name}={value}")
-    words += _option("encoder", ENCODER)
-    words += [word for role, path in files.items() if path is not None for word in _option(role, path)]
+        words += option_words("params", f"{name}={value}")
+    words += option_words("encoder", ENCODER)
+    words += [word for role, path in files.items() if path is not None for word in option_words(role, path)]
     for name, value in how:
         if value != type(how).model_fields[name].default:
             words += _reader_option(name, value)
-    words += _option("seed", seed) if seed else []
-    return shlex.join([*words, *_option("out", "model")])
+    words += option_words("seed", seed) if seed else []
+    return shlex.join([*words, *option_words("out", "model")])
 
 
 def _reader_option(name: str, value: object) -> list[str]:
@@ -44,11 +45,5 @@ def _reader_option(name: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [f"--{'' if value else 'no-'}{name}"]
     if isinstance(value, tuple):
-        return [word for part in value for word in _option(name, part)]
-    return _option(name, "\\t" if value == "\t" else value)
-
-
-def _option(name: str, value: object) -> list[str]:
-    text = str(value)
-    # a value that begins with a hyphen, or an empty one, would not be read as a value
-    return [f"--{name}={text}"] if text.startswith("-") or not text else [f"--{name}", text]
+        return [word for part in value for word in option_words(name, part)]
+    return option_words(name, "\\t" if value == "\t" else value)
