@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,22 @@ def test_a_failed_fit_is_tried_once_in_a_session_however_many_tables_ask_it(root
     runner.session = "the next dvc repro"
     assert runner.run(table, asked[:1])["ok"] == 1
     assert runner.ledger.attempts(fit.id) == 2
+
+
+def test_only_fits_that_another_process_still_holds_count_as_computed_elsewhere(root: Path) -> None:
+    states: list[Progress] = []
+    runner = Runner(root, read_compute(root), on_progress=states.append)
+    table, trials = planned_trials(root, "tables", "shift")
+    fits = {planned.trial.fit.id: planned.trial.fit for planned in trials}
+    waiting = [
+        runner._jobs(table.scoring_digest, {fit_id: fit}, {fit_id: ()})[0] for fit_id, fit in list(fits.items())[:2]
+    ]
+    claim = runner.ledger.claim(waiting[0].fits[0].id)  # the other one ended since it was looked at
+    assert claim is not None
+    runner.report(4, Counter(ok=1), waiting)
+    claim.release()
+    runner.report(4, Counter(ok=1), waiting)
+    assert [(state.waiting, bool(state.waiting_for)) for state in states] == [(1, True), (0, False)]
 
 
 # test sets that are asked later

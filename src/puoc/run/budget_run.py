@@ -18,7 +18,7 @@ from puoc.run.executors.encode_features import encode
 from puoc.run.executors.job import Done, Job, compute
 from puoc.run.executors.local import LocalExecutor
 from puoc.run.executors.requirements import check_device, load_libraries
-from puoc.run.runner import WAIT, Progress, Runner
+from puoc.run.runner import WAIT, Runner
 from puoc.run.schedule import Group, TableTrials, ordered, sets_to_score
 from puoc.run.task_queue import Task, TaskQueue
 
@@ -158,8 +158,5 @@ class _Loop:
         self.runner.on_done([done.fit_id])
 
     def _tick(self) -> None:
-        waiting = [task.job.fits[0].id for task in self.queue.waiting if task.not_before > 0]
-        holders = (self.runner.ledger.holder(fit_id) for fit_id in waiting)
-        waiting_for = next((holder for holder in holders if holder is not None), None)
-        n_ok = self.counts["ok"] + self.counts["known"]
-        self.runner.on_progress(Progress(self.wanted, n_ok, self.counts["failed"], len(waiting), waiting_for))
+        waiting = (task.job for task in self.queue.waiting if task.not_before > 0)
+        self.runner.report(self.wanted, self.counts, waiting)

@@ -164,6 +164,13 @@ class Runner:
             self.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git=self.git, session=self.session))
         return reason
 
+    def report(self, wanted: int, counts: Counter[str], waiting: Iterable[Job]) -> None:
+        """Report the progress of the fits. ``waiting`` are jobs that another process had claimed."""
+        holders = [holder for job in waiting if (holder := self.ledger.holder(job.fits[0].id)) is not None]
+        n_ok = counts["ok"] + counts["known"]
+        # A job without a holder has ended in the other process since it was looked at, so nobody computes it now.
+        self.on_progress(Progress(wanted, n_ok, counts["failed"], len(holders), next(iter(holders), None)))
+
     def report_features(self, wanted: int, done: int, what: str) -> None:
         """Report the progress of the features of a frozen encoder."""
         self.on_progress(Progress(wanted, done, 0, 0, what=what))
@@ -185,10 +192,7 @@ class Runner:
             waiting: list[Job] = []
 
             def tick(waiting: list[Job] = waiting) -> None:
-                holders = (self.ledger.holder(job.fits[0].id) for job in waiting)  # the first fit may be done meanwhile
-                waiting_for = next((holder for holder in holders if holder is not None), None)
-                n_ok = counts["ok"] + counts["known"]
-                self.on_progress(Progress(wanted, n_ok, counts["failed"], len(waiting), waiting_for))
+                self.report(wanted, counts, waiting)
 
             for job, outcome in executor.run(jobs, tick):
                 again, ended = self.settle(job, outcome, died)
