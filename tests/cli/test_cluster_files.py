@@ -238,6 +238,7 @@ def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*SWEEPING, REPOSITORY / "docs" / "cluster.md"], ids=lambda path: path.name)
 def test_each_sweep_is_one_of_the_default_params(path: Path, default: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(default)

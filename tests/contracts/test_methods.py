@@ -70,6 +70,7 @@ def test_under_loop_a_lane_does_not_depend_on_its_companions(case: Case) -> None
     assert {lane.lane_map_ for lane in (*together, alone)} == {"loop"}
 
 
+@pytest.mark.slow
 @every_case
 def test_vmap_gives_the_models_of_loop_in_double_precision(case: Case) -> None:
     X, _ = case.test_rows(dtype="float64")
@@ -80,6 +81,7 @@ def test_vmap_gives_the_models_of_loop_in_double_precision(case: Case) -> None:
         np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 @every_network
 def test_vmap_gives_the_auc_of_loop_in_single_precision_and_models_that_are_restored(case: Case) -> None:
     X, y = case.test_rows(400)

@@ -9,10 +9,10 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import torchvision
 
 from puoc.datasets.cifar10 import CIFAR10, ArrayUnpickler, read_batch
 from puoc.datasets.declare.archived import ArchivedFile
@@ -21,7 +21,13 @@ from puoc.records import Sample, TestSet
 from puoc.scenarios import check_disjoint, draw
 from puoc.scenarios import test_rows as rows_of_test
 
-Torchvision = torchvision.datasets.CIFAR10
+
+@pytest.fixture(scope="module")
+def torchvision_cifar10() -> Any:
+    """The class of torchvision, imported late: collecting the tests should not take its second."""
+    import torchvision
+
+    return torchvision.datasets.CIFAR10
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +44,12 @@ def prepared(root: Path) -> Prepared:
     return Prepared.open(root / "prepared" / "cifar10")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0, 1], ids=["train", "test"])
-def test_images_labels_and_classes_are_those_of_torchvision(prepared: Prepared, root: Path, part: int) -> None:
-    theirs = Torchvision(root / "data" / "cifar10", train=part == 0, download=False)
+def test_images_labels_and_classes_are_those_of_torchvision(
+    prepared: Prepared, root: Path, torchvision_cifar10: Any, part: int
+) -> None:
+    theirs = torchvision_cifar10(root / "data" / "cifar10", train=part == 0, download=False)
     rows = slice(0, 50_000) if part == 0 else slice(50_000, 60_000)
     assert prepared.split is not None
     assert (prepared.split[rows] == part).all()
@@ -49,17 +58,20 @@ def test_images_labels_and_classes_are_those_of_torchvision(prepared: Prepared, 
     assert list(prepared.meta.classes) == theirs.classes
 
 
-def test_what_is_declared_is_what_is_published() -> None:
+def test_what_is_declared_is_what_is_published(torchvision_cifar10: Any) -> None:
     published = [
-        *Torchvision.train_list,
-        *Torchvision.test_list,
-        [Torchvision.meta["filename"], Torchvision.meta["md5"]],
+        *torchvision_cifar10.train_list,
+        *torchvision_cifar10.test_list,
+        [torchvision_cifar10.meta["filename"], torchvision_cifar10.meta["md5"]],
     ]
-    folder = Torchvision.base_folder
+    folder = torchvision_cifar10.base_folder
     assert [(file.path, file.md5) for file in CIFAR10.files] == [(f"{folder}/{name}", md5) for name, md5 in published]
-    assert {(file.url, file.archive_md5) for file in CIFAR10.files} == {(Torchvision.url, Torchvision.tgz_md5)}
+    assert {(file.url, file.archive_md5) for file in CIFAR10.files} == {
+        (torchvision_cifar10.url, torchvision_cifar10.tgz_md5)
+    }
 
 
+@pytest.mark.slow
 def test_no_two_images_are_equal_and_channels_have_the_known_means(prepared: Prepared) -> None:
     """The means with which CIFAR-10 is commonly normalised."""
     assert prepared.meta.duplicates == 0
@@ -67,6 +79,7 @@ def test_no_two_images_are_equal_and_channels_have_the_known_means(prepared: Pre
     np.testing.assert_allclose(means, [0.4914, 0.4822, 0.4465], atol=5e-5)
 
 
+@pytest.mark.slow
 def test_the_published_draw_is_exact_and_takes_no_time(prepared: Prepared) -> None:
     others = tuple(range(1, 10))
     counts = {"n_pos_lab": 2500, "n_pos_unl": 2500, "n_neg_unl": 2500}

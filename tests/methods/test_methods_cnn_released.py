@@ -101,6 +101,7 @@ def test_pu_cnn_normalises_p_and_u_by_the_statistics_of_both() -> None:
     assert np.abs(apart - f_p).max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("weights")
 def test_released_scores_depend_on_the_order_of_rows_and_ours_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("puoc.methods.cnn._AT_ONCE", 16)
@@ -161,6 +162,7 @@ def test_a_model_that_brings_its_weights_needs_no_file_of_them(monkeypatch: pyte
     assert again.pretrained
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("weights")
 def test_both_maps_train_all_layers_alike_in_double_precision() -> None:
     m, X = method("pu_cnn", **ALL, epochs=1), images(9, 9).astype(np.float64)

@@ -52,6 +52,7 @@ def features(alpha: float, seed: int, d: int = 16, n_p: int = 1500, n_u: int = 3
     return PUSample(draw(n_p, 1), np.concatenate([draw(n_pos, 1), draw(n_u - n_pos, -1)]), None, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_bias_of_a_setting_is_as_known(setting: str) -> None:
     estimator = make("tice", SETTINGS[setting])

@@ -67,6 +67,7 @@ def test_rows_that_do_not_fit_are_refused_in_words(rows: np.ndarray, said: str) 
         modelfile.score(loaded, rows)
 
 
+@pytest.mark.slow
 def test_equal_models_give_equal_bytes_in_every_process() -> None:
     script = "import tracked_project as t, sys; sys.stdout.buffer.write(t.model('oc_svm', about={'b': 1, 'a': [2]}))"
     here = str(Path(__file__).parents[1])

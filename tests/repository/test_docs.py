@@ -54,6 +54,7 @@ def registries() -> Iterator[None]:
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 def test_tables_are_what_the_committed_rows_give() -> None:
     done = subprocess.run([sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -86,6 +86,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_core_answers_a_table_without_mlflow_ray_and_dvc(computed: Path) -> None:
     found = json.loads((computed / "answer.json").read_text())
     assert found == {"counts": {"ok": 4, "failed": 0, "known": 0}, "statuses": ["ok"], "rows": 4}
@@ -153,6 +154,7 @@ open("modules.json", "w").write(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_a_command_with_nothing_to_compute_loads_only_what_it_needs(computed: Path) -> None:
     both = {"pyarrow", "pandas"}  # for most of the commands, so that these are loaded once, after the others have run
     commands = sorted(ALLOWED, key=lambda command: both <= ALLOWED[command])

@@ -73,6 +73,7 @@ def configured(project: Project) -> None:
     project.write("params.yaml", (text[:start] + "tune: {}\n\n" + text[end:]).replace("selected", "published"))
 
 
+@pytest.mark.slow
 def test_one_dvc_repro_on_a_fresh_copy_leaves_results_report_runs_and_records(finished: tuple[Project, Repro]) -> None:
     project, first = finished
     once = ["tune@pu_svm", "select", "run@one_vs_all", "compare", "report"]
@@ -98,12 +99,14 @@ def test_one_dvc_repro_on_a_fresh_copy_leaves_results_report_runs_and_records(fi
     assert not list((project.root / "ledger").rglob("*.claim"))
 
 
+@pytest.mark.slow
 def test_the_pipeline_leaves_no_file_that_git_would_pick_up_but_its_lock(finished: tuple[Project, Repro]) -> None:
     root = finished[0].root
     listed = subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, text=True, check=True)
     assert listed.stdout == "?? dvc.lock\n"
 
 
+@pytest.mark.slow
 def test_a_second_dvc_repro_runs_only_pending_and_computes_nothing(
     finished_copy: New, record_property: Callable[[str, object], None]
 ) -> None:
@@ -128,6 +131,7 @@ def test_a_changed_hyperparameter_recomputes_the_fits_of_its_method_alone(finish
     assert {json.loads(r.params)["lr"] for r in project.rows("one_vs_all") if r.entry == "nnpu"} == {0.02}
 
 
+@pytest.mark.slow
 def test_a_comment_in_a_method_recomputes_nothing(finished_copy: New) -> None:
     project = finished_copy()
     before, results = project.records(), project.tree("results")
@@ -167,6 +171,7 @@ def test_a_changed_operator_in_the_risks_recomputes_the_families_that_reach_them
     assert added == {"pu_svm": 4 + 6, "nnpu": 4}
 
 
+@pytest.mark.slow
 def test_a_misspelt_key_fails_dvc_repro_in_words_and_leaves_the_earlier_plan(finished_copy: New) -> None:
     project = finished_copy()
     before = project.tree("work", "results", "ledger", "reports")

@@ -208,6 +208,7 @@ def test_no_plan_and_an_older_plan_are_told_with_exit_code_2(root: Path) -> None
     assert "run puoc plan" in output
 
 
+@pytest.mark.slow
 def test_a_method_in_another_file_needs_no_adoption(new_project: Callable[..., Project]) -> None:
     project = new_project()
     assert project.puoc("plan").code == 0

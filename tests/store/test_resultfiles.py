@@ -79,6 +79,7 @@ def test_flipped_bits_are_told_or_change_nothing(results: Path, tmp_path: Path, 
     assert n_told > FLIPS // bits * 0.97  # all but those of the checksum's own name
 
 
+@pytest.mark.slow
 def test_flipped_bits_of_a_file_without_a_checksum_are_told_where_they_are_seen(results: Path, tmp_path: Path) -> None:
     pq.write_table(pq.ParquetFile(results).read().replace_schema_metadata(None), tmp_path / "old.parquet")
     content, chance, path = (tmp_path / "old.parquet").read_bytes(), random.Random(0), tmp_path / "damaged.parquet"

@@ -87,7 +87,7 @@ def new_method(name: Name, kind: Kind = "pu", twin: Twin = None) -> None:
     say("add this entry to params.yaml, and the name to the methods of a table:")
     say("")
     say(_ENTRY.format(name=name, prior="" if kind == "oc" else "    prior: true         # or a key of priors\n"))
-    say(f"then test it: python -m pytest tests/contracts -k {name}")
+    say(f"then test it: python -m pytest -m '' tests/contracts -k {name}")
     say("docs/adding-a-method.md: the contract, and the places that name a method")
 
 
