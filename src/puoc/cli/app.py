@@ -23,6 +23,7 @@ from puoc.cli import new_method as cli_new_method
 from puoc.cli import published as cli_published
 from puoc.cli import run as cli_run
 from puoc.cli import score as cli_score
+from puoc.cli import show as cli_show
 from puoc.cli import status as cli_status
 from puoc.cli import sweep as cli_sweep
 from puoc.cli import ui as cli_ui
@@ -276,6 +277,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "run": cli_run.run,
     "compare": compare,
     "report": report,
+    "show": cli_show.show,
     "status": cli_status.status,
     "retry": cli_status.retry,
     "track": track,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS
 from pathlib import Path
@@ -146,13 +146,14 @@ def check_writable(option: str, path: Path | None) -> None:
         ) from error
 
 
-def planned(root: Path, computes: bool = False) -> None:
+def planned(root: Path, computes: bool = False, note: Callable[[str], None] | None = None) -> None:
     """Check that there is a plan, register its user data, and report changes of params.yaml or data since then.
 
     Parameters
     ----------
     computes : whether an outdated plan is an error. Inside a DVC stage the age of the plan is not checked, because DVC
         tracks it: params.yaml may be edited for the next run while a long ``dvc repro`` is running.
+    note : prints the changes; ``say`` by default. A command whose output may be piped passes ``warn``.
 
     Raises
     ------
@@ -181,7 +182,7 @@ def planned(root: Path, computes: bool = False) -> None:
         message = f"{', '.join(changed)} changed since the plan in work/plan was made"
         if computes:
             raise ValueError(f"{message}; run puoc plan, or dvc repro, which makes a new plan first")
-        say(f"{message}: the output below belongs to the older plan; run puoc plan to make a new one")
+        (note or say)(f"{message}: the output below belongs to the older plan; run puoc plan to make a new one")
 
 
 def _fail(message: str, code: int = INVALID_INPUT) -> NoReturn:

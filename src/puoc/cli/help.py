@@ -63,6 +63,9 @@ VERBS = {
     "run": Verb(BENCHMARK, ("puoc run one_vs_all", "puoc run one_vs_all alpha_sweep --budget 1h30m --nice 10")),
     "compare": Verb(BENCHMARK, ("puoc compare",)),
     "report": Verb(BENCHMARK, ("puoc report", "puoc report --no-track")),
+    "show": Verb(
+        RESULTS, ("puoc show", "puoc show one_vs_all --format latex", "puoc show alpha_sweep/alpha=0.5/pu_svm")
+    ),
     "status": Verb(RESULTS, ("puoc status",)),
     "retry": Verb(RESULTS, ("puoc retry all", "puoc retry 0123456789abcdef")),
     "track": Verb(RESULTS, ("puoc track",)),

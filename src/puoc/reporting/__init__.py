@@ -1,3 +1,3 @@
-"""Views of results that can be deleted and made again: the page and the MLflow store."""
+"""Views of results that can be made again at any time: the page, the MLflow store, and text."""
 
-__all__ = ["page", "tracking"]
+__all__ = ["page", "show", "tracking"]

@@ -1,0 +1,44 @@
+"""``puoc show``: results in the terminal, and as Markdown, LaTeX, CSV or JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, planned, say, warn, working
+
+ROOT = Path()
+
+
+def show(
+    place: Annotated[
+        str | None,
+        typer.Argument(help="A table, a cell of it, or an entry in a cell: TABLE, TABLE/CELL or TABLE/CELL/ENTRY."),
+    ] = None,
+    output: Annotated[
+        str,
+        typer.Option("--format", help="text, markdown, latex (booktabs), csv or json. The last two have all digits."),
+    ] = "text",
+    digits: Annotated[int, typer.Option(min=1, max=6, help="Digits after the point of a mean.")] = 2,
+) -> None:
+    """Print results: all tables, a table, one of its cells, or the trials of an entry with their origin."""
+    with exit_on_invalid_input(), exit_on_storage_error():
+        from puoc.reporting.show import FORMATS, find, formatted, view
+
+        if output not in FORMATS:
+            raise ValueError(f"--format: got {output!r}; expected one of {', '.join(FORMATS)}")
+        planned(ROOT, note=warn)
+        from puoc.reporting.show.reading import read
+        from puoc.run.stages import planned_trial_ids
+        from puoc.store.plan_files import planned_tables
+
+        plans = planned_tables(ROOT)
+        found = find(plans, place)
+        with working("results"):
+            results = read(ROOT, plans, planned_trial_ids(ROOT))
+        text = formatted(view(results, found, digits), output)
+    typer.echo(text, nl=False)
+    if output == "text" and place is None and plans:
+        say(f"\nnext: puoc show {plans[0].table}")

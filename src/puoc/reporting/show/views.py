@@ -1,0 +1,254 @@
+"""What is shown of a place in the results: its rows as texts for readers, and as values for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple, TypeVar
+
+import pandas as pd
+
+from puoc.analysis.statistics.significance import SignificanceRow
+from puoc.analysis.tables.results import UNTESTED
+from puoc.analysis.tables.summary import AVERAGE, SummaryRow
+from puoc.reporting.page.format import DASH, number, p_value, signed, spread
+from puoc.reporting.page.sources import draw_sentence
+from puoc.reporting.page.tables import CellView, chance_notes, column_heads, empty_notes, row_views
+from puoc.reporting.show.find import Place
+from puoc.store.plans import TablePlan
+
+Value = str | int | float | bool | None
+R = TypeVar("R", SummaryRow, SignificanceRow)
+
+
+class Cell(NamedTuple):
+    """A text of a view, and how it stands out."""
+
+    text: str
+    best: bool = False  # the best mean of its column, as printed
+    better: bool = False  # significantly better than its twin, after Holm
+
+
+@dataclass(frozen=True)
+class View:
+    """A titled table of texts with notes, and the same rows as values."""
+
+    title: str
+    heads: list[str]
+    rows: list[list[Cell]]
+    notes: list[str]
+    values: list[dict[str, Value]]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of the planned tables.
+
+    Parameters
+    ----------
+    rows : the recorded rows by table; a table that was not run has none.
+    """
+
+    plans: Sequence[TablePlan]
+    rows: dict[str, pd.DataFrame | None]
+    summary: Sequence[SummaryRow]
+    tests: Sequence[SignificanceRow]
+
+
+def view(results: Results, place: Place, digits: int = 2) -> View:
+    """Return the view of a place.
+
+    Parameters
+    ----------
+    digits : digits after the point of means and standard deviations.
+    """
+    if place.plan is None:
+        return _tables(results, digits)
+    if place.column is None:
+        return _table(results, place.plan, digits)
+    if place.entry is None:
+        return _column(results, place.plan, place.column, digits)
+    return _trials(results, place.plan, place.column, place.entry)
+
+
+def _tables(results: Results, digits: int) -> View:
+    """Show each table with its number of trials and its best entry."""
+    lines, values = [], list[dict[str, Value]]()
+    for plan in results.plans:
+        rows = results.rows.get(plan.table)
+        planned = len(plan.entries) * len(plan.cells) * len(plan.seeds)
+        done = 0 if rows is None else int((rows["status"] == "ok").sum())
+        last = len(column_heads(plan)) - 1
+        best = [row for row in _of(results.summary, plan) if row.cell_index == last and row.rank == 1]
+        texts = [f"{row.entry} {spread(row.mean, row.std, digits)}" for row in best]
+        lines.append([plan.table, plan.scenario, plan.dataset, f"{done:,} of {planned:,}", ", ".join(texts) or DASH])
+        values.append(
+            {
+                "table": plan.table,
+                "scenario": plan.scenario,
+                "dataset": plan.dataset,
+                "trials": done,
+                "planned": planned,
+                "best": ", ".join(row.entry for row in best) or None,
+                "mean": best[0].mean if best else None,
+            }
+        )
+    heads = ["table", "scenario", "dataset", "trials", "best entry on average"]
+    return View("Tables of the plan", heads, _plain(lines), [], values)
+
+
+def _table(results: Results, plan: TablePlan, digits: int) -> View:
+    """Show the entries of a table over its cells."""
+    heads = column_heads(plan)
+    summary = [row for row in _of(results.summary, plan) if row.cell_index < len(heads)]
+    lines = row_views(plan.table, plan, results.rows.get(plan.table), summary, _of(results.tests, plan))
+    rows = []
+    for line, entry in zip(lines, plan.entries, strict=True):
+        means = [row for row in summary if row.entry == entry.entry]
+        name = f"{line.name} (told alpha)" if line.told_alpha else line.name
+        shown = [_cell(cell, row, digits) for cell, row in zip(line.cells, means, strict=True)]
+        rows.append([Cell(name), Cell("reference" if line.oracle else line.kind), *shown])
+    title = f"{plan.table}: {plan.scenario} on {plan.dataset}, {_score_name(plan)}, mean \N{PLUS-MINUS SIGN} sd"
+    notes = [f"{len(plan.seeds)} seeds planned"]
+    if results.rows.get(plan.table) is None:
+        notes.append(f"not run yet; puoc run {plan.table} computes it")
+    else:
+        notes += [f"{where}: {reasons}" for where, reasons in empty_notes(summary)] + chance_notes(summary)
+    return View(title, ["entry", "kind", *heads], rows, notes, [_values(row) for row in summary])
+
+
+def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View:
+    """Show the entries of a table in one cell, the best one first, with the tests against their twins."""
+    index = column_heads(plan).index(column)
+    summary = [row for row in _of(results.summary, plan) if row.cell_index == index]
+    summary.sort(key=lambda row: -2.0 if (mean := _mean(plan, row)) is None else -mean)
+    tests = [test for test in _of(results.tests, plan) if test.cell_index == index]
+    lines = []
+    for row in summary:
+        against = [
+            f"{signed(test.mean_difference)} to {test.twin_entry}, p {p_value(test.p)}, after Holm "
+            f"{p_value(test.p_adjusted)}"
+            for test in tests
+            if test.entry == row.entry
+        ]
+        rank = DASH if row.rank is None else f"{row.rank:g}"
+        best = f"{number(row.min, digits)} to {number(row.max, digits)}" if row.n else DASH
+        lines.append(
+            [row.entry, rank, _spread(plan, row, digits), f"{row.n} of {row.n_planned}", best, "; ".join(against)]
+        )
+    heads = ["entry", "rank", "mean \N{PLUS-MINUS SIGN} sd", "n", "range", "difference to the one-class twin"]
+    title = f"{plan.table}, {column}: {_score_name(plan)}"
+    values = [
+        _values(row) | {"tests": json.dumps([asdict(test) for test in tests if test.entry == row.entry])}
+        for row in summary
+    ]
+    return View(title, heads, _plain(lines), [], values)
+
+
+def _trials(results: Results, plan: TablePlan, column: str, entry: str) -> View:
+    """Show the trials of an entry in a cell, or in all cells, with what they are made of."""
+    title, heads = f"{plan.table}, {column}, {entry}", ["cell", "seed", "AUC", "status", "seconds", "trial", "fit"]
+    rows = results.rows.get(plan.table)
+    chosen = None if rows is None else rows[rows["entry"] == entry]
+    if chosen is not None and column != AVERAGE:
+        chosen = chosen[chosen["cell"] == column]
+    if chosen is None or chosen.empty:
+        return View(title, heads, [], [f"not run yet; puoc run {plan.table} computes it"], [])
+    score = "auc" if plan.tested else "auc_val_pu"
+    values = [_record(row) for row in chosen.to_dict("records")]
+    lines = [
+        [
+            str(row["cell"]),
+            str(row["seed"]),
+            _digits(row.get(score), 6),
+            " ".join(filter(None, (str(row["status"]), str(row.get("reason") or "")))),
+            _digits(row.get("fit_seconds"), 2),
+            str(row["trial_id"]),
+            str(row["fit_id"]),
+        ]
+        for row in values
+    ]
+    return View(title, heads, _plain(lines), _origin(plan, entry, chosen), values)
+
+
+_ORIGIN = (
+    ("config_source", "configuration"),
+    ("params", "hyperparameters"),
+    ("encoder", "encoder"),
+    ("prior", "class prior"),
+    ("numerics", "numerics"),
+    ("code_digest", "code digest"),
+    ("draw_digest", "digest of the draws"),
+    ("scoring_digest", "digest of the scoring"),
+    ("torch_version", "torch"),
+    ("device", "device"),
+    ("adopted_from", "adopted from the fit"),
+    ("imported_from", "imported from"),
+    ("computed_by", "computed by"),
+    ("marks", "mark"),
+)
+
+
+def _origin(plan: TablePlan, entry: str, rows: pd.DataFrame) -> list[str]:
+    """Return how the trials were made, and where they are found again."""
+    notes = [f"method: {plan.entries_by_name[entry].method}", draw_sentence(rows)]
+    for column, words in _ORIGIN:
+        texts = sorted({str(value) for value in rows[column].dropna()}) if column in rows else []
+        if texts:
+            notes.append(f"{words}: {', '.join(texts)}")
+    trial = rows["trial_id"].iloc[0]
+    notes.append(f"in MLflow: search for tags.trial_id = '{trial}' (puoc ui)")
+    notes.append("compute records again and compare: puoc ledger verify --recompute 20")
+    return notes
+
+
+def _of(rows: Sequence[R], plan: TablePlan) -> list[R]:
+    return [row for row in rows if row.table == plan.table]
+
+
+def _cell(cell: CellView, row: SummaryRow, digits: int) -> Cell:
+    if row.n:
+        text = spread(row.mean, row.std, digits)
+    elif row.state == "untested":
+        text = spread(row.mean_val_pu, row.std_val_pu, digits)
+    else:
+        text = cell.text
+    incomplete = f" (n = {row.n})" if row.n and row.n != row.n_planned else ""
+    return Cell(text + incomplete, cell.best, cell.mark == "holm")
+
+
+def _mean(plan: TablePlan, row: SummaryRow) -> float | None:
+    return row.mean if plan.tested else row.mean_val_pu
+
+
+def _spread(plan: TablePlan, row: SummaryRow, digits: int) -> str:
+    return spread(_mean(plan, row), row.std if plan.tested else row.std_val_pu, digits)
+
+
+def _score_name(plan: TablePlan) -> str:
+    return "ROC AUC on held-out rows" if plan.tested else f"AUC of withheld P against withheld U ({UNTESTED})"
+
+
+def _plain(lines: Sequence[Sequence[str]]) -> list[list[Cell]]:
+    return [[Cell(text) for text in line] for line in lines]
+
+
+def _values(row: SummaryRow) -> dict[str, Value]:
+    return asdict(row)
+
+
+def _record(row: dict[object, object]) -> dict[str, Value]:
+    """Return a row with None for an empty value, and with plain numbers."""
+    return {str(name): _value(value) for name, value in row.items()}
+
+
+def _value(value: object) -> Value:
+    if value is None or value != value:  # NaN is not equal to itself
+        return None
+    plain = value.item() if hasattr(value, "item") else value
+    return plain if isinstance(plain, str | int | float | bool) else str(plain)
+
+
+def _digits(value: Value, digits: int) -> str:
+    return f"{value:.{digits}f}" if isinstance(value, int | float) else DASH
