@@ -19,6 +19,7 @@ __all__ = [
     "read_options",
     "run",
     "score",
+    "show",
     "standard_input",
     "status",
     "sweep",
