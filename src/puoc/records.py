@@ -7,6 +7,8 @@ same fit share it. No record names a table or a scenario.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Literal, Self
 
@@ -42,10 +44,16 @@ class Record(BaseModel):
         """Return the record as plain JSON types, without absent fields."""
         return self.model_dump(mode="json", exclude_none=True)
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Return the hash of the canonical JSON."""
         return content_id(self.canonical())
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other values for some fields; its id is computed anew."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("id", None)  # pydantic copies a cached value too
+        return copied
 
 
 class Sample(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Count:
     fits: dict[str, Fit] = field(default_factory=dict)
     tests: dict[str, set[TestSet]] = field(default_factory=dict)
     needs: dict[str, Fit] = field(default_factory=dict)  # encoders and estimates of the class prior
+    needed: dict[str, list[Fit]] = field(default_factory=dict)  # those of each fit; equal ones are the same object
     frozen: dict[tuple[str, str], tuple[Encoding, str]] = field(default_factory=dict)  # frozen encoders, data digests
 
 
@@ -83,12 +84,12 @@ def _add(total: Count, plan_count: PlanCount, planned_trial: PlannedTrial) -> No
         return
     fit = planned_trial.trial.fit
     plan_count.fits.add(fit.id)
-    if fit.id not in total.fits:
-        total.fits[fit.id] = fit
-        for need in _needs(fit):
-            total.needs.setdefault(need.id, need)
     total.tests.setdefault(fit.id, set()).add(planned_trial.trial.test)
-    for any_fit in (fit, *_needs(fit)):
+    if fit.id in total.fits:
+        return
+    total.fits[fit.id] = fit
+    total.needed[fit.id] = [total.needs.setdefault(need.id, need) for need in _needs(fit)]
+    for any_fit in (fit, *total.needed[fit.id]):
         if (encoding := any_fit.frozen_encoder()) is not None:
             total.frozen[any_fit.sample.dataset, encoding.id] = encoding, any_fit.sample.data_digest
 
@@ -109,17 +110,18 @@ def describe(plan: Plan, root: Path, measure: float = 0.0, keep: bool = False) -
     """
     total, ledger = count(plan, root), Ledger(root / "ledger")
     forecast = Forecast(ledger, plan.compute.device)
-    by_method = _seconds(total, ledger, forecast)
+    all_fits = total.fits | total.needs
+    recorded = {fit_id for fit_id in all_fits if ledger.is_final(fit_id)}
+    by_method = _seconds(total, recorded, forecast)
     if forecast.kind == "cpu" and forecast.from_table and sum(by_method.values()) >= _WORTH_MEASURING:
-        missing = [fit for fit_id, fit in (total.fits | total.needs).items() if not ledger.is_final(fit_id)]
+        missing = [fit for fit_id, fit in all_fits.items() if fit_id not in recorded]
         forecast = Forecast(ledger, plan.compute.device, speed_of_machine(root, missing, measure, keep).of)
         for plan_count in total.plans:
             plan_count.seconds = 0.0
-        by_method = _seconds(total, ledger, forecast)
+        by_method = _seconds(total, recorded, forecast)
     by_method.update(_feature_seconds(total, root, forecast))
-    all_fits = total.fits | total.needs
-    known = sum(ledger.is_final(fit_id) for fit_id in all_fits)
-    failed = sum(ledger.attempts(fit_id) > 0 and not ledger.is_final(fit_id) for fit_id in all_fits)
+    known = len(recorded)
+    failed = sum(ledger.attempts(fit_id) > 0 for fit_id in all_fits if fit_id not in recorded)
     sharing = sum(plan_count.shared for plan_count in total.plans)
     before = [fit for fit_id, fit in total.needs.items() if fit_id not in total.fits]  # a table may contain one itself
     priors = sum(fit.method in PRIORS or fit.method not in ENCODERS for fit in before)
@@ -155,15 +157,15 @@ def _user_data(declared: Declared) -> list[str]:
     return [head, *(f"  {note}" for note in (*declared.marks, *declared.notes))]
 
 
-def _seconds(total: Count, ledger: Ledger, forecast: Forecast) -> Counter[str]:
+def _seconds(total: Count, recorded: Collection[str], forecast: Forecast) -> Counter[str]:
     """Return the seconds by method of fits that are not in the ledger, and add them to the first plan with the fit."""
     by_method: Counter[str] = Counter()
-    counted: set[str] = set()
+    counted = set(recorded)
     for plan in total.plans:
         for fit_id in sorted(plan.fits):
             fit = total.fits[fit_id]
-            for any_fit in (fit, *_needs(fit)):
-                if any_fit.id in counted or ledger.is_final(any_fit.id):
+            for any_fit in (fit, *total.needed[fit_id]):
+                if any_fit.id in counted:
                     continue
                 counted.add(any_fit.id)
                 seconds = forecast.seconds(any_fit, total.tests[any_fit.id] if any_fit.id == fit_id else ())

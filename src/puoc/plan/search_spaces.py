@@ -8,6 +8,7 @@ is a list of such parts; a choice of ``null`` leaves a hyperparameter out.
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 from itertools import product
 from math import isfinite
 from pathlib import Path
@@ -71,10 +72,16 @@ def has_published(folder: Path, method: str, params: Params) -> bool:
     hyperparameter is left out. Returns False if there is no such space.
     """
     path = folder / f"{method}.yaml"
-    spaces = YamlFile(path).data if path.exists() else None
+    spaces = _content(path, path.stat().st_mtime_ns) if path.exists() else None
     named = spaces.items() if isinstance(spaces, dict) else ()
     published = [space for name, space in named if str(name).startswith("published") and isinstance(space, dict)]
     return any(all(params.get(name) in values for name, values in space.items()) for space in published)
+
+
+@cache
+def _content(path: Path, modified: int) -> object:
+    """Return the content of a file of spaces; a plan looks into the same one for each configuration of a method."""
+    return YamlFile(path).data
 
 
 def enumerate_grid(space: list[Part]) -> list[Params]:
