@@ -23,14 +23,14 @@ foreseen become variables and the program is solved again, until the two bounds 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.methods.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
+from puoc.methods.solvers.hinge import Risk, Vector, double_hinge, least_at_zero, with_room_for_rounding
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -53,7 +53,7 @@ class KernelSolution:
     beta: Vector  # (n_p + n_u,) coefficients of the rows, P first
     b: float
     objective: float
-    bound: float  # lower bound on the minimum, up to rounding: it may exceed the objective by as much
+    bound: float  # lower bound on the minimum, less what rounding may have added to it
     objective_at_zero: float  # at w = 0 with the best b
 
 
@@ -90,7 +90,7 @@ def solve(K: Vector, n_p: int, alpha: float, lam: float, risk: Risk) -> KernelSo
         near = near | unforeseen
     if not abs(gap) <= _GAP_MAX:  # also what is no number
         raise RuntimeError(f"pu_svm: the duality gap is {gap:.1e}, at most {_GAP_MAX:.0e} expected")
-    return found
+    return replace(found, bound=with_room_for_rounding(found.bound, n, problem.size(found.beta, f)))
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,12 @@ class _Problem:
         norm, b = self.lam * float(beta @ g), self._best_b(g)
         bound = (1 - theta) * self.alpha + theta - float(np.abs(v).sum()) - norm
         return KernelSolution(beta, b, norm + self._risk(g + b), bound, least_at_zero(self.alpha)), g + b
+
+    def size(self, beta: Vector, f: Vector) -> float:
+        """Return what bounds the sums of absolute terms in the bound and in the objective."""
+        weights = np.abs(beta)
+        norm = sum(weights[row] * float(np.abs(self.K[row]) @ weights) for row in np.flatnonzero(weights))
+        return 4 + self.lam * norm + 4 * float(np.abs(f).max())  # the shares of the rows sum to less than 2
 
     def parts(self, f: Vector) -> tuple[float, float]:
         """Return A and B, given f of the rows."""

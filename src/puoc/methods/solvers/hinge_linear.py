@@ -7,9 +7,14 @@ one and its dual in the section on PU-SVM).
 
 l is the largest of three affine functions. Where the side of its kinks (z = -1 and z = 1) that a row ends on is known,
 one of them is enough; only rows near a kink need slack variables. A smoothed problem guesses the sides, and the guess
-is checked: leaving pieces out can only lower the optimum, so what clarabel finds for the reduced program is a lower
-bound on the full minimum, and the full objective at its solution an upper one. Rows on a side not foreseen get their
-slack variables and the program is solved again, until the two bounds meet.
+is checked: leaving pieces out can only lower the optimum, so the optimum of the reduced program is a lower bound on the
+full minimum, and the full objective at its solution an upper one. Rows on a side not foreseen get their slack variables
+and the program is solved again, until the two bounds meet.
+
+clarabel's dual value is that optimum up to its tolerance, so it may lie above the minimum. It serves to stop. The bound
+that is returned is certified instead. For weights c of the rows and shares theta and 1 - theta of B and A, any r with
+0 <= r <= 2 c that balances b gives the lower bound sum (c - |r - c|) - ||sum -y r x + theta slope_w||^2 / (4 lam),
+since l(z) is the largest value of -s z + 1 - |s - 1| for s in [0, 2]. clarabel's multipliers are moved to such an r.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.methods.solvers.hinge import Risk, Vector, double_hinge, least_at_zero
+from puoc.methods.solvers.hinge import Risk, Vector, double_hinge, least_at_zero, with_room_for_rounding
 from puoc.records import Array
 
 _TEMPERATURES = (0.2, 0.05)  # of the smoothed problem, coarse to fine
@@ -27,6 +32,7 @@ _SOLVER_TOL = 1e-9
 _STEPS = (0.99, 0.9, 0.7)  # of the way to the border of the cone; near a solution of about 0 long ones can get stuck
 _GAP_TOL = 1e-8  # at which no further row is added; relative where the objective is above 1 in size
 _GAP_MAX = 1e-6  # above which the solution is refused
+_KINK = 1e-6  # distance of |z| from 1 that may be the solver's tolerance; relative where some |z| is above 1
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Solution:
     w: Vector  # (d,)
     b: float
     objective: float  # at (w, b), over all rows
-    bound: float  # lower bound on the minimum, up to the solver's tolerance: it may exceed the objective by as much
+    bound: float  # lower bound on the minimum, less what rounding may have added to it
     objective_at_zero: float  # at w = 0 with the best b
 
 
@@ -79,7 +85,8 @@ def solve(X_p: Array, X_u: Array, alpha: float, lam: float, risk: Risk) -> Solut
 
     Raises
     ------
-    RuntimeError : the solver stopped early, or the bounds stayed further apart than 1e-6 of max(1, |objective|).
+    RuntimeError : the solver stopped early, or its primal and dual values stayed further apart than 1e-6 of
+        max(1, |objective|).
     """
     P, U = np.asarray(X_p, dtype=np.float64), np.asarray(X_u, dtype=np.float64)
     n, d = len(P) + len(U), P.shape[1]
@@ -111,7 +118,7 @@ def _solve(problem: _Problem, alpha: float) -> Solution:
     near = to_kink <= np.sort(to_kink)[first - 1]
     while True:
         guessed = _slope(z)
-        w, b, bound = _reduced(problem, near, guessed)
+        w, b, bound, dual = _reduced(problem, near, guessed)
         objective, z = problem.objective(w, b), problem.margin(w, b)
         scale = max(1.0, abs(objective))  # the unbiased risk may be far below 0
         unforeseen = ~near & (_slope(z) != guessed)
@@ -122,7 +129,42 @@ def _solve(problem: _Problem, alpha: float) -> Solution:
         near |= unforeseen
     if not abs(objective - bound) <= _GAP_MAX * scale:  # also what is no number
         raise RuntimeError(f"pu_svm: the duality gap is {objective - bound:.1e}, at most {_GAP_MAX:.0e} expected")
-    return Solution(w, b, objective, bound, least_at_zero(alpha))
+    return Solution(w, b, objective, _certified(problem, w, b, *dual), least_at_zero(alpha))
+
+
+def _certified(problem: _Problem, w: Vector, b: float, r: Vector, theta: float) -> float:
+    """Return the larger of two lower bounds: from r as the solver has it, and from r as the sides of (w, b) have it.
+
+    On rows away from a kink, the side determines r. On the others, r is the smallest change that makes w stationary.
+    """
+    c, z = (1 - theta) * problem.in_a + theta * problem.in_b, problem.margin(w, b)
+    at_kink = np.abs(np.abs(z) - 1) < _KINK * max(1.0, float(np.abs(z).max()))
+    sided = np.where(at_kink, r, _slope(z) * c)
+    framed = np.column_stack([problem.X, np.ones(len(r))])
+    wanted = np.append(theta * problem.slope_w + 2 * problem.lam * w, theta * problem.slope_b)
+    lacking = wanted - framed.T @ (problem.y * sided)
+    sided[at_kink] += problem.y[at_kink] * np.linalg.lstsq(framed[at_kink].T, lacking)[0]
+    room = 4 + 4 * float(np.abs(z).max()) + float(np.abs(problem.slope_w) @ np.abs(w))  # for rounding, see below
+    return max(_dual_value(problem, c, point, theta, room) for point in (r, sided))
+
+
+def _dual_value(problem: _Problem, c: Vector, r: Vector, theta: float, size: float) -> float:
+    """Return the value of r (n,), made feasible, less what rounding may have added to it or taken from the objective.
+
+    ``size`` bounds the sums of absolute terms in all but the norm.
+    """
+    r = np.clip(r, 0, 2 * c)
+    lacking = float(problem.y @ r) - theta * problem.slope_b
+    rises = problem.y * lacking < 0
+    room = np.where(rises, 2 * c - r, r)
+    inside = np.where((r > 0) & (r < 2 * c), room, 0)  # a change of these costs the bound least
+    room = inside if inside.sum() > abs(lacking) else room
+    r = r + abs(lacking) * np.where(rises, room, -room) / room.sum()
+    g = theta * problem.slope_w - problem.X.T @ (problem.y * r)
+    terms = np.abs(theta * problem.slope_w) + np.abs(problem.X.T) @ r
+    bound = float((c - np.abs(r - c)).sum()) - float(g @ g) / (4 * problem.lam)
+    in_norm = float((2 * np.abs(g) + len(r) * np.finfo(np.float64).eps * terms) @ terms) / (4 * problem.lam)
+    return with_room_for_rounding(bound, len(r), size + in_norm)
 
 
 def _slope(z: Vector) -> Vector:
@@ -159,8 +201,12 @@ def _smooth_objective(x: Vector, problem: _Problem, temperature: float) -> tuple
     return float(problem.lam * w @ w) + risk, grad
 
 
-def _reduced(problem: _Problem, near: NDArray[np.bool_], guessed: Vector) -> tuple[Vector, float, float]:
+def _reduced(
+    problem: _Problem, near: NDArray[np.bool_], guessed: Vector
+) -> tuple[Vector, float, float, tuple[Vector, float]]:
     """Solve with slack variables on the rows ``near`` a kink and one affine piece, of the guessed slope, elsewhere.
+
+    Return w, b, the solver's dual value and its dual point: r of every row and theta.
 
     Variables: w (d), b, z (m), s1 (m), s2 (m), t; l(z) = s1 + s2 with s1 >= 1 - z, s2 >= -1 - z, both >= 0. The margins
     are variables so that the dense rows enter once.
@@ -199,8 +245,11 @@ def _reduced(problem: _Problem, near: NDArray[np.bool_], guessed: Vector) -> tup
             break
     else:
         raise RuntimeError(f"pu_svm: clarabel says {found.status} on {n} rows of {d} features, Solved expected")
-    x = np.asarray(found.x)
-    return x[:d], float(x[d]), float(found.obj_val_dual)
+    x, multipliers = np.asarray(found.x), np.asarray(found.z)
+    theta = float(np.clip(multipliers[5 * m], 0, 1)) if problem.clamped else 1.0
+    r = guessed * ((1 - theta) * problem.in_a + theta * problem.in_b)
+    r[near] = multipliers[m : 2 * m] + multipliers[2 * m : 3 * m]
+    return x[:d], float(x[d]), float(found.obj_val_dual), (r, theta)
 
 
 def _risk_row(problem: _Problem, near: NDArray[np.bool_], guessed: Vector, *, of_b: bool) -> tuple[Vector, float]:
