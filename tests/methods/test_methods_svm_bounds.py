@@ -12,7 +12,7 @@ from puoc.methods.solvers import hinge_kernel, hinge_linear
 
 
 def problems(n: int) -> Any:
-    """Yield P, U, alpha and lam: small and large lam and alpha, some with rows of yes and no, some with large values."""
+    """Yield P, U, alpha and lam; some rows are of yes and no, some have large values."""
     for seed in range(n):
         rng = np.random.default_rng(seed)
         n_p, n_u = (int(size) for size in rng.integers(5, 100, 2))

@@ -131,7 +131,7 @@ class _Problem:
     def size(self, beta: Vector, f: Vector) -> float:
         """Return what bounds the sums of absolute terms in the bound and in the objective."""
         weights = np.abs(beta)
-        norm = sum(weights[row] * float(np.abs(self.K[row]) @ weights) for row in np.flatnonzero(weights))
+        norm = sum(float(weights[row] * (np.abs(self.K[row]) @ weights)) for row in np.flatnonzero(weights))
         return 4 + self.lam * norm + 4 * float(np.abs(f).max())  # the shares of the rows sum to less than 2
 
     def parts(self, f: Vector) -> tuple[float, float]:
