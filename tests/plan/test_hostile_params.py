@@ -113,6 +113,36 @@ def test_very_many_of_anything_is_refused_in_a_short_message(case: str, tmp_path
         assert done.output.splitlines()[-1] == "and 1,480 more faults (1,500 in all)"
 
 
+MANY = {
+    "sections": TINY + "".join(f"key{i}: 1\n" for i in range(100_000)),
+    "keys": TINY.replace("seeds: 2\n", "seeds: 2\n" + "".join(f"    key{i}: 1\n" for i in range(100_000)), 1),
+}
+
+
+@pytest.mark.parametrize("case", MANY)
+def test_a_hundred_thousand_unknown_keys_are_named_and_counted(case: str, tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(MANY[case])
+    begun = time.process_time()
+    done = invoke("plan", "--check", "--params", path)
+    assert time.process_time() - begun < 15  # this is 3 s; the whole file takes minutes
+    assert done.exit_code == 2
+    *named, counted, size = done.output.splitlines()
+    assert len(named) == 20
+    assert all(f"key{i}: unknown" in line for i, line in enumerate(named))
+    assert "more faults in its first 100,000 bytes" in counted
+    assert size.endswith("expected a YAML file of at most 250,000 bytes. Is it another file, or written by a program?")
+
+
+def test_what_the_rest_of_a_large_file_may_settle_is_no_fault_of_its_beginning(tmp_path: Path) -> None:
+    """Such as an entry that stands further below, or a section."""
+    path = tmp_path / "params.yaml"
+    path.write_text(TINY.replace("methods:\n", "# \n" * 90_000 + "methods:\n", 1))
+    with pytest.raises(InvalidInput, match="expected a YAML file of at most 250,000 bytes") as caught:
+        read_params(path, ROOT)
+    assert len(caught.value.faults) == 1
+
+
 def test_aliases_nested_to_exponential_size_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
     levels = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))

@@ -20,14 +20,16 @@ from puoc.plan.search_spaces import enumerate_grid, has_published, read_space
 from puoc.plan.user_data_section import UserDataSection
 from puoc.records import Params as Hyperparameters
 from puoc.scenarios import SCENARIOS, Cell, Scenario, check_counts
-from puoc.store.messages import kind, listed, nearest
+from puoc.store.messages import UNKNOWN_KEY, kind, listed, nearest
 from puoc.store.plans import ComputeSpec
-from puoc.store.yaml_file import InvalidInput, KeyPath, YamlFile
+from puoc.store.yaml_file import InvalidInput, KeyPath, TooLargeError, YamlFile
 
 M = TypeVar("M", bound=Spec)
 
 #: Trials of one table or sweep. Planning takes about half a millisecond for each.
 MAX_TRIALS = 200_000
+
+UNKNOWN_SECTION = "unknown section"
 
 
 class Table(NamedTuple):
@@ -65,10 +67,23 @@ def read_params(path: Path, root: Path | None = None, tune: Mapping[str, object]
     root : the project's folder, which contains ``tuning/spaces``; default: the folder of the file.
     tune : replaces the file's section of that name.
     """
-    file = YamlFile(path)
+    folder = path.parent if root is None else root
+    try:
+        file = YamlFile(path)
+    except TooLargeError as error:
+        raise TooLargeError(error.size, _unknown_keys(path, folder)) from error
     if tune is not None and isinstance(file.data, dict):
         file.data = file.data | {"tune": tune}
-    return _Reader(file, path.parent if root is None else root).read()
+    return _Reader(file, folder).read()
+
+
+def _unknown_keys(path: Path, root: Path) -> list[str]:
+    """Return the faults in the beginning of a file that hold whatever follows: keys that nothing knows."""
+    try:
+        _Reader(YamlFile(path, beginning=True), root).read()
+    except InvalidInput as error:
+        return [fault for fault in error.faults if any(words in fault for words in (UNKNOWN_KEY, UNKNOWN_SECTION))]
+    return []
 
 
 class _Reader(Entries, UserDataSection):
@@ -83,7 +98,7 @@ class _Reader(Entries, UserDataSection):
             raise InvalidInput([f"{self.file.path.name}: got {kind(data)}; expected the sections {listed(_SECTIONS)}"])
         for key in data:
             if key not in _SECTIONS:
-                self._fault((key,), f"unknown section{nearest(str(key), _SECTIONS)}; expected {listed(_SECTIONS)}")
+                self._fault((key,), f"{UNKNOWN_SECTION}{nearest(str(key), _SECTIONS)}; expected {listed(_SECTIONS)}")
         if data.get("tune") is None:  # the templates of DVC read this section too, and fail without it
             self._fault(("tune",), "the section is missing or empty; expected tune: {} if there are no sweeps")
         raw = data.get("compute")
@@ -248,7 +263,7 @@ class _Reader(Entries, UserDataSection):
         known = [*model.model_fields, *SCENARIOS[scenario].model_fields]
         unknown = [name for name in raw if name not in known]
         for name in unknown:
-            self._fault((*key, name), f"unknown key{nearest(str(name), known)}; expected one of {listed(known)}")
+            self._fault((*key, name), f"{UNKNOWN_KEY}{nearest(str(name), known)}; expected one of {listed(known)}")
         spec_keys = {name: value for name, value in raw.items() if name in model.model_fields}
         scenario_keys = {name: value for name, value in raw.items() if name in known and name not in model.model_fields}
         spec = self._section(spec_keys, model, key)

@@ -14,6 +14,9 @@ from puoc.store.counting import counted
 from puoc.store.yaml_file import KeyPath
 
 
+UNKNOWN_KEY = "unknown key"
+
+
 def location(loc: tuple[int | str, ...]) -> KeyPath:
     """Return pydantic's location of an error without the names of its own validators."""
     return tuple(
@@ -27,7 +30,7 @@ def sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
     """Return a pydantic error as got and expected; the known keys are the fields of ``model``."""
     last = str(item["loc"][-1]) if item["loc"] else ""
     if item["type"] == "extra_forbidden":
-        return f"unknown key{nearest(last, model.model_fields)}; expected {listed(model.model_fields)}"
+        return f"{UNKNOWN_KEY}{nearest(last, model.model_fields)}; expected {listed(model.model_fields)}"
     if item["type"] == "missing":
         return f"the key is missing; expected {last}: VALUE"
     if item["type"] == "value_error":

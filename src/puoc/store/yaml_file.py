@@ -23,6 +23,7 @@ from puoc.store.regular_file import check_regular
 KeyPath = tuple[str | int, ...]
 
 SHOWN_FAULTS = 20  # that a message lists; one mistake can cause thousands
+BEGINNING = 100_000  # bytes of a file that is too large in which faults are looked for; this takes about 2 s
 
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?")
@@ -46,18 +47,39 @@ class InvalidInput(ValueError):  # noqa: N818 - names the input, not the excepti
     """
 
     def __init__(self, faults: list[str]):
-        more = len(faults) - SHOWN_FAULTS
-        shown = faults if more <= 0 else [*faults[:SHOWN_FAULTS], f"and {more:,} more faults ({len(faults):,} in all)"]
-        super().__init__("\n".join(shown))
+        super().__init__("\n".join(self.lines(faults)))
         self.faults = faults
+
+    def lines(self, faults: list[str]) -> list[str]:
+        """Return the lines of the message."""
+        more = len(faults) - SHOWN_FAULTS
+        return faults if more <= 0 else [*faults[:SHOWN_FAULTS], f"and {more:,} more faults ({len(faults):,} in all)"]
+
+
+class TooLargeError(InvalidInput):
+    """A YAML file of more bytes than are read, with faults that were found in its beginning."""
+
+    def __init__(self, size: str, found: list[str] | None = None):
+        self.size = size
+        super().__init__([*(found or []), size])
+
+    def lines(self, faults: list[str]) -> list[str]:
+        """Return the lines of the message: the first faults, how many more the beginning has, and the size."""
+        *found, size = faults
+        more = len(found) - SHOWN_FAULTS
+        counted = [f"and {more:,} more faults in its first {BEGINNING:,} bytes"] if more > 0 else []
+        return [*found[:SHOWN_FAULTS], *counted, size]
 
 
 class YamlFile:
-    """A parsed YAML file: ``data`` and the lines of its keys."""
+    """A parsed YAML file: ``data`` and the lines of its keys.
 
-    def __init__(self, path: Path):
+    ``beginning=True`` reads the whole lines among the first ``BEGINNING`` bytes alone.
+    """
+
+    def __init__(self, path: Path, beginning: bool = False):
         self.path = path
-        text = _text(path)
+        text = _text(path, beginning)
         if directive := _OTHER_VERSION.match(text):
             got = directive[0].strip().splitlines()[-1]
             raise InvalidInput([f"{path.name}: got the directive {got}; expected YAML 1.2, without a directive"])
@@ -188,7 +210,7 @@ def dotted(key: KeyPath) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).removeprefix(".")
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, beginning: bool) -> str:
     """Return the text of a file. Raises InvalidInput unless it is a regular file of UTF-8 and of a size to be read."""
     try:
         check_regular(path, "a YAML file")
@@ -197,14 +219,16 @@ def _text(path: Path) -> str:
     if path.is_dir():
         raise InvalidInput([f"{path}: a folder; expected a YAML file"])
     try:
-        if (size := path.stat().st_size) > _MAX_BYTES:
-            expected = f"expected a YAML file of at most {_MAX_BYTES:,} bytes"
-            raise InvalidInput(
-                [f"{path}: has {size:,} bytes; {expected}. Is it another file, or written by a program?"]
-            )
-        content = path.read_bytes()
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            content = file.read(BEGINNING if beginning else _MAX_BYTES + 1)
     except OSError as error:
         raise InvalidInput([f"{path}: cannot be read ({error.strerror}); expected a YAML file"]) from error
+    if beginning and size > BEGINNING:
+        content = content[: content.rfind(b"\n") + 1]
+    elif len(content) > _MAX_BYTES:
+        expected = f"expected a YAML file of at most {_MAX_BYTES:,} bytes"
+        raise TooLargeError(f"{path}: has {size:,} bytes; {expected}. Is it another file, or written by a program?")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or content.count(b"\0") > len(content) // 4:
         raise InvalidInput([f"{path.name}: not UTF-8 text but UTF-16; {_UTF8}"])
     try:
