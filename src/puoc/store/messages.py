@@ -13,7 +13,6 @@ from pydantic_core import ErrorDetails
 from puoc.store.counting import counted
 from puoc.store.yaml_file import KeyPath
 
-
 UNKNOWN_KEY = "unknown key"
 
 
