@@ -101,12 +101,27 @@ def ledger_faults(nodes: list[NodeReport]) -> list[str]:
     return [f"node {node.host}: {node.fault}" for node in nodes if node.fault]
 
 
-def version_differences(nodes: list[NodeReport]) -> list[str]:
-    """Return the versions of nodes that differ from those of this process."""
-    local_versions, differences = versions_here(), list[str]()
+def version_differences(nodes: list[NodeReport], expected_versions: dict[str, str] | None = None) -> list[str]:
+    """Return the versions of nodes that differ from the expected ones, by default those of this process."""
+    wanted, differences = expected_versions or versions_here(), list[str]()
     for node in nodes:
-        for name in sorted(local_versions.keys() | node.versions.keys()):
-            got, expected = node.versions.get(name, "none"), local_versions.get(name, "none")
+        for name in sorted(wanted.keys() | node.versions.keys()):
+            got, expected = node.versions.get(name, "none"), wanted.get(name, "none")
             if got != expected:
                 differences.append(f"node {node.host} has {name} {got}; expected {expected}")
     return differences
+
+
+def joined_node_faults(marker: Path, expected_versions: dict[str, str]) -> list[str]:
+    """Return the reasons why this machine, which may have joined during a sweep, cannot compute for it.
+
+    Parameters
+    ----------
+    marker : file that the process of the sweep wrote to the project's folder.
+    expected_versions : versions of that process.
+    """
+    host, fault = os.uname().nodename, None
+    if not marker.exists():
+        fault = f"{marker} is not visible there: expected one folder of the project that all nodes share"
+    node = NodeReport(host, versions_here(), 0, None, fault)
+    return [*ledger_faults([node]), *version_differences([node], expected_versions)]

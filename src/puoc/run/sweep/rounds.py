@@ -18,6 +18,7 @@ from ray.tune.search.optuna import OptunaSearch
 from puoc.records import Params, content_id
 from puoc.run.executors.process_lifetime import raise_if_interrupted
 from puoc.run.runner import Progress
+from puoc.run.sweep.ray_nodes import versions_here
 from puoc.run.sweep.request import epochs_of
 from puoc.run.sweep.tpe import STUDY, params_of, suggest
 from puoc.run.sweep.trainable import EPOCHS, REFUSED, USED, VALUE, Configuration, StepResult, Task
@@ -72,7 +73,15 @@ class Round:
     def _fit(self, config_ids: list[str], n: int, search: Search | None) -> None:
         owner, packing, sweep = self.tuner, self.tuner.packing, self.tuner.sweep
         listed = {config.config_id: config.params for config in sweep.configs}
-        task = Task(owner.root, owner.settings, owner.session, sweep, {key: listed[key] for key in config_ids})
+        task = Task(
+            owner.root,
+            owner.settings,
+            owner.session,
+            sweep,
+            {key: listed[key] for key in config_ids},
+            owner.marker,
+            versions_here(),
+        )
         tuner_options: dict[str, object] = {"param_space": {"config_id": tune.grid_search(config_ids)}}
         tune_config: dict[str, object] = {"max_concurrent_trials": packing.at_once}
         if search is not None:

@@ -10,9 +10,12 @@ from ray import tune
 from puoc.methods import normalise
 from puoc.records import Params
 from puoc.run.sweep.evaluate import compute_config
+from puoc.run.sweep.ray_nodes import joined_node_faults
 from puoc.run.sweep.request import Sweep, epochs_of
 from puoc.run.sweep.tpe import params_of
 from puoc.store.plans import ComputeSpec
+
+_REMOVE_NODE = "; end Ray on this node or repair it, then give the same command again, which continues the sweep"
 
 REFUSED: Final = "refused"  # these four are keys of StepResult
 VALUE: Final = "val"
@@ -42,6 +45,8 @@ class Task(NamedTuple):
     session: str
     sweep: Sweep
     listed: dict[str, Params]  # hyperparameters by the id of a configuration
+    marker: Path  # a file of this sweep in the folder that all nodes share
+    versions: dict[str, str]  # of the process of the sweep
 
 
 class Configuration(tune.Trainable):  # type: ignore[misc]
@@ -53,6 +58,7 @@ class Configuration(tune.Trainable):  # type: ignore[misc]
 
         torch.set_num_threads(1)
         self._task = task
+        self._node_faults = joined_node_faults(task.marker, task.versions)
         self._begin(config)
 
     def reset_config(self, new_config: Params) -> bool:
@@ -69,6 +75,8 @@ class Configuration(tune.Trainable):  # type: ignore[misc]
 
     def step(self) -> StepResult:
         """Compute the configuration, or with successive halving its next rung, which has fewer epochs."""
+        if self._node_faults:  # a node that joined after the checks
+            return _refused("; ".join(self._node_faults) + _REMOVE_NODE, is_storage=False)
         task, epochs = self._task, self._rungs.pop(0)
         shorter = {"epochs": epochs} if epochs else {}
         params = normalise(task.sweep.method, self._params | shorter)
@@ -76,8 +84,7 @@ class Configuration(tune.Trainable):  # type: ignore[misc]
             outcome = compute_config(task.root, task.settings, task.session, task.sweep.plan_of(params))
         except (OSError, ValueError) as error:
             # the cause is the storage, the data or a damaged record, not this configuration
-            is_storage = isinstance(error, OSError)
-            return {REFUSED: str(error), "is_storage": is_storage, VALUE: 0.0, EPOCHS: 1, "done": True}
+            return _refused(str(error), is_storage=isinstance(error, OSError))
         return {
             VALUE: outcome.val,
             EPOCHS: epochs or 1,
@@ -87,6 +94,11 @@ class Configuration(tune.Trainable):  # type: ignore[misc]
             "failed": outcome.failed,
             "done": not self._rungs or outcome.failed > 0,
         }
+
+
+def _refused(reason: str, *, is_storage: bool) -> StepResult:
+    """Return the result of a step that stops the sweep."""
+    return {REFUSED: reason, "is_storage": is_storage, VALUE: 0.0, EPOCHS: 1, "done": True}
 
 
 def _used(device: str) -> float:

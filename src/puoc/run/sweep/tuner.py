@@ -95,6 +95,7 @@ class Tuner:
         self.session = session()
         self.ledger = Ledger(self.root / "ledger")
         self.folder = self.root / "work" / "ray" / content_id(self.session)[:12]
+        self.marker = self.folder / "sweep"  # a node that does not see it has another folder
         self.n_known = 0  # known configurations when the sweep began
         self.total: int | None = None  # configurations that this run shall compute, if their number is known
         self.seen: dict[str, bool] = {}  # configurations with an outcome in this run: whether each succeeded
@@ -115,6 +116,8 @@ class Tuner:
         """Compute the missing configurations and return the outcome of the sweep."""
         _clear(self.folder.parent)
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.marker.write_text(self.session, encoding="utf-8")
             return self._search() if self.sweep.parts is not None else self._grid()
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
