@@ -28,7 +28,7 @@ from puoc.methods import encoders, priors
 from puoc.methods.training.estimator import PUSample
 from puoc.plan.bind import bind
 from puoc.plan.forecast.costs import frozen_key
-from puoc.plan.forecast.work import method_inputs, row_scale, work_of
+from puoc.plan.forecast.work import frozen_scale, method_inputs, scale_of, work_of
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import Params, read_params
 from puoc.records import Encoding, Fit
@@ -95,7 +95,7 @@ def _measure(fit: Fit) -> dict[str, Any]:
     _, values = method_inputs(fit.encoder, fit.sample.dataset)
     costs = {
         "per_unit": median(times) / units,
-        "per_scored": median(scoring) / SCORED / row_scale(work_of(fit).inputs, values),
+        "per_scored": median(scoring) / SCORED / scale_of(fit),
     }
     sizes = {"values": values, "n_p": len(X_p), "n_u": len(X_u) if sample.X_u is not None else 0}
     names = dict(zip(("method", "variant", "inputs"), work_of(fit).key, strict=True))
@@ -115,7 +115,7 @@ def _measure_frozen(encoding: Encoding, dataset: str) -> dict[str, Any]:
         encoder.encode(X)
         times.append(time.process_time() - started)
     names = dict(zip(("method", "variant", "inputs"), frozen_key(encoding, inputs), strict=True))
-    per_row = f"{median(times[1:]) / SCORED / row_scale(inputs, values):.3g}"
+    per_row = f"{median(times[1:]) / SCORED / frozen_scale(encoding, dataset):.3g}"
     sizes = {"values": values, "n_p": SCORED, "n_u": 0, "seconds": f"{median(times[1:]):.2f}"}
     return names | {"per_unit": "0", "per_scored": per_row} | sizes
 

@@ -16,7 +16,7 @@ from statistics import median
 from typing import NamedTuple
 
 from puoc.datasets import DATASETS
-from puoc.plan.forecast.work import Work, method_inputs, row_scale, work_of
+from puoc.plan.forecast.work import Work, frozen_scale, scale_of, work_of
 from puoc.records import Encoding, Fit, FitResult, TestSet
 from puoc.scenarios.drawing.draws import train_count
 from puoc.store.ledger import Ledger
@@ -113,9 +113,8 @@ class Forecast:
         work = known_work(fit)
         if work is None:
             return None
-        _, values = method_inputs(fit.encoder, fit.sample.dataset)
         scored = sum(scored_rows(fit, test) for test in tests)
-        return Estimate(work.key, work.units, row_scale(work.inputs, values) * scored)
+        return Estimate(work.key, work.units, scale_of(fit) * scored)
 
     def seconds_of(self, estimate: Estimate | None) -> float | None:
         """Return the seconds of some work; None if no cost is known."""
@@ -204,8 +203,7 @@ def encoding_seconds(encoding: Encoding, dataset: str) -> float | None:
     if cost is None:
         return None
     n = sum(sum(part) for part in data.counts.values())
-    _, values = method_inputs(None, dataset)
-    return cost.per_scored * row_scale(data.inputs, values) * n
+    return cost.per_scored * frozen_scale(encoding, dataset) * n
 
 
 def frozen_key(encoding: Encoding, inputs: str) -> Key:

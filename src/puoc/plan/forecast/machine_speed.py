@@ -29,12 +29,14 @@ FILE = Path("work") / "speed.json"
 LIMIT_SECONDS = 10  # after this time, no other kind of cost is measured
 _EPOCHS = 2  # of a measured training; a first one is for warming up
 _MAX_ROWS = 400  # of P and of U
+_UNITS = 2  # since an image counts by its pixels; before, by its values
 
 
 class MachineSpeed(BaseModel):
     """Seconds per unit of work on one machine."""
 
     machine: str
+    units: int = 1  # what a unit is, by number; rates in other units are measured again
     rates: dict[str, float] = {}  # by the parts of the key, with a bar between them
 
     def of(self, key: Key) -> float | None:
@@ -61,10 +63,10 @@ def speed_of_machine(root: Path, fits: Iterable[Fit], limit: float, keep: bool) 
     limit : seconds after which no other kind is measured; 0 measures nothing.
     keep : write what was measured to ``work/speed.json``.
     """
-    speed = MachineSpeed(machine=this_machine())
+    speed = MachineSpeed(machine=this_machine(), units=_UNITS)
     with suppress(OSError, ValueError):  # a damaged file is written again
         before = MachineSpeed.model_validate_json((root / FILE).read_text())
-        if before.machine == speed.machine:
+        if (before.machine, before.units) == (speed.machine, speed.units):
             speed = before
     by_key: dict[Key, list[tuple[float, Fit]]] = defaultdict(list)
     for fit in fits:
