@@ -16,6 +16,7 @@ from puoc.cli.console import (
     path_errors,
     say,
     warn,
+    working,
 )
 from puoc.cli.data_profile import check_overlap, print_profile, warn_of_biased_threshold
 from puoc.cli.read_options import (
@@ -163,17 +164,18 @@ def fit(
         from puoc.userdata.preflight import learns_from_u
 
         from_positives = METHODS[method_settings.method].kind == "oc" and not learns_from_u(method_settings.encoder)
-        pair = read_pair(
-            positives,
-            unlabelled,
-            how,
-            data=data,
-            test=test,
-            from_positives=from_positives,
-            withhold=0.0 if recall is None else _WITHHELD_SHARE if withhold is None else withhold,
-            seed=seed,
-            repeats=repeats,  # type: ignore[arg-type]
-        )
+        with working("reading"):
+            pair = read_pair(
+                positives,
+                unlabelled,
+                how,
+                data=data,
+                test=test,
+                from_positives=from_positives,
+                withhold=0.0 if recall is None else _WITHHELD_SHARE if withhold is None else withhold,
+                seed=seed,
+                repeats=repeats,  # type: ignore[arg-type]
+            )
         print_profile(pair)
         method_settings = method_settings.for_inputs(pair.preparing.inputs)
         audited = check_overlap(pair, allow_overlap)
@@ -188,6 +190,7 @@ def fit(
             say(f"encoder: {encoder_text}")
         values = ", ".join(f"{name}={value}" for name, value in method_settings.params.items())
         say(f"{method_settings.method}: {values}  ({method_settings.source})")
+        from puoc.store.steps import shown_by
         from puoc.userdata import fit as fitting
         from puoc.userdata.thresholds import ThresholdRule
 
@@ -196,15 +199,16 @@ def fit(
         if check:
             say("nothing was fitted: --check")
             return
-        model = fitting.fit(
-            pair,
-            method_settings,
-            seed=seed,
-            rule=rule,
-            marks=(*audited.marks, *pair.marks),
-            overlapping=audited.overlapping,
-            check_ranking=ranking_check,
-        )
+        with working("fit") as shown, shown_by(shown):
+            model = fitting.fit(
+                pair,
+                method_settings,
+                seed=seed,
+                rule=rule,
+                marks=(*audited.marks, *pair.marks),
+                overlapping=audited.overlapping,
+                check_ranking=ranking_check,
+            )
     for note in model.notes:
         say(note)
     if model.test_auc is not None:

@@ -152,6 +152,11 @@ class Working:
         self._end.set()
         self._thread.join()
 
+    def begin(self, title: str) -> None:
+        """Begin another stage of the step, whose time counts anew."""
+        self.title, self._done, self._total, self._unit = title, 0.0, None, ""
+        self._started = time.monotonic()
+
     def update(self, done: float, total: float, unit: str = "") -> None:
         """Set how much is done, for example 120 of 700 ``runs``."""
         if not self._done:

@@ -23,6 +23,7 @@ from puoc.methods.training.fitting import estimate_prior, train, train_encoder
 from puoc.records import Array
 from puoc.registry import METHODS, PRIORS
 from puoc.store.provenance import versions
+from puoc.store.steps import begin
 from puoc.userdata import preflight, ranking_check
 from puoc.userdata.settings import Part, Settings, packaged_methods
 from puoc.userdata.tested import auc_of_test
@@ -124,17 +125,23 @@ def fit(
     rule, settings = rule or ThresholdRule(), settings.for_inputs(pair.preparing.inputs)
     check(pair, settings, rule)
     X_p, X_u = _as_seen(pair, pair.X_p), None if pair.X_u is None else _as_seen(pair, pair.X_u)
+    name = _encoder_name(settings)
+    begin(f"encoder {name}" if name else "preparing the rows")
     with _without_solution("--encoder"):
         encoder, fitted_encoder = _encoder(settings, pair, X_p, X_u, seed)
         seen_p, seen_u = encoder.encode(X_p), None if X_u is None else encoder.encode(X_u)
+    if isinstance(settings.prior, Part):
+        begin(f"class prior by {settings.prior.name}")
     with _without_solution("--prior"):
         alpha, prior_notes = _alpha(settings, seen_p, seen_u, seed)
+    begin(f"fitting {settings.method}")
     with _without_solution(f"--method {settings.method}"):
         estimator = _train(settings, seen_p, seen_u, alpha, seed)
 
     def scores(rows: Rows) -> Array:
         return modelfile.score_rows(estimator, encoder, rows.X, pair.preparing.dtype, pair.preparing.scale)
 
+    begin("scoring")
     threshold = threshold_of(pair, rule, alpha, scores)
     test = None
     if pair.test is not None and pair.test.positive is not None:
@@ -182,7 +189,10 @@ def _ranking(
     if pair.held is not None and not learns_from_u:
         return ranking_check.seen_by_nothing(scores(pair.held), scores(pair.unlabelled))
 
+    halves = iter((1, 2))
+
     def fitted(P: Array, U: Array) -> Callable[[Array], Array]:
+        begin(f"checking the ranking by {settings.method} on half {next(halves)} of 2")
         X_p, X_u = _as_seen(pair, P), _as_seen(pair, U)
         encoder, _ = _encoder(settings, pair, X_p, X_u, seed)
         estimator = _train(settings, encoder.encode(X_p), encoder.encode(X_u), alpha, seed)

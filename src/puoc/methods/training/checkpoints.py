@@ -13,6 +13,7 @@ from torch import Tensor
 
 from puoc.methods.training.lanes import Lanes
 from puoc.store.atomic import write_bytes
+from puoc.store.steps import update
 
 _EVERY = 30.0  # seconds between two checkpoints
 
@@ -62,7 +63,8 @@ class Resumable:
         return int(state["epoch"])
 
     def keep(self, epoch: int) -> None:
-        """Write the state before an epoch, unless the last checkpoint is recent."""
+        """Write the state before an epoch, unless the last checkpoint is recent; report the epochs that are done."""
+        update(epoch, len(self.curves), "epochs")
         if self.path is None or time.monotonic() - self._last < _EVERY:
             return
         state = {
