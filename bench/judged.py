@@ -2,6 +2,7 @@
 
     PUOC_MIRROR=... python bench/judged.py --parts PARTS                    # computes what is missing
     python bench/judged.py --parts PARTS --merge --out docs/evidence/judged.parquet
+    python bench/judged.py --by-kind docs/evidence/judged.parquet           # the answers by kind of negatives
 
 The advice is followed, with *cannot tell* as PU-OC. The folder that PUOC_MIRROR names holds real data in the layouts of
 docs/datasets.md.
@@ -42,15 +43,37 @@ def answered(rows: pd.DataFrame, table: pd.DataFrame | None = None) -> pd.DataFr
     )
 
 
+def by_kind(rows: pd.DataFrame) -> pd.DataFrame:
+    """How often the answer for negatives as in U, and that for new ones, is right where these came; V or no V seen."""
+    lines = []
+    for kind in ("none", "new"):
+        part = rows[rows["shift"] == kind]
+        worth = part[list(FAMILIES)].to_numpy()
+        best, worst = (np.array(FAMILIES)[places] for places in (worth.argmax(axis=1), worth.argmin(axis=1)))
+        for with_v in (True, False):
+            without = {} if with_v else {"incoming": None}
+            seen = [Evidence.model_validate_json(text).model_copy(update=without) for text in part["evidence"]]
+            answers = np.array([next(a.answer for a in decide(one).by_kind if a.kind == kind) for one in seen])
+            given = answers != "cannot tell"
+            shares = [float((answers == other)[given].mean()) for other in (best, worst)]
+            lines.append([kind, with_v, len(part), int(given.sum()), *shares])
+    return pd.DataFrame(lines, columns=["negatives", "V", "cells", "answers", "best", "worst"]).round(2)
+
+
 def main() -> None:
     """Compute the parts that are missing, or put them together."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", type=Path, required=True)
+    parser.add_argument("--parts", type=Path)
+    parser.add_argument("--by-kind", type=Path)
     parser.add_argument("--merge", action="store_true")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    if asked.merge:
+    if asked.by_kind is not None:
+        print(by_kind(pd.read_parquet(asked.by_kind)).to_string(index=False))  # noqa: T201
+    elif asked.parts is None:
+        parser.error("give --parts or --by-kind")
+    elif asked.merge:
         answered(together(asked.parts)).to_parquet(asked.out)
     else:
         measure(judged_on(), SEEDS, asked.parts)

@@ -402,6 +402,21 @@ def test_without_incoming_rows_an_answer_does_not_hang_on_new_negatives() -> Non
     assert any("with new negatives (taken as 50% likely), PU-OC is expected" in line for line in found.reasons)
 
 
+def test_the_answers_without_and_with_new_negatives_stand_apart_with_their_odds() -> None:
+    """Where PU leads clearly on U, the answer for negatives as in U is PU, whatever new ones would ask for."""
+    found = decide(evidence(0.05, 0.001, (0.3, 0.3)))
+    as_in_u, new = found.by_kind
+    assert (as_in_u.kind, as_in_u.answer, as_in_u.first, as_in_u.second) == ("none", "PU", "PU", "PU-OC")
+    assert as_in_u.probability >= SURE
+    assert (new.kind, new.first) == ("new", "PU-OC")
+    assert as_in_u.taken_as + new.taken_as == pytest.approx(1)
+    odds = as_in_u.probability / (1 - as_in_u.probability)
+    assert found.reasons[0].endswith(f"of AUC above PU-OC: PU, at odds of {odds:.1f} to 1")
+    assert f": {new.answer}, at odds of " in found.reasons[1]
+    unclear = decide(evidence(0.0, 0.05, (0.3, 0.3))).by_kind[0]
+    assert unclear.answer == ("cannot tell" if unclear.probability < SURE else unclear.first)
+
+
 @pytest.mark.parametrize("of_v", [None, [(-0.05, -0.07, -0.03, 0.01), (0.013, 0.003, 0.023, 0.005)]])
 def test_what_the_rows_show_against_the_advice_is_told_with_the_reason(of_v: list[tuple[float, ...]] | None) -> None:
     of_u = [(-0.05, -0.07, -0.03, 0.01), (0.013, 0.003, 0.023, 0.005)]

@@ -8,20 +8,19 @@ normal; docs/reliability.md compares it with how often the family was better.
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import pandas as pd
 
-from puoc.analysis.reliability.robustness_map import Region, packaged, region
+from puoc.analysis.reliability.robustness_map import Region, ShiftKind, packaged, region
 from puoc.records import Array, Record
 from puoc.userdata.assess.evidence import Evidence, gather
 from puoc.userdata.assess.expected_auc import Expected, Lead, expected
-from puoc.userdata.assess.reasons import more_data, odds, outside_map, over, reasons
+from puoc.userdata.assess.reasons import SURE, Ranked, more_data, odds, outside_map, ranked, reasons, to_one
 from puoc.userdata.assess.reference_methods import FAMILIES, MOST_VALUES, Family, question
 
 Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
 
-SURE: Final = 0.7  # probability of an answer to be better than the next family, at least
 LEAST_LEAD: Final = 0.05  # lead of an advised family other than PU-OC over the next one, in standard deviations
 
 SAME_ROWS: Final = "puoc fit prepares rows in the same way by --encoder components"
@@ -49,6 +48,19 @@ class Recommended(Record):
     command: str | None = None  # of puoc fit; absent if no files were assessed
 
 
+class KindAnswer(Record):
+    """Answer if the negatives stay as in U, or if new ones come."""
+
+    kind: ShiftKind
+    taken_as: float  # probability of this kind in the expectation
+    answer: Answer
+    first: Family
+    second: Family
+    lead: float  # expected AUC of the first minus that of the second, with its standard deviation
+    lead_spread: float
+    probability: float  # that the first is better than the second
+
+
 class Assessment(Record):
     """Result of an assessment; ``puoc assess --json`` prints it."""
 
@@ -60,6 +72,7 @@ class Assessment(Record):
     lead_spread: float
     probability: float  # that the first is better than the second
     verdict: str  # the answer with its odds, in one line
+    by_kind: tuple[KindAnswer, ...]  # if the negatives stay as in U, and if new ones come
     outside: tuple[str, ...]  # in what the data lie outside of the situations of the map
     reasons: tuple[str, ...]
     more_data: tuple[str, ...]
@@ -90,20 +103,21 @@ def decide(evidence: Evidence, table: pd.DataFrame | None = None) -> Assessment:
     table = packaged() if table is None else table
     place = region(table, (alpha.low, alpha.high), evidence.n_u, "new" if new else "none")
     found = expected(evidence, table)
-    ranked = _ranked(found.lead)
-    answer, advice = _answer(ranked, found, shift_examined=incoming is not None)
+    best = ranked(found.lead)
+    answer, advice = _answer(best, found, shift_examined=incoming is not None)
     components = min(MOST_VALUES, evidence.columns)
     method, params = question(advice, components)
     outside = outside_map(evidence)
     return Assessment(
         answer=answer,
         advice=advice,
-        first=ranked.first,
-        second=ranked.second,
-        lead=ranked.lead.mean,
-        lead_spread=ranked.lead.spread,
-        probability=odds(ranked.lead),
-        verdict=_verdict(answer, advice, ranked),
+        first=best.first,
+        second=best.second,
+        lead=best.lead.mean,
+        lead_spread=best.lead.spread,
+        probability=odds(best.lead),
+        verdict=_verdict(answer, advice, best),
+        by_kind=tuple(_of_kind(kind, found) for kind in found.by_kind),
         outside=outside,
         reasons=reasons(evidence, found, advice),
         more_data=more_data(evidence, answer == "cannot tell"),
@@ -118,42 +132,42 @@ def decide(evidence: Evidence, table: pd.DataFrame | None = None) -> Assessment:
     )
 
 
-class _Ranked(NamedTuple):
-    """The two families with the largest expected AUC, and the lead of the first over the second."""
+def _of_kind(kind: ShiftKind, found: Expected) -> KindAnswer:
+    best = ranked(found.by_kind[kind])
+    chance = odds(best.lead)
+    return KindAnswer(
+        kind=kind,
+        taken_as=found.new if kind == "new" else 1 - found.new,
+        answer=best.first if chance >= SURE else "cannot tell",
+        first=best.first,
+        second=best.second,
+        lead=best.lead.mean,
+        lead_spread=best.lead.spread,
+        probability=chance,
+    )
 
-    first: Family
-    second: Family
-    lead: Lead
 
-
-def _ranked(lead_of: dict[Family, Lead]) -> _Ranked:
-    first, second, *_ = sorted(FAMILIES, key=lambda family: lead_of[family].mean, reverse=True)
-    return _Ranked(first, second, over(lead_of, first, second))
-
-
-def _answer(ranked: _Ranked, found: Expected, *, shift_examined: bool) -> tuple[Answer, Family]:
+def _answer(best: Ranked, found: Expected, *, shift_examined: bool) -> tuple[Answer, Family]:
     """Return the answer and the advice.
 
     If shift was not examined, an answer must also lead both without and with new negatives.
     """
-    advice: Family = ranked.first if ranked.lead.mean >= LEAST_LEAD * ranked.lead.spread else "PU-OC"
+    advice: Family = best.first if best.lead.mean >= LEAST_LEAD * best.lead.spread else "PU-OC"
     kinds = () if shift_examined else found.by_kind.values()
-    leads_in_each = all(_ranked(of_kind).first == ranked.first for of_kind in kinds)
-    if advice != ranked.first or odds(ranked.lead) < SURE or not leads_in_each:
+    leads_in_each = all(ranked(of_kind).first == best.first for of_kind in kinds)
+    if advice != best.first or odds(best.lead) < SURE or not leads_in_each:
         return "cannot tell", advice
-    return ranked.first, advice
+    return best.first, advice
 
 
-def _verdict(answer: Answer, advice: Family, ranked: _Ranked) -> str:
-    chance = odds(ranked.lead)
-    to_one = min(chance / max(1 - chance, 1e-3), 100.0)
-    sure = f"{to_one:.1f} to 1" if to_one < 100 else "100 to 1 or more"
-    lead = f"expected lead {ranked.lead.mean:.3f} of AUC, standard deviation {ranked.lead.spread:.3f}"
+def _verdict(answer: Answer, advice: Family, best: Ranked) -> str:
+    sure = to_one(odds(best.lead))
+    lead = f"expected lead {best.lead.mean:.3f} of AUC, standard deviation {best.lead.spread:.3f}"
     if answer != "cannot tell":
-        return f"{answer}; the odds that it is better than {ranked.second} are {sure} ({lead})"
+        return f"{answer}; the odds that it is better than {best.second} are {sure} ({lead})"
     return (
-        f"cannot tell whether {ranked.first} or {ranked.second} is better; use {advice} until this is known; "
-        f"the odds that {ranked.first} is better than {ranked.second} are {sure} ({lead})"
+        f"cannot tell whether {best.first} or {best.second} is better; use {advice} until this is known; "
+        f"the odds that {best.first} is better than {best.second} are {sure} ({lead})"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ MEASURED: Final = {
     "values a row above": (0.031, 132),
 }
 INSIDE: Final = 0.024  # the same inside of the map, with as many unlabelled rows
+
+SURE: Final = 0.7  # probability of an answer to be better than the next family, at least
 
 _KINDS: Final[dict[ShiftKind, str]] = {"none": "without new negatives", "new": "with new negatives"}
 
@@ -38,10 +40,31 @@ def odds(lead: Lead) -> float:
     return float(ndtr(lead.mean / lead.spread))
 
 
+class Ranked(NamedTuple):
+    """The two families with the largest expected AUC, and the lead of the first over the second."""
+
+    first: Family
+    second: Family
+    lead: Lead
+
+
+def ranked(lead_of: dict[Family, Lead]) -> Ranked:
+    """Return the families with the largest expected AUC, given the leads of all over PU-OC."""
+    first, second, *_ = sorted(FAMILIES, key=lambda family: lead_of[family].mean, reverse=True)
+    return Ranked(first, second, over(lead_of, first, second))
+
+
+def to_one(chance: float) -> str:
+    """Return odds as text, such as ``2.5 to 1``."""
+    odd = min(chance / max(1 - chance, 1e-3), 100.0)
+    return f"{odd:.1f} to 1" if odd < 100 else "100 to 1 or more"
+
+
 def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, ...]:
-    """Return a line for each finding, then the expected leads by kind, then what the rows show against the advice."""
+    """Return the answers by kind, then a line for each finding, then what the rows show against the advice."""
     alpha, incoming = evidence.alpha, evidence.incoming
-    lines = [f"U holds between {_percent(alpha.low)} and {_percent(alpha.high)} positives (95 % interval)"]
+    lines = [_by_kind(kind, found) for kind in ("none", "new")]
+    lines.append(f"U holds between {_percent(alpha.low)} and {_percent(alpha.high)} positives (95 % interval)")
     if alpha.high < 1:
         lines.append(
             "this interval assumes that P is a random sample of all positives; otherwise, U may hold fewer negatives "
@@ -50,7 +73,6 @@ def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, .
     if alpha.p_order < 1 - LEVEL:
         lines.append("the first and the last labelled rows differ: labelling may not have been at random")
     lines.append(_of_incoming(incoming, alpha.high))
-    lines += [_by_kind(kind, found) for kind in ("none", "new")]
     lines += _against(evidence, found, advice)
     return tuple(lines)
 
@@ -74,11 +96,10 @@ def _of_incoming(incoming: Incoming | None, alpha_high: float) -> str:
 
 
 def _by_kind(kind: ShiftKind, found: Expected) -> str:
-    lead_of, chance = found.by_kind[kind], found.new if kind == "new" else 1 - found.new
-    first, second, *_ = sorted(FAMILIES, key=lambda family: lead_of[family].mean, reverse=True)
-    lead = over(lead_of, first, second)
-    leads = f"{first} is expected {lead.mean:.3f} ± {lead.spread:.3f} of AUC above {second}"
-    return f"{_KINDS[kind]} (taken as {chance:.0%} likely), {leads}"
+    one, chance = ranked(found.by_kind[kind]), found.new if kind == "new" else 1 - found.new
+    lead = f"{one.first} is expected {one.lead.mean:.3f} ± {one.lead.spread:.3f} of AUC above {one.second}"
+    answer = one.first if odds(one.lead) >= SURE else "cannot tell"
+    return f"{_KINDS[kind]} (taken as {chance:.0%} likely), {lead}: {answer}, at odds of {to_one(odds(one.lead))}"
 
 
 def _against(evidence: Evidence, found: Expected, advice: Family) -> list[str]:
