@@ -27,7 +27,7 @@ def problems(n: int) -> Any:
 
 @pytest.mark.parametrize("risk", ["non_negative", "unbiased"])
 def test_the_bound_of_the_linear_program_is_at_most_the_objective(risk: Any) -> None:
-    for P, U, alpha, lam in problems(60):
+    for P, U, alpha, lam in problems(30):
         found = hinge_linear.solve(P, U, alpha, lam, risk)
         assert found.bound <= found.objective, (len(P), len(U), alpha, lam)
         if found.objective > -10:  # the unbiased risk of large values may be far below 0
@@ -36,7 +36,7 @@ def test_the_bound_of_the_linear_program_is_at_most_the_objective(risk: Any) -> 
 
 @pytest.mark.parametrize("risk", ["non_negative", "unbiased"])
 def test_the_bound_of_the_program_with_a_kernel_is_at_most_the_objective(risk: Any) -> None:
-    for P, U, alpha, lam in problems(60):
+    for P, U, alpha, lam in problems(30):
         K = rbf_kernel(np.concatenate([P, U]), gamma=0.3 / P.shape[1])
         found = hinge_kernel.solve(K, len(P), alpha, lam, risk)
         assert 0 <= found.objective - found.bound <= 1e-7 * max(1, abs(found.objective)), (len(P), alpha, lam)
