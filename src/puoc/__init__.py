@@ -15,7 +15,7 @@ __all__ = ["__version__"]
 __version__ = "0.1.0"
 
 _ESTIMATORS = "puoc.userdata.estimators"
-_ARRAYS = "puoc.userdata.arrays"
+_ARRAYS = "puoc.userdata.estimators.arrays"
 #: Public names of Python, with the module that has each and its name there.
 _PUBLIC = {
     "OneClassDetector": (_ESTIMATORS, "OneClassDetector"),

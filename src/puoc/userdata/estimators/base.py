@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from puoc import methods
-from puoc.datasets.readers.pu_data import counter_of
 from puoc.datasets.readers.preprocess import TablePreparing
+from puoc.datasets.readers.pu_data import counter_of
 from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.header import FittedEncoder
-from puoc.records import Array, Params
+from puoc.records import Params
 from puoc.registry import METHODS
 from puoc.userdata import fit as fitting
 from puoc.userdata.estimators.labels import Labels, labels_of
@@ -166,9 +166,7 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
             if not X.shape[1]:
                 raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
         else:
-            X = validate_data(
-                self, X, reset=reset, dtype="numeric", allow_nd=True, ensure_all_finite="allow-nan"
-            )
+            X = validate_data(self, X, reset=reset, dtype="numeric", allow_nd=True, ensure_all_finite="allow-nan")
             if X.ndim > 4:
                 raise ValueError(f"{name} has rows of shape {X.shape[1:]}; expected at most three axes a row")
             if X.ndim > 2 and not np.isfinite(X).all():
@@ -243,7 +241,7 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
         return self.score_samples(X) >= self.threshold_
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the AUC of labelled positives against unlabelled rows, as ``puoc.pu_auc_score``; it needs no negatives.
+        """Return the AUC of labelled positives against unlabelled rows, as ``puoc.pu_auc_score``.
 
         Parameters
         ----------
@@ -316,6 +314,19 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     ValueError : not a model file, or one of pictures or texts in files, which only ``puoc score`` reads.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from puoc import PUSVM, load, make_pu
+    >>> X, y, _ = make_pu(n_p=40, n_u=80, alpha=0.3, random_state=0)
+    >>> model = PUSVM(class_prior=0.3).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model")
+    ...     again = load(Path(folder) / "model")
+    >>> bool((again.score_samples(X) == model.score_samples(X)).all())
+    True
     """
     from puoc.userdata.estimators.classes import class_of, hyperparameter_names
 

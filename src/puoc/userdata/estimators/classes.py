@@ -118,7 +118,7 @@ class PUClassifier(ClassifierMixin, PUEstimator):  # type: ignore[misc]
         reached = self._reach(X)
         return np.asarray(self.classes_[reached.astype(int)])
 
-    @available_if(_has_posterior)
+    @available_if(_has_posterior)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return probabilities (n, 2) of ``classes_`` for a method whose score is the posterior of a row.
 
@@ -156,10 +156,10 @@ class OneClassDetector(OutlierMixin, PUEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> from puoc import OneClassDetector, make_pu
-    >>> X, y, truth = make_pu(n_p=100, n_u=100, alpha=0.5, random_state=0)
+    >>> X, y, truth = make_pu(n_p=100, n_u=100, alpha=0.5, separation=6.0, random_state=0)
     >>> model = OneClassDetector("knn").fit(X[y == 1])
     >>> round(float((model.predict(X[truth == 0]) == -1).mean()), 2)
-    0.96
+    1.0
     """
 
     _positive_alone = True
@@ -227,7 +227,9 @@ def _check_kind(estimator: PUEstimator, *, one_class: bool) -> None:
         raise ValueError(f"method: got {name!r}{hint}; expected one of {', '.join(sorted(METHODS))}")
     if (cls.kind == "oc") != one_class:
         right = "PUClassifier" if one_class else "OneClassDetector"
-        raise ValueError(f"method: got {name!r}, which is a method of {right}; expected one of {type(estimator).__name__}")
+        raise ValueError(
+            f"method: got {name!r}, which is a method of {right}; expected one of {type(estimator).__name__}"
+        )
 
 
 def hyperparameter_names(method: str) -> dict[str, str]:
@@ -283,18 +285,20 @@ def class_of(method: str) -> type[PUEstimator]:
     defaults = dict.fromkeys(names.values()) | COMMON
     defaults["threshold"] = Signature.from_callable(general).parameters["threshold"].default
 
-    def __init__(self: Any, **arguments: Any) -> None:
+    def initialise(self: Any, **arguments: Any) -> None:
         unknown = sorted(arguments.keys() - defaults.keys())
         if unknown:
-            raise TypeError(f"{name}: got unknown arguments {', '.join(unknown)}; expected some of {', '.join(defaults)}")
+            raise TypeError(
+                f"{name}: got unknown arguments {', '.join(unknown)}; expected some of {', '.join(defaults)}"
+            )
         for argument, default in defaults.items():
             setattr(self, argument, arguments.get(argument, default))
 
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     parameters += [Parameter(one, Parameter.KEYWORD_ONLY, default=value) for one, value in defaults.items()]
-    __init__.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    initialise.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     content = {
-        "__init__": __init__,
+        "__init__": initialise,
         "__doc__": _doc(method, name, names),
         "__module__": "puoc",
         "_method": lambda self: method,

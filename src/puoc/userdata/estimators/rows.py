@@ -21,9 +21,6 @@ from puoc.userdata.row_digests import row_digests
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What a row of so many axes is: numbers of a table, a sequence (T, 1 + d), or a picture (channels, height, width).
-_KINDS: dict[int, Literal["vector", "sequence", "image"]] = {2: "vector", 3: "sequence", 4: "image"}
-
 
 @dataclass(frozen=True)
 class ArrayRows:
@@ -100,10 +97,8 @@ def pair_of(
     P, U = sides
     if isinstance(P, RawTable):
         assert U is None or isinstance(U, RawTable), "the kinds are equal"
-        how = How(scaling=scaling)  # type: ignore[arg-type]
-        return pair_of_tables(
-            P, U, how, from_positives=from_positives, withhold=withhold, seed=seed, repeats=repeats
-        )
+        how = How(scaling=cast("Any", scaling))
+        return pair_of_tables(P, U, how, from_positives=from_positives, withhold=withhold, seed=seed, repeats=repeats)
     assert U is None or isinstance(U, ArrayRows), "the kinds are equal"
     held = None
     if withhold and repeats == "apart":
@@ -112,9 +107,9 @@ def pair_of(
         keys = np.unique(row_digests(P.X), return_inverse=True)[1].ravel()
         P, held, _ = withhold_contents(P, keys, withhold, seed, repeats)
     dtype, scale = _stored(P.X)
-    preparing = cast("Any", ArrayPreparing(_KINDS[P.X.ndim], P.X.shape[1:], dtype, scale))
-    parts = [None if part is None else _prepared(part, dtype) for part in (P, U, None, held)]
-    return Pair(cast("Rows", parts[0]), *parts[1:], preparing, How())
+    preparing: Any = ArrayPreparing("sequence" if P.X.ndim == 3 else "image", P.X.shape[1:], dtype, scale)
+    unlabelled, withheld = (None if part is None else _prepared(part, dtype) for part in (U, held))
+    return Pair(_prepared(P, dtype), unlabelled, None, withheld, preparing, How())
 
 
 def _stored(X: Array) -> tuple[str, float]:

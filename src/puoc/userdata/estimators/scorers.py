@@ -48,8 +48,8 @@ def proxy_accuracy_score(y: ArrayLike, predicted: ArrayLike, *, alpha: float, po
     """Compute the accuracy that decisions have on the unlabelled rows, as far as it follows without negatives.
 
     The recall r of labelled positives and the share q of unlabelled rows that are called positive give the accuracy
-    alpha r + (1 - alpha) - (q - alpha r), if labelled positives are a random sample of the positives (du Plessis et al.,
-    2014).
+    alpha r + (1 - alpha) - (q - alpha r), if labelled positives are a random sample of the positives. Its complement is
+    the zero-one risk of du Plessis et al. (2014).
 
     Parameters
     ----------
@@ -157,7 +157,9 @@ def _shares(y: ArrayLike, predicted: ArrayLike, pos_label: Any, what: str) -> tu
     plain = values.dtype.kind in "biuf" and pos_label is None
     positive = values > 0 if plain else values == labels.classes[1]
     if labels.labelled.all() or not labels.labelled.any():
-        raise ValueError(f"{what}: got {int(labels.labelled.sum())} labelled of {len(values)} rows; expected both kinds")
+        raise ValueError(
+            f"{what}: got {int(labels.labelled.sum())} labelled of {len(values)} rows; expected both kinds"
+        )
     return float(positive[labels.labelled].mean()), float(positive[~labels.labelled].mean())
 
 

@@ -64,9 +64,7 @@ def tice(X_p: ArrayLike, X_u: ArrayLike, *, random_state: int = 0, **hyperparame
         return estimate_prior("tice", part.params | hyperparameters, PUSample(P, U, None, random_state))
 
 
-def assess(
-    X_p: ArrayLike, X_u: ArrayLike, X_incoming: ArrayLike | None = None, *, random_state: int = 0
-) -> Assessment:
+def assess(X_p: ArrayLike, X_u: ArrayLike, X_incoming: ArrayLike | None = None, *, random_state: int = 0) -> Assessment:
     """Assess whether OC, PU-OC or PU methods can be trusted on these rows, as ``puoc assess``.
 
     Parameters
@@ -78,7 +76,7 @@ def assess(
 
     Returns
     -------
-    An ``Assessment``: ``answer`` ("OC", "PU-OC", "PU" or "cannot tell"), ``advice``, ``reasons``, ``evidence`` and more.
+    An ``Assessment``: ``answer`` ("OC", "PU-OC", "PU" or "cannot tell"), ``advice``, ``reasons`` and ``evidence``.
     ``print`` shows it in lines; ``model_dump()`` gives plain values.
 
     Raises
