@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).parents[1]
 
-#: Code that hides libraries as if they were not installed. It ends with an import of puoc's command line.
+#: Code that hides libraries as if they were not installed.
 HIDING = """
 import sys
 
@@ -64,9 +64,9 @@ def hidden() -> set[str]:
 
 def megabytes() -> dict[str, float]:
     """The size of each distribution of the core on this disk."""
-    sizes = {}
+    sizes, brought = {}, core()
     for one in distributions():
         name = canonicalize_name(one.metadata["Name"])
-        if name in core():
+        if name in brought:
             sizes[name] = sum(file.size or 0 for file in one.files or ()) / 1e6
     return sizes

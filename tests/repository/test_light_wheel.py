@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -18,6 +19,7 @@ from puoc.store.extras import EXTRAS
 
 CALLS = """
 import json
+import shutil
 from pathlib import Path
 from typer.testing import CliRunner
 import puoc
@@ -98,7 +100,15 @@ def test_the_core_is_under_a_gigabyte_and_a_half_beside_what_torch_brings() -> N
 
 @pytest.mark.slow
 def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
-    words = ["wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(REPOSITORY)]
+    source = tmp_path / "source"  # setuptools leaves a folder build/ beside what it builds
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(REPOSITORY / name, source)
+    shutil.copytree(REPOSITORY / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("tests", "docs", "data"):
+        (source / name).mkdir()
+        (source / name / "beside.py").touch()
+    words = ["wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(source)]
     subprocess.run([sys.executable, "-m", "pip", *words], check=True, capture_output=True)
     [wheel] = tmp_path.glob("puoc-*.whl")
     with zipfile.ZipFile(wheel) as archive:

@@ -109,9 +109,12 @@ def settings(
         )
     if entry is not None and entry.labels == "oracle":
         raise ValueError(f"--method: {method} needs the true classes of the unlabelled rows, which are not known here")
-    if entry is None and not given:
+    own = getattr(METHODS[name], "default_params", None)  # of a method of another package
+    if entry is None and own is None and not given:
         raise ValueError(f"--method: no hyperparameters of {method} are packaged; give all of them by --params")
-    params, source = (entry.params, entry.source) if entry else (Params(), "params.yaml")
+    params, source = (entry.params, entry.source) if entry else ({}, "params.yaml")
+    if entry is None and own is not None:
+        params, source = dict(own), f"{METHODS[name].__module__}, default_params"
     changed = given if isinstance(given, dict) else _pairs(given)
     _check_plain(changed)
     normal, plain = _hyperparameters(name, params, entry.plain_params if entry else None, changed)
