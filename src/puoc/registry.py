@@ -91,7 +91,7 @@ def _load_point(point: EntryPoint) -> None:
     """Import the module of an entry point. Raises ValueError that names its package, if that fails."""
     try:
         point.load()
-    except Exception as error:  # noqa: BLE001 - code of another package may fail in any way
+    except Exception as error:  # code of another package may fail in any way
         package = point.dist.name if point.dist else "an installed package"
         raise ValueError(
             f"{package}: its entry point {point.name} = {point.value} of {point.group} cannot be loaded "

@@ -39,6 +39,15 @@ def test_a_scenario_of_another_package_is_found(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "Theirs"), done.stderr
 
 
+ASKED = """
+from puoc.registry import SCENARIOS
+try:
+    len(SCENARIOS)
+except ValueError as error:
+    print(error)
+"""
+
+
 @pytest.mark.parametrize("source", ["import no_such_library", "1 / 0", None])
 def test_a_package_whose_entry_point_fails_is_named(source: str | None, tmp_path: Path) -> None:
     installed(tmp_path, "puoc.scenarios", "their_module")

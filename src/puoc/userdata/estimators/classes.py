@@ -244,7 +244,6 @@ def _general(method: str) -> type[PUEstimator]:
     return OneClassDetector if METHODS[method].kind == "oc" else PUClassifier
 
 
-@cache
 def _names() -> dict[str, str]:
     """Return the methods by the name of their estimator: that of the method's class, if it is the only one of it."""
     found: dict[str, list[str]] = {}
@@ -276,12 +275,17 @@ def class_named(name: str) -> type[PUEstimator] | None:
     return None if method is None else class_of(method)
 
 
-@cache
 def class_of(method: str) -> type[PUEstimator]:
     """Return the class of a registered method."""
+    [name] = [name for name, of in _names().items() if of == method]
+    return _made(method, name, METHODS[method])
+
+
+@cache
+def _made(method: str, name: str, of: type) -> type[PUEstimator]:
+    """Make the class of a method, once for each class that is registered under its name."""
     general = _general(method)
     names = hyperparameter_names(method)
-    [name] = [name for name, of in _names().items() if of == method]
     defaults = dict.fromkeys(names.values()) | COMMON
     defaults["threshold"] = Signature.from_callable(general).parameters["threshold"].default
 
