@@ -47,8 +47,15 @@ def __getattr__(name: str) -> Any:
         found = import_module(_ESTIMATORS).class_named(name)
         if found is not None:
             return found
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, [*_PUBLIC, *import_module(_ESTIMATORS).all_estimators()], n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise AttributeError(
+            f"module 'puoc' has no attribute {name!r}{hint}; puoc.all_estimators() lists the classes of methods"
+        )
     # a module of the package comes here too, before Python imports it
-    raise AttributeError(f"module 'puoc' has no attribute {name!r}; puoc.all_estimators() lists the classes of methods")
+    raise AttributeError(f"module 'puoc' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

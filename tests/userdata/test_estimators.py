@@ -98,7 +98,7 @@ def test_the_threshold_is_the_one_that_is_named() -> None:
 
 def test_only_a_method_whose_score_is_a_posterior_has_probabilities() -> None:
     assert not hasattr(PUSVM(), "predict_proba")
-    posterior = puoc.DEDPUL(epochs=2, class_prior=0.4).fit(X, Y).predict_proba(X)
+    posterior = puoc.DEDPUL(epochs=1, class_prior=0.4).fit(X, Y).predict_proba(X)
     np.testing.assert_allclose(posterior.sum(axis=1), 1)
     assert (posterior >= 0).all()
 
@@ -136,11 +136,14 @@ def test_a_saved_model_scores_a_file_as_the_estimator_scores_the_frame(tmp_path:
 
 def test_puoc_fit_and_the_estimator_make_one_model(tmp_path: Path) -> None:
     table = frame().drop(columns="colour")
+    table.insert(1, "one", 1.0)  # left out of the fit, so that the order of the file is not in the model
     for name, part in (("p", table[Y == 1]), ("u", table[Y == 0])):
         part.to_csv(tmp_path / f"{name}.csv", index=False)
     words = ["--positives", str(tmp_path / "p.csv"), "--unlabelled", str(tmp_path / "u.csv"), "--by-alpha"]
     command("fit", "--method", "pu_svm", "--prior", "0.4", *words, "--out", str(tmp_path / "m"), "--no-ranking-check")
     fitted, loaded = PUSVM(**SVM).fit(table, Y), puoc.load(tmp_path / "m")
+    with pytest.raises(ValueError, match="expected a DataFrame with the columns a, b, c"):
+        loaded.predict(table.to_numpy())
     np.testing.assert_array_equal(loaded.score_samples(table), fitted.score_samples(table))
     np.testing.assert_array_equal(loaded.predict(table), fitted.predict(table))
     assert loaded.get_params()["class_prior"] == 0.4
@@ -188,6 +191,15 @@ def test_sequences_are_rows_too() -> None:
     assert pickle.loads(pickle.dumps(model)).predict(rows).shape == (30,)
 
 
+def texts(dtype: str) -> pd.DataFrame:
+    return frame().assign(colour=pd.Series([f"no {i}" for i in range(len(X))], dtype=dtype))
+
+
+def test_a_column_of_pandas_type_category_is_one_of_categories() -> None:
+    model = PUSVM(**SVM).fit(texts("category"), Y)
+    assert model.predict(texts("category")).shape == Y.shape
+
+
 REFUSED: list[tuple[Any, str]] = [
     (lambda: PUSVM().fit(X, np.where(Y == 1, 2, 1)), "y has the labels"),
     (lambda: PUSVM().fit(X, np.where(Y == 1, "yes", "no")), "pos_label that names the positives"),
@@ -211,6 +223,12 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: PUClassifier("knn").fit(X, Y), "a method of OneClassDetector"),
     (lambda: OneClassDetector("nnpu").fit(X), "a method of PUClassifier"),
     (lambda: PUSVM(**SVM).fit(X, Y).predict(np.full_like(X, np.inf)), "infinity"),
+    (lambda: PUSVM(**SVM).fit(texts("object"), Y), "give it pandas' type category"),
+    (
+        lambda: PUSVM(**SVM).fit(frame().assign(a=pd.Timestamp("2020-01-01") + pd.to_timedelta(X[:, 0], "D")), Y),
+        "column 'a'",
+    ),
+    (lambda: PUSVM(**SVM).fit(frame(), Y).predict(frame().assign(b="q")), "column 'b' holds 'q'"),
     (lambda: puoc.CSI(recall=0.5).fit(X), "csi takes image rows"),
     (lambda: puoc.OCLSTM(recall=0.5).fit(X), "give all of them as arguments"),
 ]

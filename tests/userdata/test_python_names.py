@@ -39,6 +39,8 @@ def test_a_class_names_each_hyperparameter_with_its_default(name: str) -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'NoSuch'.*all_estimators"):
         puoc.NoSuch  # noqa: B018
+    with pytest.raises(AttributeError, match=r"did you mean DROCC\?"):
+        puoc.DRROC  # noqa: B018
 
 
 def test_functions_refuse_what_they_do_not_take() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -13,18 +14,20 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from puoc import methods
 from puoc.datasets.readers.preprocess import TablePreparing
 from puoc.datasets.readers.pu_data import counter_of
+from puoc.datasets.readers.unseen import Block
 from puoc.methods.persistence import model_file as modelfile
-from puoc.methods.persistence.header import FittedEncoder
 from puoc.records import Params
 from puoc.registry import METHODS
 from puoc.userdata import fit as fitting
 from puoc.userdata.estimators.labels import Labels, labels_of
-from puoc.userdata.estimators.rows import ArrayRows, Sides, is_frame, pair_of, plain_rows, raw_rows
+from puoc.userdata.estimators.rows import ArrayRows, Sides, categories_of, is_frame, pair_of, plain_rows, raw_rows
 from puoc.userdata.estimators.scorers import pu_auc_score
 from puoc.userdata.estimators.words import errors_in_arguments, in_arguments
 from puoc.userdata.preflight import learns_from_u
 from puoc.userdata.settings import Settings, settings
 from puoc.userdata.thresholds import ThresholdRule
+
+_LOG = logging.getLogger(__name__)
 
 #: Largest seed that is drawn from a RandomState.
 _SEEDS = 2**31 - 1
@@ -58,6 +61,8 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
     pos_label: Any
     random_state: Any
 
+    _columns: list[str] | None  # names by position; None for a model of puoc fit, which finds columns by name
+
     def _method(self) -> str:
         return self.method
 
@@ -90,12 +95,13 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
         rule = ThresholdRule(self.threshold == "alpha", self.recall if self.threshold == "recall" else None)
         if rule.recall is not None and not (0 < rule.recall < 1 and 0 < self.withhold < 1):
             raise ValueError(f"got recall={self.recall!r}, withhold={self.withhold!r}; expected shares in (0, 1)")
-        about = {"columns": self._columns, "classes": labels.classes.tolist()}
+        about: dict[str, Any] = {"columns": self._columns, "classes": labels.classes.tolist()}
         about["named"] = hasattr(self, "feature_names_in_")
         with errors_in_arguments():
             pair = pair_of(
                 sides,
                 scaling=self.scaling,
+                categories=self._categories,
                 from_positives=from_positives,
                 withhold=self.withhold if rule.recall is not None else 0.0,
                 seed=seed,
@@ -128,7 +134,7 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
             if U is not None and U.shape[1:] != P.shape[1:]:
                 raise ValueError(f"X_u has rows of shape {U.shape[1:]}; expected {P.shape[1:]}, as X_p has")
             labels = Labels(np.ones(len(P), dtype=np.bool_), np.array([0, 1]))
-            return Sides(raw_rows(P, self._columns, "X_p"), None if U is None else self._raw(U, "X_u")), labels
+            return Sides(self._raw(P, "X_p"), None if U is None else self._raw(U, "X_u")), labels
         if X_u is not None:
             raise ValueError("got X and X_u; expected fit(X, y), or fit(X_p=..., X_u=...)")
         X = self._checked(X, "X", reset=True)
@@ -154,6 +160,7 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
         return labels_of(y, self.pos_label)
 
     def _raw(self, X: Any, where: str) -> Any:
+        assert self._columns is not None, "set by a fit"
         return raw_rows(X, self._columns, where)
 
     def _checked(self, X: Any, name: str, *, reset: bool) -> Any:
@@ -175,6 +182,7 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
             if len(X) < 2:
                 raise ValueError(f"{name}: got n_samples = {len(X)}; expected at least 2 rows to learn from")
             names = getattr(self, "feature_names_in_", None)
+            self._categories = categories_of(X)
             self._columns = [f"x{at}" for at in range(X.shape[1])] if names is None else [str(one) for one in names]
         return X
 
@@ -201,27 +209,35 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
         ValueError : X does not fit the model.
         """
         check_is_fitted(self, "model_bytes_")
+        preparing = modelfile.preparing(self._model.meta)
+        if self._columns is None:
+            return self._scores_by_name(plain_rows(X), preparing)
         X = self._checked(X, "X", reset=False)
-        meta = self._model.meta
         raw = self._raw(X, "X")
         if isinstance(raw, ArrayRows):
             return modelfile.score(self._model, raw.X)
-        preparing = modelfile.preparing(meta)
         if not isinstance(preparing, TablePreparing):
-            raise ValueError(f"X has rows of shape {np.shape(X)[1:]}; expected {meta.shape}, as at the fit")
+            shape = self._model.meta.shape
+            raise ValueError(f"X has rows of shape {np.shape(X)[1:]}; expected {shape}, as at the fit")
         with errors_in_arguments():
-            block = preparing.apply(raw)
+            return self._scores(preparing, preparing.apply(raw))
+
+    def _scores_by_name(self, X: Any, preparing: Any) -> NDArray[np.float64]:
+        """Score the columns of a DataFrame by their names: a model of puoc fit does not know the order of its file."""
+        if not is_frame(X):
+            raise ValueError(
+                f"X is {type(X).__name__}; expected a DataFrame with the columns {', '.join(preparing.names)}, since "
+                "the model was fitted to a file"
+            )
+        with errors_in_arguments():
+            return self._scores(preparing, preparing.from_frame(X))
+
+    def _scores(self, preparing: TablePreparing, block: Block) -> NDArray[np.float64]:
         counter = counter_of(preparing)
         counter.add(block)
-        self._seen(counter.result().lines())
+        for line in counter.result().lines():  # what the rows hold that the training rows did not
+            _LOG.info(line)
         return modelfile.score(self._model, block.X)
-
-    def _seen(self, lines: list[str]) -> None:
-        """Log what rows hold that the training rows did not."""
-        import logging
-
-        for line in lines:
-            logging.getLogger("puoc").info(line)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return ``score_samples(X) - offset_``, shape (n,): above 0 for rows that ``predict`` calls positive.
@@ -296,69 +312,6 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
         if "model_bytes_" in state:
             self._take(self.model_bytes_)
-
-
-def load(path: str | Path) -> Any:
-    """Load a model file of ``save`` or ``puoc fit`` as a fitted estimator of its method's class. No code of it is run.
-
-    The arguments of the estimator are those of the fit, as far as the file has them.
-
-    Parameters
-    ----------
-    path : the model file.
-
-    Returns
-    -------
-    A ``PUClassifier`` or a ``OneClassDetector``.
-
-    Raises
-    ------
-    ValueError : not a model file, or one of pictures or texts in files, which only ``puoc score`` reads.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from puoc import PUSVM, load, make_pu
-    >>> X, y, _ = make_pu(n_p=40, n_u=80, alpha=0.3, random_state=0)
-    >>> model = PUSVM(class_prior=0.3).fit(X, y)
-    >>> with TemporaryDirectory() as folder:
-    ...     model.save(Path(folder) / "model")
-    ...     again = load(Path(folder) / "model")
-    >>> bool((again.score_samples(X) == model.score_samples(X)).all())
-    True
-    """
-    from puoc.userdata.estimators.classes import class_of, hyperparameter_names
-
-    content = Path(path).read_bytes()
-    meta = modelfile.read_meta(content)
-    preparing = modelfile.preparing(meta)
-    about = cast("dict[str, Any]", meta.about.get(ABOUT) or {})
-    if preparing is not None and not isinstance(preparing, TablePreparing):
-        raise ValueError(f"{path}: a model of {preparing.kind} in files; expected one of a table; see puoc score")
-    names = hyperparameter_names(meta.method)
-    arguments: dict[str, Any] = {names[name]: value for name, value in meta.params.items()}
-    encoder, threshold = meta.encoder, meta.threshold
-    arguments |= {
-        "class_prior": meta.about.get("prior", "tice"),
-        "encoder": encoder.name if isinstance(encoder, FittedEncoder) else encoder,
-        "threshold": None if threshold is None else threshold.by,
-        "random_state": meta.about.get("seed", 0),
-    }
-    if threshold is not None and threshold.by == "recall":
-        arguments["recall"] = threshold.asked
-    estimator = class_of(meta.method)(**arguments)
-    columns = about.get("columns")
-    if columns is None:
-        columns = [*preparing.names, *preparing.left_out] if preparing is not None else [""] * meta.shape[0]
-    estimator._columns = list(columns)
-    estimator.n_features_in_ = len(columns)
-    if about.get("named", preparing is not None):
-        estimator.feature_names_in_ = np.array(columns, dtype=object)
-    estimator.classes_ = np.array(about.get("classes", [0, 1]))
-    estimator.notes_ = []
-    estimator._take(content)
-    return estimator
 
 
 def _plain(value: Any) -> Any:

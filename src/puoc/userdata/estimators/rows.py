@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puoc.datasets.readers import How, Pair, Rows
+from puoc.datasets.readers import DoubtfulColumns, How, Pair, Rows
 from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_rows
 from puoc.datasets.readers.preprocess import raw_of
 from puoc.datasets.readers.pu_data import pair_of_tables
@@ -71,6 +72,13 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
+def categories_of(X: Any) -> tuple[str, ...]:
+    """Return the columns of a DataFrame that pandas holds as categories."""
+    if not is_frame(X):
+        return ()
+    return tuple(str(name) for name, kind in X.dtypes.items() if str(kind) == "category")
+
+
 def raw_rows(X: Array | pd.DataFrame, columns: Sequence[str], where: str) -> RawTable | ArrayRows:
     """Return the rows of a checked X as rows of a file.
 
@@ -91,14 +99,33 @@ def raw_rows(X: Array | pd.DataFrame, columns: Sequence[str], where: str) -> Raw
 
 
 def pair_of(
-    sides: Sides, *, scaling: str, from_positives: bool, withhold: float, seed: int, repeats: Repeats | None
+    sides: Sides,
+    *,
+    scaling: str,
+    categories: tuple[str, ...],
+    from_positives: bool,
+    withhold: float,
+    seed: int,
+    repeats: Repeats | None,
 ) -> Pair:
-    """Prepare rows for ``puoc.userdata.fit``. Raises ValueError as ``read_pair``."""
+    """Prepare rows for ``puoc.userdata.fit``.
+
+    Parameters
+    ----------
+    categories : columns that are categories whatever they look like.
+
+    Raises
+    ------
+    ValueError : as ``read_pair``; a column whose type is in doubt is named.
+    """
     P, U = sides
     if isinstance(P, RawTable):
         assert U is None or isinstance(U, RawTable), "the kinds are equal"
-        how = How(scaling=cast("Any", scaling))
-        return pair_of_tables(P, U, how, from_positives=from_positives, withhold=withhold, seed=seed, repeats=repeats)
+        how = How(scaling=cast("Any", scaling), category=categories)
+        with _doubts_in_python():
+            return pair_of_tables(
+                P, U, how, from_positives=from_positives, withhold=withhold, seed=seed, repeats=repeats
+            )
     assert U is None or isinstance(U, ArrayRows), "the kinds are equal"
     held = None
     if withhold and repeats == "apart":
@@ -110,6 +137,19 @@ def pair_of(
     preparing: Any = ArrayPreparing("sequence" if P.X.ndim == 3 else "image", P.X.shape[1:], dtype, scale)
     unlabelled, withheld = (None if part is None else _prepared(part, dtype) for part in (U, held))
     return Pair(_prepared(P, dtype), unlabelled, None, withheld, preparing, How())
+
+
+@contextmanager
+def _doubts_in_python() -> Iterator[None]:
+    """Raise a ValueError that says what to do in Python about columns whose type is in doubt."""
+    try:
+        yield
+    except DoubtfulColumns as error:
+        reasons = "; ".join(doubt.reason.partition(". Say ")[0].partition(" Say ")[0] for doubt in error.doubts)
+        raise ValueError(
+            f"{reasons}. Expected columns of numbers, or of few different texts: leave such a column out, make numbers "
+            "of it, or give it pandas' type category, which is read as categories"
+        ) from error
 
 
 def _stored(X: Array) -> tuple[str, float]:
