@@ -29,8 +29,9 @@ def call(words):
     done = CliRunner().invoke(app, words.split())
     return [done.exit_code, done.output, repr(done.exception)]
 
-X, y, _ = puoc.make_pu(40, 60, alpha=0.3)
-puoc.PUSVM(class_prior=0.3).fit(X, y).predict(X)
+if FITS:
+    X, y, _ = puoc.make_pu(40, 60, alpha=0.3)
+    puoc.PUSVM(class_prior=0.3).fit(X, y).predict(X)
 Path("answers.json").write_text(json.dumps({words: call(words) for words in WORDS}))
 """
 OWN = "--positives p.csv --unlabelled u.csv"
@@ -38,17 +39,18 @@ WORKS = [
     f"fit --method naive --params epochs=1 {OWN} --out model --no-ranking-check",
     "score --model model u.csv --out s.csv",
     f"audit {OWN} --html audit.html",
+    f"assess {OWN} --html page.html",
     "methods",
 ]
 #: Commands that need an extra, with a library of it.
 NEEDS = {
     f"fit --method knn {OWN} --out other --mlflow folder": "mlflow",
     "ui --port 5999": "mlflow",
-    "plan --check": "optuna",
 }
+NEEDS_SLOWLY = {"plan --check": "optuna"}
 
 
-def answers(folder: Path, words: list[str]) -> dict[str, tuple[int, str, str]]:
+def answers(folder: Path, words: list[str], *, fits: bool) -> dict[str, tuple[int, str, str]]:
     """Exit code, output and exception of commands without any library that the core does not bring."""
     customers(30, 1, 1.5).to_csv(folder / "p.csv", index=False)
     customers(40, 2).to_csv(folder / "u.csv", index=False)
@@ -57,7 +59,7 @@ def answers(folder: Path, words: list[str]) -> dict[str, tuple[int, str, str]]:
     (folder / "params.yaml").write_text((REPOSITORY / "params.yaml").read_text())
     for part in ("tuning", "profiles"):
         (folder / part).symlink_to(REPOSITORY / part)
-    code = f"HIDDEN, WORDS = {hidden()!r}, {words!r}\n{HIDING}\n{CALLS}"
+    code = f"HIDDEN, WORDS, FITS = {hidden()!r}, {words!r}, {fits}\n{HIDING}\n{CALLS}"
     environment = {"PYTHONPATH": str(REPOSITORY / "src"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -66,21 +68,24 @@ def answers(folder: Path, words: list[str]) -> dict[str, tuple[int, str, str]]:
     return json.loads((folder / "answers.json").read_text())
 
 
-def test_the_core_fits_scores_and_audits_and_names_the_extra_that_a_command_lacks(tmp_path: Path) -> None:
-    found = answers(tmp_path, [*WORKS, *NEEDS])
-    assert {words: found[words][0] for words in WORKS} == dict.fromkeys(WORKS, 0), found
-    for words, library in NEEDS.items():
+def check_refused(found: dict[str, tuple[int, str, str]], needs: dict[str, str]) -> None:
+    for words, library in needs.items():
         code, output, _ = found[words]
         assert code == 2, found[words]
         assert f"needs the library {library}" in output
         assert "pip install 'puoc[platform]'" in " ".join(output.split())
+
+
+def test_a_command_names_the_extra_that_it_lacks(tmp_path: Path) -> None:
+    check_refused(answers(tmp_path, [*NEEDS], fits=False), NEEDS)
     assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.slow
-def test_the_core_assesses(tmp_path: Path) -> None:
-    words = f"assess {OWN} --html page.html"
-    assert answers(tmp_path, [words])[words][0] == 0
+def test_the_core_fits_scores_audits_and_assesses(tmp_path: Path) -> None:
+    found = answers(tmp_path, [*WORKS, *NEEDS_SLOWLY], fits=True)
+    assert {words: found[words][0] for words in WORKS} == dict.fromkeys(WORKS, 0), found
+    check_refused(found, NEEDS_SLOWLY)
 
 
 def test_every_extra_names_the_libraries_that_it_installs() -> None:

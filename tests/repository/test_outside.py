@@ -48,7 +48,7 @@ except ValueError as error:
 """
 
 
-@pytest.mark.parametrize("source", ["import no_such_library", "1 / 0", None])
+@pytest.mark.parametrize("source", ["1 / 0", None])
 def test_a_package_whose_entry_point_fails_is_named(source: str | None, tmp_path: Path) -> None:
     installed(tmp_path, "puoc.scenarios", "their_module")
     if source is not None:

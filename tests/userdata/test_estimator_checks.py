@@ -13,8 +13,8 @@ from puoc.userdata.estimators.base import PUEstimator
 from puoc.userdata.estimators.classes import OneClassDetector, PUClassifier, all_estimators
 from puoc.userdata.settings import packaged_methods
 
-#: Run with the fast tests: a PU-OC method, a PU network, and a one-class method.
-QUICK = {"PUSVM", "NNPU", "KNN"}
+#: Run with the fast tests: a classifier and a detector.
+QUICK = {"PUSVM", "KNN"}
 
 #: Small values, for speed; a method that has none of them is taken as it is.
 SMALL = {"epochs": 3, "trees": 10, "warmup_epochs": 1, "ascent_steps": 2, "k": 1, "n_estimators": 10}

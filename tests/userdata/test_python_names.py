@@ -55,11 +55,10 @@ def test_functions_refuse_what_they_do_not_take() -> None:
         puoc.make_pu(alpha=2)
 
 
-def test_an_assessment_prints_the_lines_of_the_command() -> None:
-    X, y, _ = puoc.make_pu(24, 28, d=2, random_state=3)
-    result = puoc.assess(X[y == 1], X[y == 0])
-    lines = str(result).splitlines()
-    assert lines[0] == f"answer: {result.verdict}"
-    assert lines[1 : 1 + len(result.outside)] == [f"note: {line}" for line in result.outside]
-    assert "24 labelled positives, 28 unlabelled rows, 2 values a row" in lines
-    assert str(result).splitlines()[-1].startswith(f"recommended: {result.recommended.method}")
+def test_a_missing_library_of_an_extra_is_named_with_its_pip_line() -> None:
+    from puoc.userdata.estimators.words import errors_in_arguments
+
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'puoc\[images\]'"), errors_in_arguments():
+        raise ModuleNotFoundError("No module named 'torchvision.models'", name="torchvision.models")
+    with pytest.raises(ModuleNotFoundError, match="other"), errors_in_arguments():
+        raise ModuleNotFoundError("other", name="other")

@@ -92,6 +92,8 @@ def assess(X_p: ArrayLike, X_u: ArrayLike, X_incoming: ArrayLike | None = None, 
     >>> result = assess(X[y == 1], X[y == 0])
     >>> result.answer in ("OC", "PU-OC", "PU", "cannot tell")
     True
+    >>> str(result).splitlines()[0] == f"answer: {result.verdict}"
+    True
     """
     return _assess(
         _rows("X_p", X_p),

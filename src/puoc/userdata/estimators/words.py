@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from puoc.store.extras import missing_extra
+
 #: Whole phrases first, then single options; any other option becomes its name.
 _PHRASES = (
     (r"; give (them|some) by --unlabelled FILE", r"; give \1 as X_u, or as rows with another label than the positives"),
@@ -32,7 +34,7 @@ def in_arguments(message: str) -> str:
 
 @contextmanager
 def errors_in_arguments() -> Iterator[None]:
-    """Raise a ValueError of the block with the names of arguments."""
+    """Raise a ValueError of the block with the names of arguments, and say what installs a library of an extra."""
     try:
         yield
     except ValueError as error:
@@ -41,3 +43,8 @@ def errors_in_arguments() -> Iterator[None]:
         if changed == message:
             raise
         raise ValueError(changed) from error
+    except ModuleNotFoundError as error:
+        lacking = missing_extra(error)
+        if lacking is None:
+            raise
+        raise ModuleNotFoundError(lacking, name=error.name) from error
