@@ -1,7 +1,8 @@
 """Registries of methods, encoders, priors, datasets and scenarios by the names in params.yaml.
 
 Files register themselves. A registry imports the files of its package at its first use, not when puoc is imported, so a
-command that needs no method does not load torch.
+command that needs no method does not load torch. It then imports what other installed packages name in an entry point
+of its group, such as ``puoc.methods``.
 
 What precedes each fit and each score of a registered class is here too: labels in the place of rows are refused,
 DataFrames become arrays, and garbage is collected as usual from the first fit on. It changes no result, and the code of
@@ -14,6 +15,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import wraps
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -28,10 +30,16 @@ V = TypeVar("V")
 
 
 class Registry(MutableMapping[str, type[B]], Generic[B]):
-    """Subclasses of B by the name that params.yaml uses, from the files at the top of one package."""
+    """Subclasses of B by the name that params.yaml uses, from the files at the top of one package.
+
+    Attributes
+    ----------
+    group : entry points by which other packages add classes; each names a module that registers them.
+    """
 
     def __init__(self, kind: str, package: str):
         self.kind = kind
+        self.group = f"puoc.{kind}s"
         self._package = package
         self._classes: dict[str, Any] = {}  # decorators of type checkers hide the base class
         self._loaded = False
@@ -44,6 +52,8 @@ class Registry(MutableMapping[str, type[B]], Generic[B]):
                 for module in iter_modules(package.__path__):
                     if not module.ispkg:
                         import_module(f"{self._package}.{module.name}")
+                for point in entry_points(group=self.group):
+                    _load_point(point)
             except BaseException:
                 self._loaded = False
                 raise
@@ -75,6 +85,18 @@ class Registry(MutableMapping[str, type[B]], Generic[B]):
 
     def __or__(self, other: Mapping[str, type[V]]) -> dict[str, type[B] | type[V]]:
         return {**self, **other}
+
+
+def _load_point(point: EntryPoint) -> None:
+    """Import the module of an entry point. Raises ValueError that names its package, if that fails."""
+    try:
+        point.load()
+    except Exception as error:  # code of another package may fail in any way
+        package = point.dist.name if point.dist else "an installed package"
+        raise ValueError(
+            f"{package}: its entry point {point.name} = {point.value} of {point.group} cannot be loaded "
+            f"({type(error).__name__}: {error}); expected a module that registers a class. Mend or uninstall {package}"
+        ) from error
 
 
 class _Garbage:

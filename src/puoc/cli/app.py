@@ -31,6 +31,7 @@ from puoc.cli.console import (
     INTERRUPTED,
     collected,
     exit_on_invalid_input,
+    exit_on_missing_extra,
     exit_on_storage_error,
     planned,
     say,
@@ -84,6 +85,12 @@ def main() -> None:
             raise
         say("interrupted; run the same command again to continue")
         sys.exit(INTERRUPTED)
+    except ModuleNotFoundError as error:
+        try:
+            exit_on_missing_extra(error)
+        except typer.Exit as end:
+            sys.exit(end.exit_code)
+        raise
 
 
 def plan(

@@ -173,21 +173,8 @@ def _shift_by_saving(pair: Pair, incoming: Rows) -> list[str]:
 
 
 def _print(assessment: Assessment) -> None:
-    evidence, recommended = assessment.evidence, assessment.recommended
-    say(f"answer: {assessment.verdict}")
-    for line in assessment.outside:
-        say(f"note: {line}")
-    say(f"{evidence.n_p} labelled positives, {evidence.n_u} unlabelled rows, {evidence.columns} values a row")
-    for line in (*evidence.notes, *assessment.reasons):
+    for line in assessment.lines():
         say(line)
-    for line in assessment.more_data:
-        say(f"more data: {line}")
-    say(f"robustness map: {assessment.region} ({assessment.region_situations} situations)")
-    params = ", ".join(f"{name}={value}" for name, value in recommended.params.items())
-    features = f"the first {recommended.components} principal components of standardised columns"
-    say(f"recommended: {recommended.method} ({params}), on {features}; {recommended.remark}")
-    if recommended.command:
-        say(f"to fit it: {recommended.command}")
 
 
 def _print_json(

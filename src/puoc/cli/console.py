@@ -26,11 +26,23 @@ STORAGE_ERROR, INVALID_INPUT, FAILED_ROWS, INTERRUPTED = 1, 2, 3, 130
 
 @contextmanager
 def exit_on_invalid_input() -> Iterator[None]:
-    """Report a ValueError of the block and stop with exit code 2."""
+    """Report a ValueError of the block, or a missing library of an extra, and stop with exit code 2."""
     try:
         yield
     except ValueError as error:
         _fail(str(error))
+    except ModuleNotFoundError as error:
+        exit_on_missing_extra(error)
+        raise
+
+
+def exit_on_missing_extra(error: ModuleNotFoundError) -> None:
+    """Report the pip line for a library of an extra and stop with exit code 2; return for any other library."""
+    from puoc.store.extras import missing_extra
+
+    message = missing_extra(error)
+    if message is not None:
+        _fail(message)
 
 
 @contextmanager

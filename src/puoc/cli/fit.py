@@ -147,6 +147,10 @@ def fit(
             raise ValueError(f"--repeats: got {repeats!r} without --recall, which alone uses withheld rows")
         if repeats not in (None, "together", "apart"):
             raise ValueError(f"--repeats: got {repeats!r}; expected together or apart")
+        if mlflow is not None:
+            from puoc.store.extras import check_installed
+
+            check_installed("mlflow")
         from puoc.datasets.readers import read_pair
         from puoc.userdata.settings import settings as read_settings
 

@@ -26,6 +26,9 @@ def ui(port: Annotated[int, typer.Option(help="Port of 127.0.0.1 to listen on.")
         _check_free(port)
         if not (Path() / "mlruns" / "mlflow.db").exists():  # MLflow would create it in any folder
             planned(Path())
+        from puoc.store.extras import check_installed
+
+        check_installed("mlflow")
         from puoc.reporting.tracking import server_command
 
         command, environment = server_command(Path(), port)

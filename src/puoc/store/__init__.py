@@ -7,6 +7,7 @@ __all__ = [
     "checked_parquet",
     "claims",
     "counting",
+    "extras",
     "ledger",
     "ledger_adopt",
     "ledger_archive",

@@ -3,6 +3,7 @@
 __all__ = [
     "assess",
     "audit_page",
+    "estimators",
     "fit",
     "pages",
     "preflight",

@@ -20,7 +20,7 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.header import Meta, Ranking, Threshold
 from puoc.methods.training.estimator import Encoder, Estimator, PUSample
 from puoc.methods.training.fitting import estimate_prior, train, train_encoder
-from puoc.records import Array
+from puoc.records import Array, JsonObject
 from puoc.registry import METHODS, PRIORS
 from puoc.store.provenance import versions
 from puoc.store.steps import begin
@@ -109,6 +109,7 @@ def fit(
     marks: tuple[str, ...] = (),
     check_ranking: bool = True,
     overlapping: NDArray[np.bool_] | None = None,
+    about: JsonObject | None = None,
 ) -> Fitted:
     """Fit a method to the rows that were read, and return the model file.
 
@@ -117,6 +118,7 @@ def fit(
     check_ranking : also check that the method ranks positives above unlabelled rows (``ranking_check``). The model
         stays the same.
     overlapping : (n,) of the test rows, those that are also training rows.
+    about : further notes for the header of the model file.
 
     Raises
     ------
@@ -155,6 +157,8 @@ def fit(
     )
     found = None if isinstance(ranking, str) else ranking
     meta = _meta(pair, settings, estimator, seed, alpha, threshold, found, marks)
+    if about:
+        meta = meta.model_copy(update={"about": meta.about | about})
     if estimator.keeps_training_rows:
         notes.append("the model contains training rows, or values computed from them: share it as you would share them")
     return Fitted(

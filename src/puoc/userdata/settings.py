@@ -76,7 +76,7 @@ _Sections = dict[str, dict[str, _Entry]]  # entries by section and name
 def settings(
     method: str,
     *,
-    given: Sequence[str] = (),
+    given: Sequence[str] | Params = (),
     prior: str | None = None,
     encoder: str | None = None,
     file: Path | None = None,
@@ -88,7 +88,7 @@ def settings(
     Parameters
     ----------
     method : the name of a method, or of an entry of ``methods`` in ``file``.
-    given : hyperparameters as ``name=value``, which replace those of the entry.
+    given : hyperparameters as ``name=value`` or by name, which replace those of the entry.
     prior : a number in (0, 1) or an estimator; absent: as in the entry, else TIcE.
     encoder : ``flatten``, or an encoder with hyperparameters; absent: as in the entry.
     file : a params file or profile. Its sections methods, priors and encoders override the packaged ones.
@@ -109,10 +109,14 @@ def settings(
         )
     if entry is not None and entry.labels == "oracle":
         raise ValueError(f"--method: {method} needs the true classes of the unlabelled rows, which are not known here")
-    if entry is None and not given:
+    own = getattr(METHODS[name], "default_params", None)  # of a method of another package
+    if entry is None and own is None and not given:
         raise ValueError(f"--method: no hyperparameters of {method} are packaged; give all of them by --params")
-    params, source = (entry.params, entry.source) if entry else (Params(), "params.yaml")
-    changed = _pairs(given)
+    params, source = (entry.params, entry.source) if entry else ({}, "params.yaml")
+    if entry is None and own is not None:
+        params, source = dict(own), f"{METHODS[name].__module__}, default_params"
+    changed = given if isinstance(given, dict) else _pairs(given)
+    _check_plain(changed)
     normal, plain = _hyperparameters(name, params, entry.plain_params if entry else None, changed)
     if changed:
         source = f"{source}; {listed(changed)} by --params"
@@ -225,7 +229,6 @@ def _pairs(texts: Sequence[str]) -> Params:
         except (YAMLError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"--params: got {text!r}; expected name=value with a value of YAML ({reason})") from error
-    _check_plain(params)
     return params
 
 

@@ -44,9 +44,21 @@ def signed_rank_test(differences: ArrayLike, alternative: Alternative = "two-sid
     differences : (n,) of first minus second, any unit; rounded to 10 digits before ranking.
     alternative : ``greater`` tests whether the first is larger.
 
+    Returns
+    -------
+    A ``SignedRank``: ``p`` in (0, 1], ``statistic`` (sum of the ranks of positive differences), ``n``, ``method``.
+
     Raises
     ------
     ValueError : no pair, more than one axis, text, or a value that is not finite.
+
+    Source: Wilcoxon (1945), Individual Comparisons by Ranking Methods.
+
+    Examples
+    --------
+    >>> from puoc import wilcoxon_exact
+    >>> wilcoxon_exact([0.02, 0.01, 0.03, 0.02, 0.01]).p
+    0.0625
     """
     rounded = rounded_differences(differences)
     moved = rounded[rounded != 0]

@@ -141,13 +141,8 @@ def read_pair(
     how.check_applicable(P.kind)
     differences = _differences(P, U, how)
     with_u = [] if U is None or from_positives else [U]
-    withheld = None
-    if withhold and repeats == "apart":
-        P, withheld, _ = withhold_rows(P, withhold, seed)
-    elif withhold:
-        keys = contents_of(P, _fit([P, *with_u], how, one_class=not with_u)[0])
-        P, withheld, warnings = withhold_contents(P, keys, withhold, seed, repeats)
-        notes += warnings
+    P, withheld, warnings = _withheld(P, with_u, how, withhold, seed, repeats)
+    notes += warnings
     training = [P, *with_u]
     preparing, profile = _fit(training, how, one_class=not with_u)
     tested = None
@@ -171,6 +166,48 @@ def read_pair(
         ),
         tuple(differences),
     )
+
+
+def pair_of_tables(
+    P: RawTable,
+    U: RawTable | None,
+    how: How,
+    *,
+    from_positives: bool = False,
+    withhold: float = 0.0,
+    seed: int = 0,
+    repeats: Repeats | None = None,
+) -> Pair:
+    """Fit the preprocessing to tables that are already in memory; parameters and errors as ``read_pair``.
+
+    The columns are not audited: no file tells the sides of these rows apart.
+    """
+    with_u: list[Raw] = [] if U is None or from_positives else [U]
+    rest, held, notes = _withheld(P, with_u, how, withhold, seed, repeats)
+    preparing, profile = _fit([rest, *with_u], how, one_class=not with_u)
+    return Pair(
+        _rows(preparing, rest, None, ()),
+        None if U is None else _rows(preparing, U, None, ()),
+        None,
+        None if held is None else _rows(preparing, held, None, ()),
+        preparing,
+        how,
+        tuple(profile),
+        None,
+        notes,
+    )
+
+
+def _withheld(
+    P: Raw, with_u: Sequence[Raw], how: How, share: float, seed: int, repeats: Repeats | None
+) -> tuple[Raw, Raw | None, tuple[str, ...]]:
+    """Return the positives to learn from, those withheld (None for a share of 0), and notes."""
+    if not share:
+        return P, None, ()
+    if repeats == "apart":
+        return withhold_rows(P, share, seed)
+    keys = contents_of(P, _fit([P, *with_u], how, one_class=not with_u)[0])
+    return withhold_contents(P, keys, share, seed, repeats)
 
 
 def _differences(raw: Raw, other: Raw | None, how: How) -> list[FileDifferences]:

@@ -145,7 +145,10 @@ def _encoded_shape(meta: Meta, encoder: Encodes) -> tuple[int, ...]:
 
 def _check_scores(model: Model) -> None:
     """Check that one row can be scored. Some methods compare their arrays with each other only there."""
-    scores = score_rows(model.estimator, model.encoder, np.zeros((1, *model.meta.shape), np.float32), "float32", 1.0)
+    row = np.zeros((1, *model.meta.shape), np.float32)
+    if row.ndim == 3:
+        row[0, 0, 0] = 1  # a sequence of one step: its mask is 1 there
+    scores = score_rows(model.estimator, model.encoder, row, "float32", 1.0)
     if scores.shape != (1,):
         raise ValueError(f"one row has scores of shape {scores.shape}; expected one score a row")
 

@@ -85,6 +85,26 @@ class Assessment(Record):
     base_worst: float  # share of the region's situations in which PU-OC was the worst family
     recommended: Recommended
 
+    def lines(self) -> list[str]:
+        """Return the assessment in words, as ``puoc assess`` prints it."""
+        evidence, recommended = self.evidence, self.recommended
+        params = ", ".join(f"{name}={value}" for name, value in recommended.params.items())
+        features = f"the first {recommended.components} principal components of standardised columns"
+        return [
+            f"answer: {self.verdict}",
+            *(f"note: {line}" for line in self.outside),
+            f"{evidence.n_p} labelled positives, {evidence.n_u} unlabelled rows, {evidence.columns} values a row",
+            *evidence.notes,
+            *self.reasons,
+            *(f"more data: {line}" for line in self.more_data),
+            f"robustness map: {self.region} ({self.region_situations} situations)",
+            f"recommended: {recommended.method} ({params}), on {features}; {recommended.remark}",
+            *([f"to fit it: {recommended.command}"] if recommended.command else []),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
 
 def assess(X_p: Array, X_u: Array, X_v: Array | None = None, *, seed: int = 0) -> Assessment:
     """Assess (n_p, *shape) labelled positives, (n_u, *shape) unlabelled rows and any (n_v, *shape) incoming rows.

@@ -1,0 +1,64 @@
+"""The public names of ``import puoc``: each is explained, with an example that runs."""
+
+from __future__ import annotations
+
+import doctest
+from inspect import getdoc
+
+import numpy as np
+import pytest
+
+import puoc
+
+
+@pytest.mark.parametrize("name", sorted(puoc._PUBLIC))
+def test_a_public_name_has_a_docstring_with_an_example_that_runs(name: str) -> None:
+    there = getattr(puoc, name)
+    text = getdoc(there) or ""
+    assert "Examples\n--------\n" in text
+    found = doctest.DocTestFinder(recurse=False).find(there, name)
+    outcome = [doctest.DocTestRunner().run(test, out=print) for test in found]
+    assert sum(one.attempted for one in outcome) > 0
+    assert sum(one.failed for one in outcome) == 0
+
+
+@pytest.mark.parametrize("name", ["tice", "assess", "make_pu", "holm", "power", "wilcoxon_exact", "seeds_for_power"])
+def test_a_function_of_arrays_says_shapes_errors_and_source(name: str) -> None:
+    text = getdoc(getattr(puoc, name)) or ""
+    for part in ("Parameters\n", "Raises\n", "Source: "):
+        assert part in text
+
+
+@pytest.mark.parametrize("name", ["PUSVM", "CSI", "OCLSTM"])
+def test_a_class_names_each_hyperparameter_with_its_default(name: str) -> None:
+    text = getdoc(getattr(puoc, name)) or ""
+    for argument in getattr(puoc, name)().get_params():
+        assert argument in text
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'NoSuch'.*all_estimators"):
+        puoc.NoSuch  # noqa: B018
+    with pytest.raises(AttributeError, match=r"did you mean DROCC\?"):
+        puoc.DRROC  # noqa: B018
+
+
+def test_functions_refuse_what_they_do_not_take() -> None:
+    X, y, _ = puoc.make_pu(30, 30)
+    with pytest.raises(ValueError, match=r"X_u has rows of shape \(2,\); expected \(5,\)"):
+        puoc.tice(X, X[:, :2])
+    with pytest.raises(ValueError, match="unknown hyperparameter 'fold'"):
+        puoc.tice(X[y == 1], X[y == 0], fold=3)
+    with pytest.raises(ValueError, match="X_p: got <U1"):
+        puoc.assess(np.array([["a"]]), X)
+    with pytest.raises(ValueError, match="alpha=2"):
+        puoc.make_pu(alpha=2)
+
+
+def test_a_missing_library_of_an_extra_is_named_with_its_pip_line() -> None:
+    from puoc.userdata.estimators.words import errors_in_arguments
+
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'puoc\[images\]'"), errors_in_arguments():
+        raise ModuleNotFoundError("No module named 'torchvision.models'", name="torchvision.models")
+    with pytest.raises(ModuleNotFoundError, match="other"), errors_in_arguments():
+        raise ModuleNotFoundError("other", name="other")
