@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import OneClassSVM
 from sklearn.tree import DecisionTreeClassifier
 
 from puoc.methods import make
-from puoc.methods.pulearn_classifiers import Classifier
+from puoc.methods.pulearn_classifiers import Classifier, labelled
 from puoc.methods.pyod_detectors import _MODULES, Detector
 from puoc.methods.solvers import refitted
 from puoc.records import Array
@@ -127,6 +128,18 @@ def test_a_fit_seeds_the_global_generators_and_puts_back_what_they_were() -> Non
         assert drawn() == inside
 
 
+def test_an_outlier_that_scores_high_in_pyod_scores_low_here() -> None:
+    method: Any = make("pyod", {"detector": "KNN", "settings": ""})
+    learner = OneClassSVM().fit(rows(0))  # any object with such a function
+    np.testing.assert_array_equal(method.raw_scores(learner, rows(1)), -learner.decision_function(rows(1)))
+
+
+def test_positives_have_the_label_1_in_pulearn() -> None:
+    X, y = labelled(rows(0, 3), rows(1, 2))
+    np.testing.assert_array_equal(X, np.r_[rows(0, 3), rows(1, 2)])
+    assert y.tolist() == [1, 1, 1, 0, 0]
+
+
 def test_settings_are_read_as_numbers_lists_and_texts() -> None:
     assert refitted.parsed("") == {}
     text = "n=10, share=.5,lr = 1e-3, hidden=[64, 32], deep=true, none=null, method=mean"
@@ -154,7 +167,7 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.Mo
         ),
         (
             {"classifier": "WeightedTANClassifier", "settings": "", "estimator": "SVC"},
-            "'estimator': got SVC .*expected none",
+            "'estimator': got SVC, expected none",
         ),
         (
             {"classifier": "WeightedTANClassifier", "settings": "", "estimator_settings": "C=1.0"},

@@ -88,10 +88,14 @@ class PULearn(Refitted):
             inside = {"random_state": seed} | ({"probability": True} if self.estimator == "SVC" else {})
             given["estimator"] = made(base, self.estimator_settings or "", inside, "estimator_settings")
         cls = library_class("pulearn", "", self.classifier)
-        y = np.repeat([1, 0], [len(P), len(U)])
-        return made(cls, self.settings, given, "settings").fit(np.concatenate([P, U]), y)
+        return made(cls, self.settings, given, "settings").fit(*labelled(P, U))
 
     def raw_scores(self, learner: Any, X: Array) -> Array:
         """See ``Refitted``."""
         scores: Array = np.asarray(learner.predict_proba(X))[:, 1]
         return scores
+
+
+def labelled(P: Array, U: Array) -> tuple[Array, Array]:
+    """Return the rows of P and U together, and 1 for P and 0 for U."""
+    return np.concatenate([P, U]), np.repeat([1, 0], [len(P), len(U)])
