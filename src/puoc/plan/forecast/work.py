@@ -18,6 +18,7 @@ _ASCENT = 0.2
 #: Networks with one wide layer; their time is proportional to its units.
 _WIDE = ("oc_cnn", "pu_cnn")
 _WIDTHS = {"resnet18": 512, "mobilenet_v2": 1280}  # number of features of a network
+_VARIANTS = ("solver", "kernel", "classifier", "detector", "net")  # hyperparameters that name what is computed
 _MIN_VALUES = 100  # with fewer values in a row, the time does not depend on their number
 
 
@@ -39,7 +40,7 @@ def work_of(fit: Fit) -> Work:
     """Return the work of training one fit."""
     inputs, values = method_inputs(fit.encoder, fit.sample.dataset)
     params = fit.params
-    variant = " ".join(str(params[key]) for key in ("solver", "kernel", "classifier", "net") if key in params)
+    variant = " ".join(str(params[key]) for key in _VARIANTS if key in params)
     n_p, n_u = (n - round(fit.sample.holdout * n) for n in rows(fit))
     units = _units(fit.method, params, n_p, n_u, values, inputs)
     return Work(fit.method, variant, inputs, units)
