@@ -184,3 +184,12 @@ def test_a_seed_that_is_none_is_not_restored() -> None:
     state = {"positives": rows(0), "seed": np.array([0.5])}
     with pytest.raises(ValueError, match="whole seed expected"):
         make("pyod", {"detector": "KNN", "settings": ""}).restore(state, (4,))
+
+
+def test_rows_that_are_too_few_for_the_library_are_refused_before_and_in_a_fit() -> None:
+    pytest.importorskip("pyod")
+    method = make("pyod", {"detector": "KNN", "settings": "n_neighbors=20"})
+    for call in (lambda: method.fit(rows(0, 9)), lambda: method.check_counts(9, 0)):
+        with pytest.raises(ValueError, match=r"pyod cannot be fitted to 9 positives \(ValueError: .*more rows"):
+            call()
+    method.check_counts(30, 0)

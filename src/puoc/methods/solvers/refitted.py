@@ -31,6 +31,8 @@ from puoc.records import Array
 _SEEDS = 2**32  # numpy's generators take seeds below
 _LARGEST = np.finfo(np.float64).max
 _AT_ONCE = 65536  # rows
+_FEW = 64  # rows; with as many, the learners with usual settings are fitted
+_TRIED_COLUMNS = 3
 
 
 def parsed(settings: str) -> dict[str, Any]:
@@ -65,15 +67,22 @@ class Refitted(ArrayModel):
 
     @abstractmethod
     def train(self, arrays: Mapping[str, Array], seed: int) -> Any:
-        """Fit the learner of the library to the arrays of the state."""
+        """Fit the learner of the library to rows, float64, by the names of the state."""
 
     @abstractmethod
     def raw_scores(self, learner: Any, X: Array) -> Array:
         """Return scores (n,) of rows (n, d), float64 and n > 0; higher = more likely positive."""
 
     def check_counts(self, n_p: int, n_u: int) -> None:
-        """See ``RowChecks``: the library is installed."""
+        """See ``RowChecks``: the library is installed, and it takes random rows if there are few.
+
+        What a learner takes at least is nowhere written, so it is tried.
+        """
         self.check_installed()
+        if n_p < _FEW or (not self.one_class and n_u < _FEW):
+            rng, d = np.random.default_rng(0), _TRIED_COLUMNS
+            counts = {"positives": min(n_p, _FEW)} | ({} if self.one_class else {"unlabelled": min(n_u, _FEW)})
+            self._trained({name: rng.normal(size=(n, d)) for name, n in counts.items()}, 0)
 
     def check_installed(self) -> None:
         """Raise ValueError if the library is missing, with the commands that install it."""
@@ -90,7 +99,7 @@ class Refitted(ArrayModel):
         self.arrays_ = {"positives": sample.X_p.copy(), "seed": np.array([float(sample.seed % _SEEDS)])}
         if not self.one_class and sample.X_u is not None:
             self.arrays_["unlabelled"] = sample.X_u.copy()
-        self.learner_ = self._trained()
+        self.learner_ = self._fitted_again()
 
     def check_arrays(self, d: int) -> None:
         """See ``ArrayModel``: rows are there, and the seed is one. The learner is fitted when it is asked."""
@@ -104,7 +113,7 @@ class Refitted(ArrayModel):
         """Return scores (n,), float64."""
         if self.learner_ is None:
             self.check_installed()
-            self.learner_ = self._trained()
+            self.learner_ = self._fitted_again()
         scores = np.empty(len(X))
         for start in range(0, len(X), _AT_ONCE):
             part = np.ascontiguousarray(X[start : start + _AT_ONCE], dtype=np.float64)
@@ -112,11 +121,23 @@ class Refitted(ArrayModel):
             scores[start : start + len(part)] = np.clip(found, -_LARGEST, _LARGEST)
         return scores
 
-    def _trained(self) -> Any:
-        rows = {name: array.astype(np.float64) for name, array in self.arrays_.items()}
-        seed = int(self.arrays_["seed"][0])
-        with _own_generators(seed):
-            return self.train(rows, seed)
+    def _fitted_again(self) -> Any:
+        rows = {name: array.astype(np.float64) for name, array in self.arrays_.items() if name != "seed"}
+        return self._trained(rows, int(self.arrays_["seed"][0]))
+
+    def _trained(self, rows: Mapping[str, Array], seed: int) -> Any:
+        try:
+            with _own_generators(seed):
+                return self.train(rows, seed)
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            if str(error).startswith("hyperparameter "):
+                raise
+            counts = " and ".join(f"{len(array)} {name}" for name, array in rows.items())
+            reason = str(error).splitlines()[0] if str(error) else "no reason given"
+            raise ValueError(
+                f"{self.name}: {self.package} cannot be fitted to {counts} ({type(error).__name__}: {reason}); "
+                "expected more rows, or other settings"
+            ) from error
 
 
 def library_class(package: str, module: str, name: str) -> Any:
