@@ -1,9 +1,11 @@
 """Learners added for tables on KEEL's tables, with the hyperparameters of ``puoc fit``.
 
-    python bench/since_2019.py FOLDER     # FOLDER gets the raw tables; pyod and pulearn are needed
+    python bench/since_2019.py FOLDER 8 1     # FOLDER gets the raw tables, 8 of them, with one seed
+
+pyod and pulearn are needed.
 
 50 labelled positives of the most frequent class; 150 other positives and 150 negatives in U, or as many as leave as
-many for the test; up to 300 of each in the test; true class prior; two seeds. The encoder ``standardised`` makes the
+many for the test; up to 300 of each in the test; true class prior. The encoder ``standardised`` makes the
 rows of all.
 """
 
@@ -29,7 +31,6 @@ LEARNERS = (
     *("knn", "copod", "deep_svdd", "pyod", "nnpu", "naive", "cvir", "dist_pu", "pusb", "count_loss", "sar_em"),
     *("pulearn", "naive_forest"),
 )
-SEEDS = 2
 
 
 def drawn(X: Array, positive: Array, seed: int) -> tuple[Array, Array, Array, Array]:
@@ -50,15 +51,18 @@ def main() -> None:
     """Print mean AUCs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    data = parser.parse_args().folder
+    parser.add_argument("tables", type=int, help="the first so many tables of oc_defaults.py")
+    parser.add_argument("seeds", type=int)
+    asked = parser.parse_args()
+    data, tables = asked.folder, TABLES[: asked.tables]
     params = dict(packaged_methods())
-    aucs = pd.DataFrame(index=TABLES, columns=list(LEARNERS), dtype=float)
+    aucs = pd.DataFrame(index=tables, columns=list(LEARNERS), dtype=float)
     with wheels_downloaded_once():
-        for name in TABLES:
+        for name in tables:
             ensure(f"keel_{name}", data)
-    for name in TABLES:
+    for name in tables:
         X, y, _ = DATASETS[f"keel_{name}"].load(data / f"keel_{name}")
-        draws = [drawn(X, y == np.bincount(y).argmax(), seed) for seed in range(SEEDS)]
+        draws = [drawn(X, y == np.bincount(y).argmax(), seed) for seed in range(asked.seeds)]
         for learner in LEARNERS:
             found = []
             for seed, (P, U, T, classes) in enumerate(draws):
