@@ -175,7 +175,7 @@ def test_a_new_method_is_written_but_for_its_loss_which_says_what_is_expected(
         (("class",), "NAME: got 'class', a keyword of Python"),
         (("match",), "NAME: got 'match', a keyword of Python"),
         (("nnpu",), "NAME: got 'nnpu', which exists; expected a new name"),
-        (("mine", "--kind", "pu_oc"), "--twin: got None; expected an OC method: csi, drocc"),
+        (("mine", "--kind", "pu_oc"), "--twin: got None; expected an OC method: copod, csi"),
         (("mine", "--twin", "drocc"), "--twin: got 'drocc' with --kind pu; only a method of kind pu_oc has a twin"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,10 +88,21 @@ CASES = [
     for setting in SETTINGS[name]
     for inputs in sorted(inputs_of(name, SETTINGS[name][setting]))
 ]
-every_case = pytest.mark.parametrize("case", CASES, ids=["-".join(case[:3]) for case in CASES])
+
+
+def _given(case: Case) -> Any:
+    """The case as a parameter with its id, skipped where the library that its method needs is not installed."""
+    package = getattr(METHODS[case.name], "package", None)
+    lacking = package is not None and find_spec(package) is None
+    return pytest.param(
+        case, id="-".join(case[:3]), marks=pytest.mark.skipif(lacking, reason=f"{package} is not installed")
+    )
+
+
+every_case = pytest.mark.parametrize("case", [_given(case) for case in CASES])
 #: One setting of each method for each kind of rows: settings change the loss, and these the network.
 _NETWORKS = list({(case.name, case.inputs): case for case in reversed(CASES)}.values())
-every_network = pytest.mark.parametrize("case", _NETWORKS, ids=["-".join(case[:3]) for case in _NETWORKS])
+every_network = pytest.mark.parametrize("case", [_given(case) for case in _NETWORKS])
 every_method = pytest.mark.parametrize("name", sorted(SETTINGS))
 
 

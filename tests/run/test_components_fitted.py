@@ -157,8 +157,8 @@ def test_the_command_that_is_recommended_fits_what_the_assessment_fitted(family:
 
 def test_a_command_gives_exactly_the_hyperparameters_whatever_is_packaged() -> None:
     for name, params in packaged_methods():
-        number = next(key for key, value in params.items() if isinstance(value, int | float))
-        for changed in ({}, {number: 1 if isinstance(params[number], int) else 1e-05}):
+        numbers = [key for key, value in params.items() if isinstance(value, int | float)]
+        for changed in ({}, {key: 1 if isinstance(params[key], int) else 1e-05 for key in numbers[:1]}):
             words = shlex.split(command(name, params | changed, {"data": Path("p")}, How()))
             given = [words[i + 1] for i, word in enumerate(words) if word == "--params"]
             assert settings(name, given=given).params == params | changed

@@ -348,6 +348,8 @@ PACKAGED = YamlFile(Path(settings.__file__).with_name("defaults.yaml")).data["me
 
 @pytest.mark.parametrize("method", sorted(PACKAGED))
 def test_every_packaged_method_fits_what_it_takes(method: str, files) -> None:
+    if (library := getattr(METHODS[method], "package", None)) is not None:
+        pytest.importorskip(library)
     short = [f"{name}={n}" for name, n in (("epochs", 1), ("warmup_epochs", 0), ("ascent_steps", 2))]
     params = [word for pair in short if pair.split("=")[0] in PACKAGED[method]["params"] for word in ("--params", pair)]
     taken = inputs_of(method, PACKAGED[method]["params"])

@@ -17,6 +17,7 @@ __all__ = [
     "progress",
     "published",
     "read_options",
+    "recommended",
     "run",
     "score",
     "show",

@@ -101,7 +101,7 @@ def assess(
         from puoc.userdata.assess.reference_methods import work_of
 
         assert pair.X_u is not None, "a file of unlabelled rows was given"
-        _check_texts(pair)
+        check_texts(pair)
         X_v = None if incoming_rows is None else incoming_rows.X
         with working("assess", work_of(len(pair.X_u))) as shown, heard_by(shown.advance):
             assessment = assess_rows(pair.X_p, pair.X_u, X_v, seed=seed)
@@ -128,7 +128,7 @@ def assess(
     say(f"page: {html}")
 
 
-def _check_texts(pair: Pair) -> None:
+def check_texts(pair: Pair) -> None:
     """Raise ValueError if unlabelled texts differ from the labelled ones, but not in what a method sees of them."""
     from puoc.datasets.readers.row_contents import alike_but_different
     from puoc.datasets.readers.texts import RawTexts, TextPreparing

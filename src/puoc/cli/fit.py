@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -41,8 +42,13 @@ from puoc.cli.read_options import (
     full_answers,
     how_given,
 )
+from puoc.cli.recommended import check_unspecific, recommended
+
+if TYPE_CHECKING:
+    from puoc.userdata.settings import Settings
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
+_WITH_PRIOR = "pu_svm"  # a method that takes every --prior
 _NOTHING_WRITTEN = "nothing was written"
 #: Suffixes that promise something else than a model file.
 _OTHER_SUFFIXES = (
@@ -53,7 +59,10 @@ _OTHER_SUFFIXES = (
 
 def fit(
     context: typer.Context,
-    method: Annotated[str, typer.Option(help="A method, or an entry of the settings file.")],
+    method: Annotated[
+        str | None,
+        typer.Option(help="A method, or an entry of the settings file. Default: what puoc assess recommends."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The model file to write; it must not exist yet.")] = None,
     positives: Positives = None,
     unlabelled: Unlabelled = None,
@@ -155,19 +164,19 @@ def fit(
         from puoc.userdata.settings import settings as read_settings
 
         how = how_given(context)
-        method_settings = read_settings(
-            method,
-            given=params or (),
+        if method is None:
+            check_unspecific(params, encoder, settings, has_unlabelled=not (unlabelled is None and data is None))
+        read_method = partial(
+            read_settings,
             prior=prior,
-            encoder=encoder,
             file=settings,
             needs_prior=by_alpha,
             may_use_prior=recall is not None,
         )
-        from puoc.registry import METHODS
-        from puoc.userdata.preflight import learns_from_u
-
-        from_positives = METHODS[method_settings.method].kind == "oc" and not learns_from_u(method_settings.encoder)
+        # a wrong --prior is refused before the rows are assessed, whatever the method will be
+        named = read_method(method or _WITH_PRIOR, given=params or (), encoder=encoder)
+        method_settings = None if method is None else named
+        from_positives = method_settings is not None and _learns_from_positives(method_settings)
         with working("reading"):
             pair = read_pair(
                 positives,
@@ -181,8 +190,11 @@ def fit(
                 repeats=repeats,  # type: ignore[arg-type]
             )
         print_profile(pair)
-        method_settings = method_settings.for_inputs(pair.preparing.inputs)
         audited = check_overlap(pair, allow_overlap)
+        if method_settings is None:
+            chosen = recommended(pair, seed)
+            method_settings = read_method(chosen.method, given=chosen.params, encoder=chosen.encoder)
+        method_settings = method_settings.for_inputs(pair.preparing.inputs)
         if repeats != "apart":  # with "apart", new positives equal training rows just as often
             warn_of_biased_threshold(audited, from_positives)
         if method_settings.encoder:
@@ -224,6 +236,14 @@ def fit(
     assert out is not None, "checked above"
     _write(out, model.content, mlflow)
     warn(model.warning)
+
+
+def _learns_from_positives(method_settings: Settings) -> bool:
+    """Return True if neither the method nor its encoder looks at unlabelled rows."""
+    from puoc.registry import METHODS
+    from puoc.userdata.preflight import learns_from_u
+
+    return METHODS[method_settings.method].kind == "oc" and not learns_from_u(method_settings.encoder)
 
 
 def _check_suffix(out: Path | None) -> None:

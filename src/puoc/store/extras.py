@@ -11,6 +11,8 @@ EXTRAS = {
     "images": ("torchvision",),
     "dashboard": ("optuna_dashboard",),
     "postgresql": ("psycopg",),
+    "pyod": ("pyod",),
+    "pulearn": ("pulearn",),
 }
 
 

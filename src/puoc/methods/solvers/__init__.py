@@ -9,5 +9,6 @@ __all__ = [
     "hinge_sgd",
     "kernel_expansion",
     "neighbours",
+    "refitted",
     "trees_model",
 ]

@@ -19,6 +19,7 @@ _ASCENT = 0.2
 _WIDE = ("oc_cnn", "pu_cnn")
 _WIDTHS = {"resnet18": 512, "mobilenet_v2": 1280}  # number of features of a network
 _CHANNELS = 3  # of the images of which the costs were measured
+_VARIANTS = ("solver", "kernel", "classifier", "detector", "net")  # hyperparameters that name what is computed
 _MIN_VALUES = 100  # with fewer values in a row, the time does not depend on their number
 
 
@@ -40,7 +41,7 @@ def work_of(fit: Fit) -> Work:
     """Return the work of training one fit."""
     inputs, _ = method_inputs(fit.encoder, fit.sample.dataset)
     params = fit.params
-    variant = " ".join(str(params[key]) for key in ("solver", "kernel", "classifier", "net") if key in params)
+    variant = " ".join(str(params[key]) for key in _VARIANTS if key in params)
     n_p, n_u = (n - round(fit.sample.holdout * n) for n in rows(fit))
     units = _units(fit.method, params, n_p, n_u, scale_of(fit))
     return Work(fit.method, variant, inputs, units)
