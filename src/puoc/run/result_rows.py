@@ -80,7 +80,7 @@ def row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None)
         encoder_fit_id=encoder.id if encoder else None,
         prior_fit_id=prior.id if prior else None,
         code_digest=entry_plan.code_digest,
-        draw_digest=plan.draw_digest,
+        draw_digest=fit.draw_digest,
         scoring_digest=plan.scoring_digest,
         marks="; ".join(plan.warnings) or None,
     )

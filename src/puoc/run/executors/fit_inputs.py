@@ -103,5 +103,9 @@ def sample_of(fit: Fit, data: Prepared, draw: scenarios.Draw, inputs: FitInputs)
     if draw.u is None or not len(draw.u):
         return PUSample(rows(draw.p), None, inputs.alpha, fit.seed)
     if fit.labels == "oracle":
-        return PUSample(rows(np.concatenate([draw.p, draw.u[draw.y_u]])), rows(draw.u[~draw.y_u]), None, fit.seed)
+        y_p = draw.y_p if isinstance(draw, scenarios.LabelledDraw) else np.ones(len(draw.p), dtype=np.bool_)
+        positives, negatives = (
+            np.concatenate([draw.p[side], draw.u[of_u]]) for side, of_u in ((y_p, draw.y_u), (~y_p, ~draw.y_u))
+        )
+        return PUSample(rows(positives), rows(negatives), None, fit.seed)
     return PUSample(rows(draw.p), rows(draw.u), inputs.alpha, fit.seed)
