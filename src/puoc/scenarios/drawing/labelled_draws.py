@@ -64,7 +64,7 @@ def draw_labelled(prepared: Prepared, sample: Sample, seed: int) -> Draw:
     train = split_rows(prepared, seed).train
     free = _free(prepared, sample, train, base, key)
     in_u = base.u[base.y_u]
-    n_known = _n_known(prepared, sample, n_pos, len(free.positives), len(free.negatives)) if sample.labelling else 0
+    n_known = _n_known(prepared, sample, n_pos, len(free.positives), len(free.negatives))
     known = free.positives[len(free.positives) - n_known :], free.negatives[len(free.negatives) - n_known :]
     candidates = in_u if single else free.positives[: len(free.positives) - n_known]
     candidates = _apart(prepared, candidates, base.u[~base.y_u], *known)
