@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from test_draws import all_rows, data, kinds, sample, seeds
@@ -56,7 +56,8 @@ def log_odds(prepared: Prepared, rows: np.ndarray) -> np.ndarray:
     return log_odds_of(X[prepared.y != 2], X[prepared.y == 2], X[rows])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
+@example("standard with duplicates", 60, "never", "single_training_set", None, 0.0)  # one content in two classes
 @given(
     kinds,
     seeds,

@@ -161,6 +161,7 @@ def _raced(
     uniform = stream("labelling race", *key).random(len(prepared.y))
     time = np.log(-np.log1p(-uniform))[prepared.group[candidates]] - weights
     able = np.isfinite(weights)
+    able &= ~np.isin(prepared.group[candidates], prepared.group[candidates[~able]])  # no content is on two sides
     if able.sum() < n:
         name = sample.labelling.label if sample.labelling else "scar"
         raise ValueError(
