@@ -75,13 +75,12 @@ class Labelling(Record):
         needed = {"linear": "feature", "by_class": "classes"}.get(self.sar)
         for name in ("feature", "classes"):
             if (getattr(self, name) is not None) != (name == needed):
-                got = "no value" if getattr(self, name) is None else str(getattr(self, name))
-                expected = f"{name} with sar: {'linear' if name == 'feature' else 'by_class'}, and with no other"
-                raise ValueError(f"got sar: {self.sar} with {got} of {name}; expected {expected}")
+                owner = "linear" if name == "feature" else "by_class"
+                raise ValueError(f"expected the key {name} with sar: {owner}, and with no other mechanism")
         if self.sar == "linear" and self.strength >= 1:
-            raise ValueError(f"got strength {self.strength:g} of linear; expected a number between 0 and 1")
+            raise ValueError("expected a strength below 1 with sar: linear, which is the range of the propensity")
         if self.sar == "by_class" and self.strength > 1:
-            raise ValueError(f"got strength {self.strength:g} of by_class; expected at most 1, which labels no row")
+            raise ValueError("expected a strength of at most 1 with sar: by_class; 1 labels no row of these classes")
         return self
 
     @property

@@ -83,6 +83,9 @@ def row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None)
         draw_digest=fit.draw_digest,
         scoring_digest=plan.scoring_digest,
         marks="; ".join(plan.warnings) or None,
+        labelling=sample.labelling.label if sample.labelling else None,
+        setting=sample.setting,
+        n_noise=sample.n_noise,
     )
     if entry is None:
         return unrecorded
