@@ -44,6 +44,16 @@ def clouds() -> Prepared:
     return Prepared.of(Arrays(X, y), name="clouds", inputs="vector", classes=("a", "b", "c"))
 
 
+@cache
+def clashing() -> Prepared:
+    """400 rows of four classes: half of the contents are in two, three or all classes."""
+    rng = np.random.default_rng(1)
+    y = np.arange(400) % 4
+    content = np.where(rng.random(400) < 0.5, np.arange(400) // 8, np.arange(400))
+    X = np.stack([content // 256, content % 256], axis=1).astype(np.uint8)
+    return Prepared.of(Arrays(X, y), name="clashing", inputs="vector", classes=tuple("abcd"), scale=255.0)
+
+
 def of_clouds(**changed: object) -> Sample:
     prepared = clouds()
     asked = {"pos": (0, 1), "neg": (2,), "n_pos_lab": 40, "n_pos_unl": 60, "n_neg_unl": 60} | changed
@@ -95,6 +105,34 @@ def test_every_draw_is_exact_and_apart_by_content(kind, seed, mechanism, setting
     assert len(np.unique(all_rows(drawn))) == len(all_rows(drawn))
     if mechanism == "never":
         assert 0 not in prepared.y[drawn.p[drawn.y_p]]
+
+
+@pytest.mark.parametrize("mechanism", ["ambiguous", "linear", "scar"])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_rows_of_one_content_in_several_classes_are_on_one_side(mechanism, setting, monkeypatch):
+    from puoc.scenarios.drawing import labelled_draws
+
+    fitted: list[np.ndarray] = []
+
+    def noted(labelling, prepared, rows, known, positives):
+        fitted[:] = known
+        return log_propensities(labelling, prepared, rows, known, positives)
+
+    monkeypatch.setattr(labelled_draws, "log_propensities", noted)
+    prepared, n_drawn = clashing(), 0
+    for seed in range(25):
+        asked = labelled(prepared, labelling=MECHANISMS[mechanism], setting=setting, n_noise=4)
+        try:
+            drawn = draw(prepared, asked, seed)
+        except ValueError:  # repeats leave too little
+            continue
+        n_drawn += 1
+        assert len(set(drawn.p)) == 10
+        test, _ = draws.test_rows(prepared, TestSet(pos=(0, 1), neg=(2, 3)), seed)
+        sides = [drawn.p[drawn.y_p], drawn.p[~drawn.y_p], drawn.u, test, np.concatenate(fitted).astype(int)]
+        contents = [set(prepared.group[rows]) for rows in sides]
+        assert sum(map(len, contents)) == len(set().union(*contents))
+    assert n_drawn >= 20
 
 
 @settings(max_examples=20, deadline=None)
