@@ -6,6 +6,7 @@ python docs/labelling_tables.py FOLDER    # rows of a project that ran the profi
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -58,24 +59,30 @@ def best_of_families(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the highest AUC of each family by table, seed and labelling; both PU families together as ``any PU``."""
     honest = rows[rows["labels"] == "pu"]
     best = honest.pivot_table(index=["column", "data", "seed"], columns="kind", values="auc", aggfunc="max")
-    best["any PU"] = best[["pu", "pu_oc"]].max(axis=1)
+    best["any PU"] = best[[kind for kind in ("pu", "pu_oc") if kind in best]].max(axis=1)
     return best
+
+
+def _families(best: pd.DataFrame) -> dict[str, str]:
+    """Return the families that the rows have, by their kind."""
+    return {kind: name for kind, name in FAMILIES.items() if kind in best}
 
 
 def labelling_families() -> Lines:
     """Best AUC of each family by labelling, and the lead of the best PU or PU-OC method over the best OC method."""
     best = best_of_families(_rows())
     best["lead"] = best["any PU"] - best["oc"]
-    by_table = best.groupby(["column", "data"])[["oc", "pu_oc", "pu", "lead"]].mean()
+    families = _families(best)
+    by_table = best.groupby(["column", "data"])[[*families, "lead"]].mean()
     scar = by_table.loc["SCAR", "lead"]
     changes = {column: (by_table.loc[column, "lead"] - scar).dropna() for column in COLUMNS[1:]}
     raw = {column: signed_rank_test(change.to_numpy()).p for column, change in changes.items()}
     adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
-    lines = [["labelling", *FAMILIES.values(), "OC is best in", "lead of PU over OC", "change from SCAR", "p", "Holm"]]
+    lines = [["labelling", *families.values(), "OC is best in", "lead of PU over OC", "change from SCAR", "p", "Holm"]]
     for column in COLUMNS:
         part, cells = by_table.loc[column], best.loc[column]
         ahead = f"{int((cells['lead'] < 0).sum())} of {len(cells)}"
-        means = [f"{part[kind].mean():.2f}" for kind in FAMILIES]
+        means = [f"{part[kind].mean():.2f}" for kind in families]
         test = ["", "", ""]
         if column in changes:
             test = [_interval(changes[column]), f"{raw[column]:.3f}", f"{adjusted[column]:.3f}"]
@@ -85,7 +92,8 @@ def labelling_families() -> Lines:
 
 def labelling_turns() -> Lines:
     """The best family of each table by labelling, with its mean AUC and its lead over the next family."""
-    best = best_of_families(_rows()).groupby(["column", "data"])[list(FAMILIES)].mean()
+    best = best_of_families(_rows())
+    best = best.groupby(["column", "data"])[list(_families(best))].mean()
     lines = [["table", *COLUMNS]]
     for data in dict.fromkeys(_rows()["data"]):
         cells = []
@@ -112,7 +120,8 @@ def picture(path: Path) -> None:
     from matplotlib.figure import Figure
 
     mpl.rcParams |= {"svg.hashsalt": "labelling", "svg.fonttype": "none"}  # equal rows give an equal, small file
-    best = best_of_families(_rows()).groupby(["column", "data"])[list(FAMILIES)].mean()
+    best = best_of_families(_rows())
+    best = best.groupby(["column", "data"])[list(_families(best))].mean()
     tables = list(dict.fromkeys(_rows()["data"]))
     across = (len(tables) + 1) // 2
     figure = Figure(figsize=(3.4 * across, 7), layout="constrained")
@@ -120,7 +129,7 @@ def picture(path: Path) -> None:
     for axes, data in zip(panels, tables, strict=False):
         there = [column for column in COLUMNS if (column, data) in best.index]
         places = [COLUMNS.index(column) for column in there]
-        for kind, name in FAMILIES.items():
+        for kind, name in _families(best).items():
             values = [best.loc[(column, data), kind] for column in there]
             axes.plot(places, values, marker="o", markersize=4, linewidth=1, label=name)
         axes.axhline(0.5, color="grey", linewidth=0.8, linestyle="--")
@@ -133,24 +142,29 @@ def picture(path: Path) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
-def keep(project: Path) -> None:
-    """Bring the rows of a project's tables together, and draw the picture from them."""
+def keep(project: Path) -> str:
+    """Bring the rows of a project's tables together, draw the picture, and return what is left out.
+
+    Tables without results, and methods without a result in some trial, are left out as a whole.
+    """
     names = YAML(typ="safe", pure=True).load(PROFILE)["tables"]
-    paths = [project / "results" / "tables" / f"{name}.parquet" for name in names]
-    missing = [path.stem for path in paths if not path.exists()]
-    if missing:
-        raise ValueError(f"{project}: no results of {', '.join(missing)}; expected those of profiles/labelling.yaml")
-    rows = pd.concat([pd.read_parquet(path)[_KEPT] for path in paths], ignore_index=True)
-    if (rows["status"] != "ok").any():
-        raise ValueError(f"{project}: {(rows['status'] != 'ok').sum()} trials have no result; expected all")
+    paths = {name: project / "results" / "tables" / f"{name}.parquet" for name in names}
+    missing = {name.removesuffix("_noise") for name, path in paths.items() if not path.exists()}
+    found = [path for name, path in paths.items() if name.removesuffix("_noise") not in missing]
+    if not found:
+        raise ValueError(f"{project}: no results of {', '.join(names)}; expected those of profiles/labelling.yaml")
+    rows = pd.concat([pd.read_parquet(path)[_KEPT] for path in found], ignore_index=True)
+    partly = set(rows.loc[rows["status"] != "ok", "entry"])
+    rows = rows[~rows["entry"].isin(partly)]
     rows.to_parquet(EVIDENCE, index=False, compression="zstd")
     picture(PICTURE)
+    return ", ".join(sorted(missing | partly)) or "nothing"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a project that ran profiles/labelling.yaml")
     try:
-        keep(parser.parse_args().folder)
+        sys.stdout.write(f"left out: {keep(parser.parse_args().folder)}\n")
     except (ValueError, OSError) as error:
         parser.error(str(error))
