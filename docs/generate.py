@@ -4,7 +4,8 @@
     python docs/generate.py --check    # exit 1 if a table is not what the rows give
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
-or of answer_tables.py, grid_tables.py, map_tables.py, method_tables.py, reliability_tables.py or paper_tables.py.
+or of answer_tables.py, grid_tables.py, labelling_tables.py, map_tables.py, method_tables.py, reliability_tables.py or
+paper_tables.py.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import answer_tables
 import dataset_tables
 import grid_tables
+import labelling_tables
 import map_tables
 import method_tables
 import pandas as pd
@@ -162,6 +164,7 @@ def _table(name: str) -> str:
         getattr(module, name)
         for module in (
             grid_tables,
+            labelling_tables,
             map_tables,
             reliability_tables,
             method_tables,

@@ -24,6 +24,8 @@ from pathlib import Path
 _LEARNING = frozenset(("methods", "datasets.declare.texts", "datasets.prepare.word_vectors"))
 #: Modules that decide which rows a sample has. The plan contains the cells of a scenario, so scenarios do not count.
 _DRAWING = frozenset(("scenarios.drawing.draws", "datasets", "datasets.prepare.arrays"))
+#: The same for samples whose labelling is not the default; other samples do not depend on it.
+_LABELLING = frozenset(("scenarios.drawing.labelled_draws", "scenarios.drawing.propensity"))
 #: Parts of these that change no result: they read hyperparameters and raw files, and they save and resume a training
 #: with the same bits.
 _NEUTRAL = frozenset(
@@ -41,6 +43,7 @@ _NEUTRAL = frozenset(
 _SCORING = frozenset(("analysis.statistics.auc",))
 
 _DRAW_ROOTS = ("puoc.scenarios.drawing.draws", "puoc.datasets.prepare.arrays")
+_LABELLING_ROOTS = ("puoc.scenarios.drawing.labelled_draws", "puoc.scenarios.drawing.propensity")
 _SCORING_ROOTS = ("puoc.analysis.statistics.auc",)
 
 #: Code that a fit reaches besides its method: the encoder that fits nothing, and the selection of the class prior.
@@ -78,6 +81,11 @@ def code_digest(*roots: str | type) -> str:
 def draw_digest(dataset: str | type) -> str:
     """Return the digest of the code that decides which rows a sample has: draws, preparation and the dataset."""
     return _digest((*_DRAW_ROOTS, _root(dataset)), _DRAWING)
+
+
+def labelled_draw_digest(dataset: str | type) -> str:
+    """Return the digest of ``draw_digest`` and of the code that draws P by a propensity or with noise."""
+    return _digest((*_DRAW_ROOTS, *_LABELLING_ROOTS, _root(dataset)), _DRAWING | _LABELLING)
 
 
 def scoring_digest() -> str:

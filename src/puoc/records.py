@@ -56,6 +56,47 @@ class Record(BaseModel):
         return copied
 
 
+class Labelling(Record):
+    """A mechanism of biased labelling (SAR): how the propensity e(x) = p(labelled | y=1, x) depends on a positive row.
+
+    ``clear_first`` is p^strength and ``ambiguous_first`` (1.5 - p)^strength, where p = p(y=1 | x) is from a model of
+    true labels. ``linear`` is 1 - strength + strength z, where z is a feature scaled to [0, 1]. ``by_class`` is
+    1 - strength for some of the positive classes and 1 for the others. As the number of labelled rows is fixed, the
+    propensity counts up to a factor.
+    """
+
+    sar: Literal["clear_first", "ambiguous_first", "linear", "by_class"]
+    strength: float = Field(gt=0, le=100)
+    feature: int | None = Field(None, ge=0)  # of linear: position in the flattened row
+    classes: Classes | None = None  # of by_class, sorted
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        needed = {"linear": "feature", "by_class": "classes"}.get(self.sar)
+        for name in ("feature", "classes"):
+            if (getattr(self, name) is not None) != (name == needed):
+                owner = "linear" if name == "feature" else "by_class"
+                raise ValueError(f"expected the key {name} with sar: {owner}, and with no other mechanism")
+        if self.sar == "linear" and self.strength >= 1:
+            raise ValueError("expected a strength below 1 with sar: linear, which is the range of the propensity")
+        if self.sar == "by_class" and self.strength > 1:
+            raise ValueError("expected a strength of at most 1 with sar: by_class; 1 labels no row of these classes")
+        return self
+
+    @property
+    def needs_model(self) -> bool:
+        """Return True if the propensity depends on p(y=1 | x)."""
+        return self.sar in ("clear_first", "ambiguous_first")
+
+    @property
+    def label(self) -> str:
+        """Return a short name, such as ``clear_first 10`` or ``by_class {1,2} 1``."""
+        which = "" if self.feature is None else f" {self.feature}"
+        if self.classes is not None:
+            which = f" {','.join(map(str, self.classes))}"
+        return f"{self.sar}{which} {self.strength:g}"
+
+
 class Sample(Record):
     """The training data of a fit: the numbers of rows of each class. The sample and the seed determine the rows.
 
@@ -73,6 +114,10 @@ class Sample(Record):
     n_neg_unl: int | None = Field(None, ge=0)
     unknown_u: Literal[True] | None = None  # user data: the classes of U are unknown; n_neg_unl counts all its rows
     reading: str | None = None  # user data: id of the reader that turns a file into rows; the model keeps it
+    labelling: Labelling | None = None  # absent: SCAR
+    #: the labelled rows are taken out of the sample that has U; absent: case control, P is drawn beside U
+    setting: Literal["single_training_set"] | None = None
+    n_noise: int | None = Field(None, gt=0)  # rows among the n_pos_lab that are negatives; absent: none
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -88,8 +133,15 @@ class Sample(Record):
             return None
         return self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
 
+    @property
+    def is_plain(self) -> bool:
+        """Return True for SCAR, case control and no noise in P: P does not depend on U."""
+        return self.labelling is None and self.setting is None and self.n_noise is None
+
     def labelled_only(self) -> Sample:
-        """Return the sample without U, as an OC method uses it."""
+        """Return the sample without U, as an OC method uses it. U stays where the rows of P depend on it."""
+        if not self.is_plain:
+            return self
         return self.model_copy(update={"neg": None, "n_pos_unl": None, "n_neg_unl": None})
 
 

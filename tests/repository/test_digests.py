@@ -331,13 +331,16 @@ def test_each_deliberate_fault_changes_what_a_digest_covers(monkeypatch: pytest.
     tree, package = digests._tree, Path(digests.__file__).parent
     every = YAML(typ="safe", pure=True).load(Path(__file__).parent / "mutations.yaml")
     faults = [fault for fault in every if not fault["file"].startswith("datasets/readers/")]
-    counted = digests.reached(_learners(), digests._LEARNING)
-    homes = digests._homes(_learners(), digests._LEARNING)
+    drawing = (*digests._DRAW_ROOTS, *digests._LABELLING_ROOTS), digests._DRAWING | digests._LABELLING
+    covered = [
+        (digests.reached(roots, among), digests._homes(roots, among))
+        for roots, among in ((_learners(), digests._LEARNING), drawing)
+    ]
 
     def texts(module: str) -> list[str]:
         digests._module.cache_clear()
         digests._text.cache_clear()
-        return [digests._text(one, homes)[0] for one in counted if one.module == module]
+        return [digests._text(one, homes)[0] for counted, homes in covered for one in counted if one.module == module]
 
     overlooked = []
     for fault in faults:

@@ -44,6 +44,7 @@ WRONG = {
     "no such profile": ("bench/costs.py", ["none.yaml"], "none.yaml: cannot be read (No such file or directory)"),
     "no folder": ("docs/grid_tables.py", [], "the following arguments are required: folder"),
     "no results": ("docs/grid_tables.py", ["."], ".: no results/tune/val/*.parquet there; expected a project that ran"),
+    "no results of a profile": ("docs/labelling_tables.py", ["."], ".: no results of phoneme, phoneme_noise, spambase"),
     "an unknown option": ("docs/generate.py", ["--chekc"], "unrecognized arguments: --chekc"),
 }
 

@@ -17,6 +17,26 @@ CASES = {
     "pos_modes": {"of": [0, 1, 8, 9], "neg": [2, 3], "k": [1, 2, 4], **U},
     "alpha_sweep": {"pos": [0, 1], "neg": [2, 3], "alphas": [0.05, 0.5], "n_unl": 50, "n_pos_lab": 25},
     "size_sweep": {"pos": [0, 1], "neg": [2, 3], "alpha": 0.5, "n_unl": [10, 51], "n_pos_lab": 25},
+    "labelling_sweep": {
+        "pos": [0, 1],
+        "neg": [2, 3],
+        "alpha": 0.5,
+        "n_unl": 50,
+        "n_pos_lab": 25,
+        "labellings": [
+            "scar",
+            {"sar": "clear_first", "strength": 10},
+            {"sar": "by_class", "classes": 1, "strength": 1},
+        ],
+    },
+    "noise_sweep": {
+        "pos": [0, 1],
+        "neg": [2, 3],
+        "alpha": 0.5,
+        "n_unl": 50,
+        "n_pos_lab": 25,
+        "p_noises": [0, 0.05, 0.2],
+    },
 }
 
 
@@ -39,6 +59,8 @@ def test_every_kind_has_a_case_here():
         ("pos_modes", ["k=1", "k=2", "k=4"]),
         ("alpha_sweep", ["alpha=0.05", "alpha=0.5"]),
         ("size_sweep", ["n_unl=10", "n_unl=51"]),
+        ("labelling_sweep", ["scar", "clear_first 10", "by_class 1 1"]),
+        ("noise_sweep", ["p_noise=0", "p_noise=0.05", "p_noise=0.2"]),
     ],
 )
 def test_cells_are_named_by_what_varies(kind, names):

@@ -16,6 +16,7 @@ from puoc.plan.bind import PlannedTrial, bind
 from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds
 from puoc.plan.forecast.machine_speed import speed_of_machine
 from puoc.plan.make_plan import Plan
+from puoc.plan.settings_check import mismatches
 from puoc.records import Encoding, Fit, TestSet
 from puoc.registry import ENCODERS, PRIORS
 from puoc.run.executors.frozen_features import key
@@ -136,6 +137,7 @@ def describe(plan: Plan, root: Path, measure: float = 0.0, keep: bool = False) -
     lines += [line for declared in plan.user_data for line in _user_data(declared)]
     for plan_count in total.plans:
         lines += [_line(plan_count), *_skipped(plan_count)]
+        lines += [f"  {warning}" for warning in mismatches(plan_count.plan)]
     return lines
 
 

@@ -149,6 +149,9 @@ class OnFeatures(Begins, Deep):
         return found
 
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
+
 @method("oc_cnn")
 @typed
 class OCCNN(OnFeatures):

@@ -27,6 +27,8 @@ from puoc.methods.training.risks import mean
 from puoc.records import Array
 from puoc.registry import method
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
 
 class WithBank:
     """A plain class, since the fitted memory bank is no hyperparameter."""

@@ -27,6 +27,9 @@ class FittedMixture(Estimator):
     knots_: tuple[Array, Array]  # logits (n_u,) of U, ascending, and posteriors there
 
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
+
 @method("dedpul")
 @typed
 class DEDPUL(Densities, FittedMixture):

@@ -21,6 +21,7 @@ from puoc.registry import method
 
 _OUTPUTS = {"relu": nn.ReLU, "softplus": nn.Softplus, "linear": nn.Identity}
 _LOW = 0.05  # quantile of 1 / r that stands for its minimum
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
 
 
 @method("drpu")

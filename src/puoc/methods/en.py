@@ -20,6 +20,7 @@ from puoc.records import Array
 from puoc.registry import method
 
 _TINY = 1e-12  # a network may call no positive labelled
+SETTING = "single_training_set"  # that the risk assumes, see docs/glossary.md
 
 
 @method("en")

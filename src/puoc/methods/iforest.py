@@ -25,6 +25,7 @@ from puoc.records import Array
 from puoc.registry import method
 
 _SLOPE = 0.5  # log density per split
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
 
 
 @method("iforest")

@@ -104,6 +104,9 @@ class SequenceSVM(Deep):
                 check_sequences(self.name, sample.X_u)
 
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
+
 @method("oc_lstm")
 @typed
 class OCLSTM(SequenceSVM):

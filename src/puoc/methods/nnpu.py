@@ -17,6 +17,7 @@ from puoc.methods.training.risks import LOSSES, Correction, non_negative, unbias
 from puoc.registry import method
 
 Surrogate = Literal["sigmoid", "logistic"]
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
 
 
 @method("upu")

@@ -19,6 +19,7 @@ from puoc.records import Array
 from puoc.registry import method
 
 _LARGEST_STEP = 4.0  # of a leaf, in log-odds, before lr: a leaf of P alone has no curvature
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
 
 
 @method("nnpu_boosting")

@@ -19,6 +19,8 @@ from puoc.methods.training.estimator import Compute, PUSample, typed
 from puoc.records import Array
 from puoc.registry import method
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
 
 @method("pu_trees")
 @typed

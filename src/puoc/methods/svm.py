@@ -24,6 +24,7 @@ from puoc.registry import method
 _KERNELS = {"exact": ("linear", "rbf"), "sgd": ("linear", "single_vector_rbf")}
 _OF_SGD = ("lr", "lr_decay", "epochs", "batch_size", "bias")
 _ROWS_MAX = 8_000  # with kernel rbf; 7,500 at their worst take 2 minutes of one core and 5 GB
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
 
 
 @method("oc_svm")

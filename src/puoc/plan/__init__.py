@@ -10,5 +10,6 @@ __all__ = [
     "schema",
     "search_spaces",
     "section_reader",
+    "settings_check",
     "user_data_section",
 ]

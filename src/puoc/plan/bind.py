@@ -68,6 +68,6 @@ def _trial(plan: TablePlan | SweepPlan, entry: EntryPlan, config: Config | Sweep
         numerics=entry.numerics,
         labels=entry.labels,
         code_digest=entry.code_digest,
-        draw_digest=plan.draw_digest,
+        draw_digest=plan.draw_digest if sample.is_plain else plan.labelled_draw_digest or "",
     )
     return Trial(fit=fit, test=test)

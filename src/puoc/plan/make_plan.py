@@ -14,8 +14,9 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from puoc.datasets import DATASETS
+from puoc.datasets.declare.dataset import Dataset
 from puoc.datasets.user.dataset import PLANNED, Declared, own_data
-from puoc.digests import PLAIN_ENCODER, PRIOR, code_digest, draw_digest, scoring_digest
+from puoc.digests import PLAIN_ENCODER, PRIOR, code_digest, draw_digest, labelled_draw_digest, scoring_digest
 from puoc.methods.encoders import PLAIN, inputs_of
 from puoc.methods.encoders import make as make_encoder
 from puoc.plan.params import Params, Table, Tune
@@ -26,7 +27,7 @@ from puoc.records import Params as Hyperparameters
 from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.scenarios.drawing.overlap import shared_rows
 from puoc.store.atomic import write_bytes, write_json
-from puoc.store.cells import pool
+from puoc.store.cells import Cell, pool
 from puoc.store.plan_files import CONFIGS, PLAN
 from puoc.store.plans import ComputeSpec, Config, EntryPlan, SharedRows, SweepConfig, SweepPlan, TablePlan, UserDataPlan
 from puoc.store.yaml_file import InvalidInput
@@ -117,6 +118,7 @@ def _plan_table(name: str, table: Table, params: Params) -> TablePlan:
         dataset=spec.dataset,
         data_digest=dataset.digest,
         draw_digest=draw_digest(dataset),
+        labelled_draw_digest=_labelled_draw_digest(table.cells, dataset),
         scoring_digest=scoring_digest(),
         seeds=spec.seeds,
         cells=tuple(table.cells),
@@ -126,6 +128,10 @@ def _plan_table(name: str, table: Table, params: Params) -> TablePlan:
         shared_rows=_shared_rows(table),
         entries_by_name={entry: _plan_entry(params, entry, spec.dataset) for entry in spec.methods},
     )
+
+
+def _labelled_draw_digest(cells: list[Cell], dataset: type[Dataset]) -> str | None:
+    return None if all(cell.is_plain for cell in cells) else labelled_draw_digest(dataset)
 
 
 def _shared_rows(table: Table) -> SharedRows:
@@ -151,6 +157,7 @@ def _plan_sweep(name: str, tune: Tune, params: Params) -> SweepPlan:
         dataset=spec.dataset,
         data_digest=dataset.digest,
         draw_digest=draw_digest(dataset),
+        labelled_draw_digest=_labelled_draw_digest(tune.cells, dataset),
         scoring_digest=scoring_digest(),
         seeds=spec.seeds,
         cells=tuple(tune.cells),

@@ -80,9 +80,12 @@ def row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None)
         encoder_fit_id=encoder.id if encoder else None,
         prior_fit_id=prior.id if prior else None,
         code_digest=entry_plan.code_digest,
-        draw_digest=plan.draw_digest,
+        draw_digest=fit.draw_digest,
         scoring_digest=plan.scoring_digest,
         marks="; ".join(plan.warnings) or None,
+        labelling=sample.labelling.label if sample.labelling else None,
+        setting=sample.setting,
+        n_noise=sample.n_noise,
     )
     if entry is None:
         return unrecorded

@@ -11,13 +11,14 @@ from puoc.scenarios.drawing.cells import check_counts, required, sample_and_test
 from puoc.scenarios.drawing.draws import (
     Draw,
     check_disjoint,
-    draw,
     positive_rows,
     split_rows,
     stream,
     test_rows,
     train_pool_rows,
 )
+from puoc.scenarios.drawing.labelled_draws import LabelledDraw
+from puoc.scenarios.drawing.labelled_draws import draw_labelled as draw
 from puoc.scenarios.drawing.scenario import Scenario
 from puoc.store.cells import Cell, Choice
 
@@ -26,6 +27,7 @@ __all__ = [
     "Cell",
     "Choice",
     "Draw",
+    "LabelledDraw",
     "Scenario",
     "check_counts",
     "check_disjoint",

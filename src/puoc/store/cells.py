@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from puoc.records import Classes, Record
+from puoc.records import Classes, Labelling, Record
 
 
 class Choice(Record):
@@ -45,6 +45,9 @@ class Cell(Record):
     unknown_u: Literal[True] | None = None
     reading: str | None = None  # user data: see ``Sample``
     holdout: float | None = Field(None, gt=0, lt=1)  # share of P and U that a table withholds; a sweep has its own
+    labelling: Labelling | None = None  # these three: see ``Sample``
+    setting: Literal["single_training_set"] | None = None
+    n_noise: int | None = Field(None, gt=0)
 
     @model_validator(mode="after")
     def _has_positives(self) -> Self:
@@ -63,6 +66,11 @@ class Cell(Record):
     def alpha(self) -> float | None:
         """Return the share of positives in U, p(y=1 | s=0), of all its rows; None if it is unknown."""
         return None if self.unknown_u else self.n_pos_unl / (self.n_pos_unl + self.n_neg_unl)
+
+    @property
+    def is_plain(self) -> bool:
+        """Return True for SCAR, case control and no noise in P."""
+        return self.labelling is None and self.setting is None and self.n_noise is None
 
 
 def pool(classes: Classes | Choice) -> Classes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from difflib import get_close_matches
 from itertools import islice
+from typing import get_args
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -26,7 +27,8 @@ def location(loc: tuple[int | str, ...]) -> KeyPath:
 
 
 def sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
-    """Return a pydantic error as got and expected; the known keys are the fields of ``model``."""
+    """Return a pydantic error as got and expected; the known keys are the fields of ``model``, or of a part of it."""
+    model = _part_at(model, item["loc"][:-1])
     last = str(item["loc"][-1]) if item["loc"] else ""
     if item["type"] == "extra_forbidden":
         return f"{UNKNOWN_KEY}{nearest(last, model.model_fields)}; expected {listed(model.model_fields)}"
@@ -37,6 +39,21 @@ def sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
         expected = message if message.startswith("expected") else f"expected {message}"
         return f"got {_shown(item['input'])}; {expected}" if item["loc"] else message
     return f"got {_shown(item['input'])}; expected {expected_by(item)}"
+
+
+def _part_at(model: type[BaseModel], place: tuple[int | str, ...]) -> type[BaseModel]:
+    """Return the model at a place inside a model, such as that of the entries of a list; else the model itself."""
+    for name in (part for part in place if isinstance(part, str) and part in model.model_fields):
+        inner = list(_models_in(model.model_fields[name].annotation))
+        model = inner[0] if inner else model
+    return model
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
 
 
 def expected_by(item: ErrorDetails) -> str:

@@ -125,6 +125,7 @@ class BasePlan(_Part):
     dataset: str
     data_digest: str
     draw_digest: str
+    labelled_draw_digest: str | None = None  # of cells whose labelling is not the default; None: there are none
     scoring_digest: str
     seeds: tuple[StrictInt, ...] = Field(min_length=1)
     cells: tuple[Cell, ...] = Field(min_length=1)
@@ -133,8 +134,8 @@ class BasePlan(_Part):
 
     #: Keys of a file, in their order.
     _keys: ClassVar[tuple[str, ...]] = (
-        *("table", "title", "scenario", "dataset", "data_digest", "draw_digest", "scoring_digest"),
-        *("seeds", "cells", "own"),
+        *("table", "title", "scenario", "dataset", "data_digest", "draw_digest", "labelled_draw_digest"),
+        *("scoring_digest", "seeds", "cells", "own"),
     )
 
     @model_validator(mode="before")

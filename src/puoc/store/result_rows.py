@@ -70,6 +70,9 @@ class ResultRow:
     imported_from: str | None = None  # title and date of the published results that the record comes from
     computed_by: str | None = None  # of published results: version of puoc and commit
     marks: str | None = None  # warnings shown with the numbers: test rows that overlap with training rows
+    labelling: str | None = None  # mechanism of biased labelling; None: SCAR
+    setting: str | None = None  # single_training_set; None: case control
+    n_noise: int | None = None  # negatives among the n_pos_lab rows of P; None: none
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,6 +32,7 @@ MAX_CHARACTERS = 500  # of a parameter or tag; MLflow cuts longer ones silently
 _IDENTITY = ("method", "dataset", "encoder", "prior", "numerics", "labels", "pos", "neg", "neg_test")
 _COUNTS = ("n_pos_lab", "n_pos_unl", "n_neg_unl", "alpha")
 _USER_DATA = ("n_unl", "marks")  # of user data only: |U| with unknown classes, and overlap that was allowed
+_LABELLING = ("labelling", "setting", "n_noise")  # where they are not the default
 #: Columns of the cell that a one-class fit does not have; it serves several cells.
 _UNLABELLED = ("neg", "n_pos_unl", "n_neg_unl", "n_unl", "alpha")
 _METRICS = ("auc", "auc_train_pool", "auc_val_pu", "alpha_hat", "fit_seconds", "peak_memory", "attempts")
@@ -212,7 +213,7 @@ def _described(row: ResultRow, places: dict[str, Place]) -> dict[str, str]:
 
 def _params(row: ResultRow) -> dict[str, str]:
     hyper = {f"params.{re.sub(r'[^A-Za-z0-9_. /-]', '_', key)}": _text(value) for key, value in _hyper(row).items()}
-    return _texts(row, (*_IDENTITY, *_COUNTS, *_USER_DATA)) | hyper
+    return _texts(row, (*_IDENTITY, *_COUNTS, *_USER_DATA, *_LABELLING)) | hyper
 
 
 def _hyper(row: ResultRow) -> JsonObject:

@@ -16,6 +16,7 @@ from puoc.methods.priors import class_prior
 from puoc.methods.training.estimator import Compute, Encoder, PUSample
 from puoc.methods.training.fitting import train_encoder
 from puoc.records import Array, Fit, FitResult
+from puoc.registry import ENCODERS, METHODS
 from puoc.run.executors.frozen_features import read
 from puoc.store.ledger import Ledger
 
@@ -89,10 +90,20 @@ def _result(fit: Fit, ledger: Ledger) -> FitResult:
     return entry.result
 
 
+def _learns_from_p_alone(fit: Fit) -> bool:
+    """Return True for OC methods and encoders of P whose sample has U only because the rows of P depend on it."""
+    if fit.sample.is_plain:
+        return False
+    if fit.method in ENCODERS:
+        return getattr(ENCODERS[fit.method], "learns_from", None) != "training_rows"
+    return fit.method in METHODS and METHODS[fit.method].kind == "oc"
+
+
 def sample_of(fit: Fit, data: Prepared, draw: scenarios.Draw, inputs: FitInputs) -> PUSample:
     """Return the sample that the method learns from.
 
-    With ``labels: oracle`` the sample holds the true classes of U: that fit is the PN reference, not a method.
+    With ``labels: oracle`` the sample holds the true classes of P and U: that fit is the PN reference, not a method.
+    Nothing else reads the true labels or the propensities of a draw.
     """
 
     def rows(numbers: Array) -> Array:
@@ -100,8 +111,12 @@ def sample_of(fit: Fit, data: Prepared, draw: scenarios.Draw, inputs: FitInputs)
 
     if fit.labels == "all_positives":
         return PUSample(rows(scenarios.positive_rows(data, fit.sample, fit.seed)), None, None, fit.seed)
-    if draw.u is None or not len(draw.u):
+    if draw.u is None or not len(draw.u) or _learns_from_p_alone(fit):
         return PUSample(rows(draw.p), None, inputs.alpha, fit.seed)
     if fit.labels == "oracle":
-        return PUSample(rows(np.concatenate([draw.p, draw.u[draw.y_u]])), rows(draw.u[~draw.y_u]), None, fit.seed)
+        y_p = draw.y_p if isinstance(draw, scenarios.LabelledDraw) else np.ones(len(draw.p), dtype=np.bool_)
+        positives, negatives = (
+            np.concatenate([draw.p[side], draw.u[of_u]]) for side, of_u in ((y_p, draw.y_u), (~y_p, ~draw.y_u))
+        )
+        return PUSample(rows(positives), rows(negatives), None, fit.seed)
     return PUSample(rows(draw.p), rows(draw.u), inputs.alpha, fit.seed)

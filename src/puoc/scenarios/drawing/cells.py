@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from puoc.records import Classes, Sample, TestSet
 from puoc.scenarios.drawing.draws import count_of, stream, train_count
+from puoc.scenarios.drawing.labelling import check_labelled_counts
 from puoc.store.cells import Cell, Choice, pool
 
 
@@ -41,6 +42,9 @@ def sample_and_test(
         n_neg_unl=cell.n_neg_unl,
         unknown_u=cell.unknown_u,
         reading=cell.reading,
+        labelling=cell.labelling,
+        setting=cell.setting,
+        n_noise=cell.n_noise,
     )
     return sample, TestSet(pos=pos, neg=() if cell.unknown_u and cell.neg_test is None else neg_test)
 
@@ -101,6 +105,7 @@ def check_counts(
         if n > available:
             choice = "" if k == len(classes) else f" for the smallest choice of {k} from classes {list(classes)}"
             raise ValueError(f"{where}: {n} {what} wanted, {available} available in {dataset}/{part}{choice}")
+    check_labelled_counts(cell, sides["train"], where, dataset)
     holdout = holdout or cell.holdout or 0.0
     in_u = (cell.n_pos_unl, cell.n_neg_unl)
     withheld = {"P": (count_of(holdout, cell.n_pos_lab), cell.n_pos_lab)}

@@ -14,7 +14,7 @@ def shared_rows(cell: Cell, counts: Mapping[str, Sequence[int]]) -> SharedRows:
     """Return the expected share of the rows of a seed that another seed also has.
 
     A seed draws each row of its pool with equal probability, so the share is the drawn part of the pool. With classes
-    chosen by the seed this holds if the classes have equal sizes.
+    chosen by the seed this holds if the classes have equal sizes. Two seeds share more of a P drawn by a propensity.
 
     Parameters
     ----------

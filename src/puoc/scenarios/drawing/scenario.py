@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from puoc.datasets.declare.dataset import Dataset
 from puoc.datasets.user.dataset import OwnData
 from puoc.records import Classes
+from puoc.scenarios.drawing.labelling import AnyLabelling, Noise, Setting, check_labelling, noise_count, with_setting
 from puoc.store.cells import Cell, Choice
 
 H = TypeVar("H", bound=Hashable)
@@ -70,13 +71,30 @@ class Scenario(BaseModel):
 class Drawn(Scenario):
     """Scenarios that draw P and U from a dataset whose classes are known."""
 
-    n_pos_lab: Count
+    n_pos_lab: Count  # rows of P
+    labelling: AnyLabelling = None  # None: SCAR
+    setting: Setting = "case_control"
+    p_noise: Noise = 0.0  # share of P that are negatives
 
     def cells_of(self, dataset: type[Dataset]) -> list[Cell]:
-        """Return the cells; they depend on the number of classes alone. Raises ValueError for user data too."""
+        """Return the cells with their labelling. Raises ValueError for user data too, and if it does not apply."""
         if issubclass(dataset, OwnData):
             raise ValueError(f"{self.kind}: it draws U by classes, which are unknown in {dataset.name}; expected own")
-        return self.cells(len(dataset.classes))
+        cells = [self._labelled(cell) for cell in self.cells(len(dataset.classes))]
+        for cell in cells:
+            check_labelling(cell, dataset)
+        return cells
+
+    def _labelled(self, cell: Cell) -> Cell:
+        """Return the cell with the labelling of the scenario, unless the cell has its own."""
+        try:
+            update = {
+                "labelling": cell.labelling or self.labelling,
+                "n_noise": cell.n_noise or noise_count(self.p_noise, cell.n_pos_lab),
+            }
+            return with_setting(cell.model_copy(update=update), self.setting)
+        except ValueError as error:
+            raise ValueError(f"{self.kind}, cell {cell.name}: {error}") from error
 
     @abstractmethod
     def cells(self, n_classes: int) -> list[Cell]:
