@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from puoc.datasets.audit import Audited, ColumnAudit
     from puoc.datasets.readers.doubts import Doubt
     from puoc.datasets.readers.file_differences import FileDifferences
+    from puoc.datasets.readers.options import How
+    from puoc.datasets.readers.training_files import TrainingFiles
+    from puoc.userdata.column_effect import Effects
 
 _LISTED = 20  # columns that are printed
 
@@ -61,6 +64,9 @@ def audit(
     html: Annotated[
         Path | None, typer.Option(help="HTML page to write; it may only replace an earlier page of puoc audit.")
     ] = None,
+    effect: Annotated[
+        bool, typer.Option(help="Whether to measure on a sample what leaving a column out does to the answer.")
+    ] = True,
     label: Annotated[str | None, typer.Option(help="The column of --data and --test that holds the labels.")] = None,
     positive: PositiveLabel = None,
     kind: Kind = None,
@@ -101,6 +107,7 @@ def audit(
                 from puoc.datasets.readers.row_audit import audit_rows
 
                 audited, differences = audit_rows(found, paths, how)
+        effects = _effects(found, audited, how) if effect else None
     files = {role: str(path) if path else None for role, path in paths._asdict().items()}
     with exit_on_storage_error("nothing was written"), folders_as_before(json, html):
         if json is not None:
@@ -109,6 +116,7 @@ def audit(
             document = audited.model_dump(mode="json") | {
                 "doubts": [doubt._asdict() | {"value": doubt.answer[1]} for doubt in doubts],
                 "file_differences": [one.model_dump(mode="json") for one in differences],
+                "effects": None if effects is None else effects.model_dump(mode="json"),
                 "files": files,
             }
             write_json(json, document)
@@ -116,15 +124,30 @@ def audit(
             from puoc.store.atomic import write_bytes
             from puoc.userdata.audit_page import page, section
 
-            shown = section(audited, commands(context, doubts), doubts, differences)
+            shown = section(audited, commands(context, doubts), doubts, differences, effects)
             write_bytes(html, page(shown, files, found.notes).encode())
-    _print(audited, doubts, differences)
+    _print(audited, doubts, differences, effects)
     for path in (json, html):
         if path is not None:
             say(f"written: {path}")
 
 
-def _print(audited: Audited, doubts: list[Doubt], differences: Sequence[FileDifferences]) -> None:
+def _effects(files: TrainingFiles, audited: Audited, how: How) -> Effects | None:
+    """Return what columns do to the answer of puoc assess; None without a table of P and U."""
+    from puoc.datasets.readers.raw_table import RawTable
+
+    if not audited.columns or not isinstance(files.P, RawTable) or not isinstance(files.U, RawTable):
+        return None
+    from puoc.userdata.column_effect import effects_of, sample_of
+
+    with working("what leaving columns out does"):
+        sample = sample_of(files.P, files.U, how, audited)
+        return None if sample is None else effects_of(sample, audited)
+
+
+def _print(
+    audited: Audited, doubts: list[Doubt], differences: Sequence[FileDifferences], effects: Effects | None
+) -> None:
     if not audited.columns and not doubts:
         _print_rows(audited, differences)
         return
@@ -151,7 +174,10 @@ def _print(audited: Audited, doubts: list[Doubt], differences: Sequence[FileDiff
         say(f"puoc fit and puoc assess ask about {these}; to answer: {answers_to(doubts)}")
     else:
         say("no column is in doubt")
-    say("to see what a column does to an answer, run puoc assess with and without --drop COLUMN")
+    if effects is None:
+        say("to see what a column does to an answer, run puoc assess with and without --drop COLUMN")
+    for line in () if effects is None else effects.lines():
+        say(line)
 
 
 def _print_rows(audited: Audited, differences: Sequence[FileDifferences]) -> None:

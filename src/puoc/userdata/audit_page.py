@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from puoc.datasets.audit.kin import Copies, Kin
@@ -12,6 +12,7 @@ from puoc.datasets.audit.row_groups import SHORT
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import FileDifferences
 from puoc.datasets.readers.options import option_words
+from puoc.userdata.column_effect import Effect, Effects, Outcome
 from puoc.userdata.pages import environment
 
 SHOWN: Final = 100  # columns before the button
@@ -51,6 +52,16 @@ class Row(NamedTuple):
     no_bars: str  # why there is no histogram
     leave_out: str  # options for a shell
     keep: str  # the same; empty: nothing is asked
+    effect: Effect | None  # on the answer, if it was measured
+
+
+class OutcomeRow(NamedTuple):
+    """Answers with some of the columns."""
+
+    columns: str
+    outcome: Outcome
+    group: int  # of rows that are compared with each other
+    matters: bool  # differs from the other one of its group
 
 
 class CopiesRow(NamedTuple):
@@ -74,11 +85,17 @@ class Section(NamedTuple):
     copies: tuple[CopiesRow, ...]
     kin: Kin | None
     differences: tuple[FileDifferences, ...]
+    effects: Effects | None
+    outcomes: tuple[OutcomeRow, ...]
     shown: int = SHOWN
 
 
 def section(
-    audited: Audited, commands: Commands, doubts: Sequence[Doubt] = (), differences: Sequence[FileDifferences] = ()
+    audited: Audited,
+    commands: Commands,
+    doubts: Sequence[Doubt] = (),
+    differences: Sequence[FileDifferences] = (),
+    effects: Effects | None = None,
 ) -> Section:
     """Return what the page shows.
 
@@ -86,9 +103,13 @@ def section(
     ----------
     commands : the command that settles a column when an option is added.
     differences : of files of pictures or texts, in how they were saved.
+    effects : of columns on the answer; absent: not measured.
     """
     asked = {doubt.column: doubt for doubt in doubts}
-    rows = [_row(column, asked.get(column.name)) for column in audited.columns]
+    rows = [
+        _row(column, asked.get(column.name), None if effects is None else effects.of(column.name))
+        for column in audited.columns
+    ]
     compared = {row.name for row in rows}
     rows = [*(_unread(doubt) for doubt in doubts if doubt.column not in compared), *rows]
     rows.sort(key=lambda row: row.rank)
@@ -106,6 +127,8 @@ def section(
         copies=() if kin is None else tuple(_copies(one, kin.what) for one in kin.copies),
         kin=kin,
         differences=tuple(differences),
+        effects=effects,
+        outcomes=() if effects is None else tuple(_outcomes(effects)),
     )
 
 
@@ -120,7 +143,7 @@ def page(shown: Section, files: Mapping[str, str | None], notes: Sequence[str] =
     return environment().get_template("audit.html.j2").render(audit=shown, files=files, notes=notes)
 
 
-def _row(column: ColumnAudit, doubt: Doubt | None) -> Row:
+def _row(column: ColumnAudit, doubt: Doubt | None, effect: Effect | None) -> Row:
     most = column.most
     verdict = "asked" if doubt is not None else column.verdict
     return Row(
@@ -136,14 +159,30 @@ def _row(column: ColumnAudit, doubt: Doubt | None) -> Row:
         no_bars=_no_bars(column),
         leave_out=_option("drop", column.name) if doubt is None else _option(*doubt.answer),
         keep=_option(column.read_as, column.name) if verdict == "asked" else "",
+        effect=effect,
     )
+
+
+def _outcomes(effects: Effects) -> Iterator[OutcomeRow]:
+    """Yield the answers: with all columns and without those in doubt, then of each column."""
+    whole = (
+        ("All columns", effects.everything),
+        ("Without the columns asked about", effects.without_asked),
+        ("Without those asked about or noted", effects.without_noted),
+    )
+    for words, outcome in whole:
+        if outcome is not None:
+            yield OutcomeRow(words, outcome, 0, False)
+    for group, effect in enumerate(effects.effects, 1):
+        yield OutcomeRow(f"With {effect.column}", effect.with_it, group, effect.matters)
+        yield OutcomeRow(f"Without {effect.column}", effect.without, group, effect.matters)
 
 
 def _unread(doubt: Doubt) -> Row:
     """Return a column that is in doubt and was not compared."""
     column = ColumnAudit(name=doubt.column, read_as="category", missing_p=0.0, missing_u=0.0, told=())
     why = _sentence(doubt.reason, "")
-    return Row(doubt.column, "", "asked about", 0, None, None, 0.0, column, why, "", _option(*doubt.answer), "")
+    return Row(doubt.column, "", "asked about", 0, None, None, 0.0, column, why, "", _option(*doubt.answer), "", None)
 
 
 def _sentence(text: str, start: str) -> str:
