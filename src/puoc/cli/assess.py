@@ -151,6 +151,7 @@ def _audit(context: typer.Context, pair: Pair, incoming: Rows | None, seed: int)
     """Return the audit of the files, for the head of the page."""
     from puoc.cli.read_options import commands
     from puoc.datasets.audit.result import Audited
+    from puoc.datasets.readers.audit_unseen import UnseenRows
     from puoc.datasets.readers.preprocess import TablePreparing
     from puoc.datasets.readers.row_audit import kin_of_pair
     from puoc.userdata.audit_page import section
@@ -163,7 +164,10 @@ def _audit(context: typer.Context, pair: Pair, incoming: Rows | None, seed: int)
         with working("what leaving columns out does"):
             sample = drawn_from(pair.X_p, pair.X_u, places_of(pair.preparing), audited, seed)
             effects = effects_of(sample, audited, seed)
-    return section(audited, commands(context), differences=pair.differences, effects=effects)
+    unseen = []
+    if incoming is not None and incoming.unseen is not None:
+        unseen = [UnseenRows(group="incoming", trained_on="P and U", found=incoming.unseen)]
+    return section(audited, commands(context), differences=pair.differences, effects=effects, unseen=unseen)
 
 
 def _shift_by_saving(pair: Pair, incoming: Rows) -> list[str]:
@@ -193,5 +197,6 @@ def _print_json(
     document = {**assessment.model_dump(mode="json"), "files": files, "profile": profile, "reading": notes}
     document["audit"] = audit.audited.model_dump(mode="json")
     document["effects"] = None if audit.effects is None else audit.effects.model_dump(mode="json")
+    document["unseen"] = [one.rows.model_dump(mode="json") for one in audit.unseen]
     document["file_differences"] = [one.model_dump(mode="json") for one in pair.differences]
     typer.echo(dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

@@ -106,7 +106,11 @@ def audit(
             if audited is None:
                 from puoc.datasets.readers.row_audit import audit_rows
 
-                audited, differences = audit_rows(found, paths, how)
+                audited, differences, unseen = audit_rows(found, paths, how)
+            else:
+                from puoc.datasets.readers.audit_unseen import unseen_in_tables
+
+                unseen = unseen_in_tables(found, how, doubts)
         effects = _effects(found, audited, how) if effect else None
     files = {role: str(path) if path else None for role, path in paths._asdict().items()}
     with exit_on_storage_error("nothing was written"), folders_as_before(json, html):
@@ -117,6 +121,7 @@ def audit(
                 "doubts": [doubt._asdict() | {"value": doubt.answer[1]} for doubt in doubts],
                 "file_differences": [one.model_dump(mode="json") for one in differences],
                 "effects": None if effects is None else effects.model_dump(mode="json"),
+                "unseen": [one.model_dump(mode="json") for one in unseen],
                 "files": files,
             }
             write_json(json, document)
@@ -124,9 +129,11 @@ def audit(
             from puoc.store.atomic import write_bytes
             from puoc.userdata.audit_page import page, section
 
-            shown = section(audited, commands(context, doubts), doubts, differences, effects)
+            shown = section(audited, commands(context, doubts), doubts, differences, effects, unseen)
             write_bytes(html, page(shown, files, found.notes).encode())
     _print(audited, doubts, differences, effects)
+    for line in (line for one in unseen for line in one.lines("--json FILE")):
+        say(f"note: {line}")
     for path in (json, html):
         if path is not None:
             say(f"written: {path}")

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from puoc.datasets.audit.kin import Copies, Kin
 from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
-from puoc.datasets.audit.row_groups import SHORT
+from puoc.datasets.audit.row_groups import SHORT, WORDS
+from puoc.datasets.readers.audit_unseen import UnseenRows
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import FileDifferences
 from puoc.datasets.readers.options import option_words
@@ -18,6 +19,15 @@ from puoc.userdata.pages import environment
 SHOWN: Final = 100  # columns before the button
 _WIDTH, _HALF = 120, 20  # of a histogram, and of its part above the axis
 _LONGEST: Final = 24  # characters of a category in a description
+_LINES: Final = 30  # columns with values that training does not have
+_PLACES: Final = 5  # numbers of rows
+_UNSEEN: Final[Mapping[str, str]] = {
+    "constant": "another value than the only one of training",
+    "category": "unknown category",
+    "range": "far outside the training range",
+    "factor": "another unit?",
+    "missing": "missing, as none is in training",
+}
 _IN_WORDS: Final = {"asked": "asked about", "noted": "noted", "shown": "shown"}
 
 
@@ -72,6 +82,29 @@ class CopiesRow(NamedTuple):
     examples: str
 
 
+class UnseenLine(NamedTuple):
+    """Values of a column that the training rows do not have."""
+
+    column: str
+    what: str
+    rows: int
+    share: float | None
+    training: str
+    examples: str  # values
+    places: str  # numbers of the first rows
+    used: bool
+
+
+class UnseenSection(NamedTuple):
+    """What rows of one group hold that the training rows do not."""
+
+    rows: UnseenRows
+    words: str  # of the group
+    lines: tuple[UnseenLine, ...]
+    further: int  # columns that are not listed
+    expected: int  # columns with values that new rows of the same distribution may have
+
+
 class Section(NamedTuple):
     """What the template shows of an audit."""
 
@@ -87,6 +120,7 @@ class Section(NamedTuple):
     differences: tuple[FileDifferences, ...]
     effects: Effects | None
     outcomes: tuple[OutcomeRow, ...]
+    unseen: tuple[UnseenSection, ...]
     shown: int = SHOWN
 
 
@@ -96,6 +130,7 @@ def section(
     doubts: Sequence[Doubt] = (),
     differences: Sequence[FileDifferences] = (),
     effects: Effects | None = None,
+    unseen: Sequence[UnseenRows] = (),
 ) -> Section:
     """Return what the page shows.
 
@@ -104,6 +139,7 @@ def section(
     commands : the command that settles a column when an option is added.
     differences : of files of pictures or texts, in how they were saved.
     effects : of columns on the answer; absent: not measured.
+    unseen : what test and incoming rows hold that the training rows do not.
     """
     asked = {doubt.column: doubt for doubt in doubts}
     rows = [
@@ -129,6 +165,7 @@ def section(
         differences=tuple(differences),
         effects=effects,
         outcomes=() if effects is None else tuple(_outcomes(effects)),
+        unseen=tuple(_unseen(one) for one in unseen),
     )
 
 
@@ -176,6 +213,33 @@ def _outcomes(effects: Effects) -> Iterator[OutcomeRow]:
     for group, effect in enumerate(effects.effects, 1):
         yield OutcomeRow(f"With {effect.column}", effect.with_it, group, effect.matters)
         yield OutcomeRow(f"Without {effect.column}", effect.without, group, effect.matters)
+
+
+def _unseen(one: UnseenRows) -> UnseenSection:
+    noted = one.found.noted
+    lines = [
+        UnseenLine(
+            column.column,
+            f"{_UNSEEN[column.kind]}, about {column.factor:,g} times" if column.factor else _UNSEEN[column.kind],
+            column.rows,
+            column.share,
+            "no value" if column.training is None else column.training,
+            ", ".join(map(_short, column.values)),
+            ", ".join(map(str, column.first_rows[:_PLACES]))
+            + (", ..." if column.rows > _PLACES and column.first_rows else ""),
+            column.used,
+        )
+        for column in noted[:_LINES]
+    ]
+    lines += [
+        UnseenLine(name, "missing, as some are in training", n, n / one.found.rows, "", "", "", True)
+        for name, n in list(one.found.missing.items())[:_LINES]
+    ]
+    lines += [UnseenLine("", words, n, None, "", "", "", True) for words, n in one.found.others.items()]
+    further = max(0, len(noted) - _LINES) + max(0, len(one.found.missing) - _LINES)
+    return UnseenSection(
+        one, WORDS[one.group], tuple(lines), further, sum(not column.noted for column in one.found.columns)
+    )
 
 
 def _unread(doubt: Doubt) -> Row:

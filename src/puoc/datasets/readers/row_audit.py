@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from puoc.datasets.audit.kin import Copies, Keys, Kin, copies_of
 from puoc.datasets.audit.result import Audited
 from puoc.datasets.audit.row_groups import Group
+from puoc.datasets.readers.audit_unseen import UnseenRows, unseen_in_rows
 from puoc.datasets.readers.file_differences import FileDifferences, between
 from puoc.datasets.readers.images import RawPictures, fit_pictures
 from puoc.datasets.readers.labels import labels_of
@@ -42,7 +43,15 @@ class Pictures(NamedTuple):
     numbers: NDArray[np.int64]  # (n,) in their folder
 
 
-def audit_rows(files: TrainingFiles, paths: Paths, how: How) -> tuple[Audited, tuple[FileDifferences, ...]]:
+class RowAudit(NamedTuple):
+    """Audit of pictures or texts."""
+
+    audited: Audited
+    differences: tuple[FileDifferences, ...]
+    unseen: tuple[UnseenRows, ...]
+
+
+def audit_rows(files: TrainingFiles, paths: Paths, how: How) -> RowAudit:
     """Audit files of pictures or texts. Raises ValueError for rows of different kinds or a damaged picture."""
     P, U = files.P, files.U
     groups: dict[Group, Raw] = {"P": P} if U is None else {"P": P, "U": U}
@@ -63,7 +72,18 @@ def audit_rows(files: TrainingFiles, paths: Paths, how: How) -> tuple[Audited, t
         same_kind(incoming, P)
     differences = [*_between(P, U, how), *differences, *_between(U, incoming, how)]
     n_u = 0 if U is None else len(U)
-    return Audited(n_p=len(P), n_u=n_u, tests=0, columns=(), kin=_kin_of(groups, how)), tuple(differences)
+    audited = Audited(n_p=len(P), n_u=n_u, tests=0, columns=(), kin=_kin_of(groups, how))
+    return RowAudit(
+        audited, tuple(differences), _unseen(groups if incoming is None else groups | {"incoming": incoming}, how)
+    )
+
+
+def _unseen(groups: Mapping[Group, Raw], how: How) -> tuple[UnseenRows, ...]:
+    """Return what later rows hold beside the training rows; of many pictures, of evenly spaced ones in a small size."""
+    if not any(isinstance(raw, RawPictures) for raw in groups.values()):
+        return unseen_in_rows(groups, how)
+    small = how.model_copy(update={"pixels": min(how.pixels or _PIXELS, _PIXELS)})
+    return unseen_in_rows({group: raw.rows(_mask(len(raw))) for group, raw in groups.items()}, small)
 
 
 def _between(here: Raw | None, there: Raw | None, how: How) -> list[FileDifferences]:
