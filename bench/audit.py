@@ -329,6 +329,44 @@ def _moved(files: Files, leaky: Files, folder: Path) -> bool | None:
     return holds[1] and not holds[0]
 
 
+def _two_cells(rows: pd.DataFrame, table: pd.DataFrame, rng: Rng) -> pd.DataFrame:
+    changed = rows.to_numpy(dtype=float).copy()
+    for row in changed:
+        at = rng.choice(len(row), 2, replace=False)
+        row[at] = table.iloc[rng.integers(len(table)), at]
+    return pd.DataFrame(changed, columns=rows.columns)
+
+
+def _rounded(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    digits = {n: int(1 - np.floor(np.log10(table[n].std() or 1))) for n in rows}
+    return rows.astype(float).round(digits)
+
+
+def copied(rng: Rng) -> Iterator[dict[str, Any]]:
+    """Yield the near-equal rows of P in U, of tables split at random and with changed copies of rows of P."""
+    with tempfile.TemporaryDirectory() as name:
+        for table in real():
+            rows = table.rows.sample(frac=1, random_state=0).reset_index(drop=True)
+            n = len(rows) // 3
+            if rows.shape[1] < 8 or rows.isna().any(axis=None):
+                continue
+            P, U = rows[:n], rows[n:].reset_index(drop=True).astype(float)
+            some = P[: min(30, n // 3)]
+            changes = {
+                "none": some[:0],
+                "two cells": _two_cells(some, rows, rng),
+                "rounded": _rounded(some, rows),
+                "both": _two_cells(_rounded(some, rows), rows, rng),
+            }
+            for change, copies in changes.items():
+                files = Files(P, pd.concat([copies, U[len(copies) :]], ignore_index=True), np.zeros(0), 0.0, table.name)
+                found = audit_files(Paths(*write(files, Path(name))), How())[0].audited
+                assert found is not None and found.kin is not None, "a table"
+                pair = next(one for one in found.kin.copies if one.second == "U")
+                yield {"source": table.name, "change": change, "copies": len(copies), "equal": pair.equal,
+                       "near": pair.near}  # fmt: skip
+
+
 def main() -> None:
     """Print the table of leaks, and that of clean pairs by source."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -337,7 +375,11 @@ def main() -> None:
     parser.add_argument("--assess", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--intervals", type=Path, help="CSV file of an earlier run, whose intervals are taken over")
     parser.add_argument("--out", type=Path, help="CSV file for all rows")
+    parser.add_argument("--copies", action="store_true", help="look for changed copies of rows only, in seconds")
     given = parser.parse_args()
+    if given.copies:
+        sys.stdout.write(pd.DataFrame(copied(np.random.default_rng(given.seed))).to_string(index=False) + "\n")
+        return
     known = None if given.intervals is None else pd.read_csv(given.intervals)
     table = pd.DataFrame(rows_of(given.pairs, given.seed, known, given.assess))
     if given.out is not None:
