@@ -361,7 +361,8 @@ def copied(rng: Rng) -> Iterator[dict[str, Any]]:
             for change, copies in changes.items():
                 files = Files(P, pd.concat([copies, U[len(copies) :]], ignore_index=True), np.zeros(0), 0.0, table.name)
                 found = audit_files(Paths(*write(files, Path(name))), How())[0].audited
-                assert found is not None and found.kin is not None, "a table"
+                assert found is not None, "a table"
+                assert found.kin is not None, "a table"
                 pair = next(one for one in found.kin.copies if one.second == "U")
                 yield {"source": table.name, "change": change, "copies": len(copies), "equal": pair.equal,
                        "near": pair.near}  # fmt: skip
