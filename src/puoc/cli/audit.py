@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from puoc.userdata.column_effect import Effects
 
 _LISTED = 20  # columns that are printed
+_CELLS = 25_000_000  # of P and U, up to which the effects of columns are measured without being asked for
 
 
 def audit(
@@ -65,8 +66,12 @@ def audit(
         Path | None, typer.Option(help="HTML page to write; it may only replace an earlier page of puoc audit.")
     ] = None,
     effect: Annotated[
-        bool, typer.Option(help="Whether to measure on a sample what leaving a column out does to the answer.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            help="Measure on a sample what leaving a column out does to the answer.",
+            show_default="up to 25 million cells",
+        ),
+    ] = None,
     label: Annotated[str | None, typer.Option(help="The column of --data and --test that holds the labels.")] = None,
     positive: PositiveLabel = None,
     kind: Kind = None,
@@ -111,7 +116,7 @@ def audit(
                 from puoc.datasets.readers.audit_unseen import unseen_in_tables
 
                 unseen = unseen_in_tables(found, how, doubts)
-        effects = _effects(found, audited, how) if effect else None
+        effects = _effects(found, audited, how) if effect or (effect is None and _quick(found)) else None
     files = {role: str(path) if path else None for role, path in paths._asdict().items()}
     with exit_on_storage_error("nothing was written"), folders_as_before(json, html):
         if json is not None:
@@ -152,6 +157,14 @@ def _effects(files: TrainingFiles, audited: Audited, how: How) -> Effects | None
         return None if sample is None else effects_of(sample, audited)
 
 
+def _quick(files: TrainingFiles) -> bool:
+    """Return True if the files are so small that a measurement beside them is no burden."""
+    from puoc.datasets.readers.raw_table import RawTable
+
+    tables = [part for part in (files.P, files.U) if isinstance(part, RawTable)]
+    return sum(len(table) * len(table.columns) for table in tables) <= _CELLS
+
+
 def _print(
     audited: Audited, doubts: list[Doubt], differences: Sequence[FileDifferences], effects: Effects | None
 ) -> None:
@@ -182,7 +195,7 @@ def _print(
     else:
         say("no column is in doubt")
     if effects is None:
-        say("to see what a column does to an answer, run puoc assess with and without --drop COLUMN")
+        say("--effect measures what a column does to the answer of puoc assess")
     for line in () if effects is None else effects.lines():
         say(line)
 
