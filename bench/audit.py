@@ -16,6 +16,7 @@ import argparse
 import os
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -230,6 +231,113 @@ LEAKS: dict[str, Leak] = {
     "filled value": filled_value,
 }
 
+CITIES = ["Z\u00fcrich", "New York", "north-east-region", "Gen\u00e8ve", "Rome", "Oslo"]
+#: Further leaks, which were made after the audit: what two programs, exports or months do to a column.
+FURTHER: dict[str, Callable[[Files, Rng], tuple[Files, str]]] = {}
+
+
+def with_usual_columns(number: int, rng: Rng) -> Files:
+    """Return a clean pair of files with six more columns, which are alike in all rows."""
+    files = clean(number, rng, (0.3, 0.5, 0.7, 0.9))
+    parts = []
+    for part in (files.P, files.U):
+        n = len(part)
+        parts.append(part.assign(city=rng.choice(CITIES, n), temp=rng.normal(20, 6, n).round(2),
+                                 weight=np.exp(rng.normal(4, 0.25, n)).round(1), hour=rng.integers(0, 24, n),
+                                 visits=rng.poisson(6, n), rate=rng.beta(2, 5, n).round(4)))  # fmt: skip
+    return files._replace(P=parts[0], U=parts[1])
+
+
+def _further(name: str, column: str, p: Any = None, u: Any = None) -> None:
+    """Add a leak that changes a column; each change takes the values and a generator."""
+
+    def leak(files: Files, rng: Rng) -> tuple[Files, str]:
+        changed = [part.copy() for part in (files.P, files.U)]
+        for part, change in zip(changed, (p, u), strict=True):
+            if change is not None:
+                given = part[column] if column in part else pd.Series(np.zeros(len(part)))
+                part[column] = change(given, rng)
+        return files._replace(P=changed[0], U=changed[1]), column
+
+    FURTHER[name] = leak
+
+
+def _some(share: float, other: Any = None) -> Any:
+    """Return a change of a share of the values, by default to missing ones."""
+    return lambda s, rng: s.where(rng.random(len(s)) >= share, other(s) if callable(other) else other)
+
+
+def _draw(values: Any, shares: Any = None) -> Any:
+    return lambda s, rng: rng.choice(values, len(s), p=shares)
+
+
+def _of(form: str) -> Any:
+    return lambda s, rng: s.map(lambda text: unicodedata.normalize(form, text))
+
+
+def _ascii(s: pd.Series, rng: Rng) -> pd.Series:
+    return s.map(lambda text: unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode())
+
+
+_further("half in lb", "weight", u=_some(0.5, lambda s: (s * 2.2046).round(1)))
+_further("half in g", "weight", u=_some(0.5, lambda s: (s * 1000).round(1)))
+_further("Fahrenheit", "temp", u=lambda s, rng: (s * 1.8 + 32).round(2))
+_further("Kelvin", "temp", u=lambda s, rng: (s + 273.15).round(2))
+_further("another time zone", "hour", p=lambda s, rng: 8 + s % 9, u=lambda s, rng: (13 + s % 9) % 24)
+_further("blank at the end", "city", u=lambda s, rng: s + " ")
+_further("two blanks", "city", u=lambda s, rng: s.str.replace(" ", "  "))
+_further("decomposed letters", "city", u=_of("NFD"))
+_further("without accents", "city", u=_ascii)
+_further("another encoding", "city", u=lambda s, rng: s.map(lambda text: text.encode().decode("latin-1")))
+_further("cut off", "city", u=lambda s, rng: s.str[:10])
+_further("prefix", "city", u=lambda s, rng: "city:" + s)
+_further("unknown for missing", "city", p=_some(0.2, "unknown"), u=_some(0.2))
+_further("two marks", "city", p=_some(0.2, "-"), u=_some(0.2, "n.a."))
+_further("-1 for missing", "visits", p=_some(0.2, -1), u=_some(0.2))
+_further("999 for missing", "weight", p=_some(0.2), u=_some(0.2, 999))
+_further("0 for missing", "temp", p=_some(0.3), u=_some(0.3, 0))
+_further("two digits", "rate", p=lambda s, rng: s.round(2))
+_further("steps of 5", "temp", p=lambda s, rng: (s / 5).round() * 5)
+_further("steps of a half", "temp", p=lambda s, rng: (s * 2).round() / 2)
+_further("steps of a fifth", "weight", p=lambda s, rng: (s * 5).round() / 5)
+_further("float32", "rate", u=lambda s, rng: s.astype("float32").astype(float))
+_further("3 as 3.0", "visits", u=lambda s, rng: s.astype(float))
+_further("true for 1", "member", p=_draw(["true", "false"]), u=_draw([1, 0]))
+_further("yes for y", "member", p=_draw(["yes", "no"]), u=_draw(["y", "n"]))
+_further("rare flag", "flag", p=_draw([0, 1], [0.88, 0.12]), u=_draw([0]))
+_further("flag of nearly all", "flag", p=_draw([1]), u=_draw([0, 1], [0.1, 0.9]))
+_further("flag of many and few", "flag", p=_draw([0, 1], [0.4, 0.6]), u=_draw([0, 1], [0.8, 0.2]))
+_further("standardised", "weight", u=lambda s, rng: ((s - s.mean()) / s.std()).round(3))
+_further("logarithm", "weight", u=lambda s, rng: np.log(s).round(3))
+_further("another sign", "weight", u=lambda s, rng: -s)
+_further("percent", "rate", u=lambda s, rng: (100 * s).round(2))
+_further("years overlap in one", "season", p=_draw([2021, 2022, 2023]), u=_draw([2023, 2024]))
+_further("machines overlap in one", "machine", p=_draw(list("ABC")), u=_draw(list("CDEF")))
+_further("capped", "weight", p=lambda s, rng: s.clip(upper=s.quantile(0.85)))
+_further("noise added", "visits", p=lambda s, rng: s + rng.normal(0, 0.1, len(s)))
+_further("filled from the row before", "temp", u=lambda s, rng: s.where(np.arange(len(s)) % 2 == 0).ffill())
+_further("missing more often", "rate", p=_some(0.3), u=_some(0.05))
+_further("P sorted", "temp", p=lambda s, rng: np.sort(s))
+
+
+def further(seed: int, assess: bool) -> Iterator[dict[str, Any]]:
+    """Yield what was found in three CSV pairs of each further leak, and in as many clean pairs.
+
+    For the first pair of a leak that is not asked about, ``assess`` computes whether it moves the interval of alpha.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for at, (kind, leak) in enumerate(FURTHER.items()):
+            for i in range(3):
+                rng = np.random.default_rng([13, seed, at, i])
+                files = with_usual_columns(3 * (at + i) + i, rng)
+                yield {"leak": "none", **_counted(audited(files, folder, ".csv"), "")}
+                leaky, column = leak(files, rng)
+                row = {"leak": kind, **_counted(audited(leaky, folder, ".csv"), column)}
+                if assess and not i and not row["asked"]:
+                    row["moves"] = _moved(files, leaky, folder)
+                yield row
+
 
 class Result(NamedTuple):
     """What was found in a pair of files."""
@@ -239,9 +347,9 @@ class Result(NamedTuple):
     other: list[str]  # columns that the reader asked about before there was an audit: ids, dates, many categories
 
 
-def audited(files: Files, folder: Path) -> Result:
+def audited(files: Files, folder: Path, suffix: str = ".parquet") -> Result:
     """Write the files and audit them as the commands do."""
-    paths = write(files, folder)
+    paths = write(files, folder, suffix)
     found, doubts = audit_files(Paths(*paths), How())
     assert found.audited is not None, "a table"
     asked = [column.name for column in found.audited.of("asked")]
@@ -252,11 +360,14 @@ def audited(files: Files, folder: Path) -> Result:
     )
 
 
-def write(files: Files, folder: Path) -> tuple[Path, Path]:
-    """Write P and U as Parquet files."""
-    paths = (folder / "p.parquet", folder / "u.parquet")
+def write(files: Files, folder: Path, suffix: str = ".parquet") -> tuple[Path, Path]:
+    """Write P and U as Parquet or CSV files."""
+    paths = (folder / f"p{suffix}", folder / f"u{suffix}")
     for path, frame in zip(paths, (files.P, files.U), strict=True):
-        frame.to_parquet(path)
+        if suffix == ".csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_parquet(path)
     return paths
 
 
@@ -329,6 +440,45 @@ def _moved(files: Files, leaky: Files, folder: Path) -> bool | None:
     return holds[1] and not holds[0]
 
 
+def _two_cells(rows: pd.DataFrame, table: pd.DataFrame, rng: Rng) -> pd.DataFrame:
+    changed = rows.to_numpy(dtype=float).copy()
+    for row in changed:
+        at = rng.choice(len(row), 2, replace=False)
+        row[at] = table.iloc[rng.integers(len(table)), at]
+    return pd.DataFrame(changed, columns=rows.columns)
+
+
+def _rounded(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    digits = {n: int(1 - np.floor(np.log10(table[n].std() or 1))) for n in rows}
+    return rows.astype(float).round(digits)
+
+
+def copied(rng: Rng) -> Iterator[dict[str, Any]]:
+    """Yield the near-equal rows of P in U, of tables split at random and with changed copies of rows of P."""
+    with tempfile.TemporaryDirectory() as name:
+        for table in real():
+            rows = table.rows.sample(frac=1, random_state=0).reset_index(drop=True)
+            n = len(rows) // 3
+            if rows.shape[1] < 8 or rows.isna().any(axis=None):
+                continue
+            P, U = rows[:n], rows[n:].reset_index(drop=True).astype(float)
+            some = P[: min(30, n // 3)]
+            changes = {
+                "none": some[:0],
+                "two cells": _two_cells(some, rows, rng),
+                "rounded": _rounded(some, rows),
+                "both": _two_cells(_rounded(some, rows), rows, rng),
+            }
+            for change, copies in changes.items():
+                files = Files(P, pd.concat([copies, U[len(copies) :]], ignore_index=True), np.zeros(0), 0.0, table.name)
+                found = audit_files(Paths(*write(files, Path(name))), How())[0].audited
+                assert found is not None, "a table"
+                assert found.kin is not None, "a table"
+                pair = next(one for one in found.kin.copies if one.second == "U")
+                yield {"source": table.name, "change": change, "copies": len(copies), "equal": pair.equal,
+                       "near": pair.near}  # fmt: skip
+
+
 def main() -> None:
     """Print the table of leaks, and that of clean pairs by source."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -337,7 +487,22 @@ def main() -> None:
     parser.add_argument("--assess", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--intervals", type=Path, help="CSV file of an earlier run, whose intervals are taken over")
     parser.add_argument("--out", type=Path, help="CSV file for all rows")
+    parser.add_argument("--further", action="store_true", help="try further leaks, three pairs of each, and no others")
+    parser.add_argument("--copies", action="store_true", help="look for changed copies of rows only, in seconds")
     given = parser.parse_args()
+    if given.further:
+        table = pd.DataFrame(further(given.seed, given.assess))
+        plain, leaky = table[table["leak"] == "none"], table[table["leak"] != "none"]
+        counts = leaky.groupby("leak", sort=False).agg(asked=("asked", "sum"), named=("named", "sum"))
+        if given.assess:
+            counts["moves"] = leaky.dropna(subset="moves").set_index("leak")["moves"]
+        sums = f"of {len(leaky)}: asked about {leaky['asked'].sum()}, named {leaky['named'].sum()}"
+        clean_ones = f"clean: asked about in {plain['asks'].sum()} of {len(plain)}, noted in {plain['notes'].sum()}"
+        sys.stdout.write(f"{counts.to_string()}\n{sums}\n{clean_ones}\n")
+        return
+    if given.copies:
+        sys.stdout.write(pd.DataFrame(copied(np.random.default_rng(given.seed))).to_string(index=False) + "\n")
+        return
     known = None if given.intervals is None else pd.read_csv(given.intervals)
     table = pd.DataFrame(rows_of(given.pairs, given.seed, known, given.assess))
     if given.out is not None:

@@ -205,7 +205,7 @@ def test_a_copy_of_the_label_in_the_test_file_is_asked_about(tmp_path: Path, mon
 def test_the_audit_lists_columns_in_doubt_first_and_writes_all_as_json(tmp_path: Path) -> None:
     files = put(put(alike(3), "rev", *LEAKS["filled 90"][:2]), "region", *LEAKS["spelling"][:2])
     p, u = written(files, tmp_path)
-    code, said = puoc("audit", "--positives", p, "--unlabelled", u, "--json", tmp_path / "audit.json")
+    code, said = puoc("audit", "--no-effect", "--positives", p, "--unlabelled", u, "--json", tmp_path / "audit.json")
     assert code == 0, said
     assert "to answer: --drop region --drop rev" in said or "to answer: --drop rev --drop region" in said
     found = json.loads((tmp_path / "audit.json").read_text())
@@ -223,7 +223,8 @@ def test_ids_that_stand_on_two_sides_are_counted(tmp_path: Path) -> None:
     files = put(alike(3), "patient_id", np.arange(N_P) // 3, np.arange(N_U) // 2 + 40)
     p, u = written(files, tmp_path)
     files[0].iloc[:30].assign(y=np.arange(30) % 2).to_csv(tmp_path / "t.csv", index=False)
-    code, said = puoc("audit", "--positives", p, "--unlabelled", u, "--test", tmp_path / "t.csv", "--label", "y")
+    files_of = ("--positives", p, "--unlabelled", u, "--test", tmp_path / "t.csv", "--label", "y")
+    code, said = puoc("audit", "--no-effect", *files_of)
     assert code == 0, said
     plain = " ".join(said.split())
     assert "column 'patient_id': 10 of 50 values in the labelled positives are in the unlabelled rows too" in plain
@@ -240,7 +241,7 @@ def test_incoming_rows_in_another_unit_are_noted_and_not_asked_about(tmp_path: P
     whole = tmp_path / "all.csv"
     pd.concat([files[0].assign(y=1), files[1].assign(y=0)]).to_csv(whole, index=False)
     for words in (("--positives", p, "--unlabelled", u), ("--data", whole, "--label", "y")):
-        code, said = puoc("audit", *words, "--incoming", new)
+        code, said = puoc("audit", "--no-effect", *words, "--incoming", new)
         assert code == 0, said
         assert "column 'height' differs between the files by a factor of 100" in " ".join(said.split())
         assert "no column is in doubt" in said

@@ -191,6 +191,32 @@ def test_texts_that_went_two_ways_are_asked_about(name: str, tmp_path: Path) -> 
     assert not between(half, RawTexts("y", longer[::2]), How()).seen
 
 
+MADE = [f"word{i} and word{i % 7} of {i * i % 37} thing{i % 11}" for i in range(90)]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("last word", lambda text: f"{text} -- Anna"),
+        ("last word", lambda text: f"{text}\u00a0(Sent from my phone)"),
+        ("first word", lambda text: f"Re: {text}"),
+    ],
+)
+def test_words_that_all_texts_of_one_file_begin_or_end_with_are_asked_about(
+    name: str, change: Callable[[str], str]
+) -> None:
+    P, U = RawTexts("p", MADE[:40]), RawTexts("u", MADE[40:])
+    changed = RawTexts("p", list(map(change, P.texts)))
+    assert [one.name for one in between(changed, U, How()).seen] == [name]
+    assert [one.name for one in between(U, changed, How()).seen] == [name]
+    assert not between(P, U, How()).seen
+    both = RawTexts("u", list(map(change, U.texts)))
+    assert not between(changed, both, How()).seen
+    mostly = [change(text) if i % 20 < 9 else text for i, text in enumerate(MADE)]  # 45 % are no more than 60 %
+    more = [change(text) if i % 5 < 3 else text for i, text in enumerate(MADE)]
+    assert not between(RawTexts("p", more), RawTexts("u", mostly), How()).seen
+
+
 def test_a_trace_of_few_texts_is_not_asked_about() -> None:
     plain, few = [text.replace("&", "and") for text in TEXTS] * 9, [text.replace("&", "&amp;") for text in TEXTS[:50]]
     assert not between(RawTexts("p", plain), RawTexts("u", [*plain, *few]), How()).seen

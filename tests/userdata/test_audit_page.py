@@ -124,7 +124,7 @@ def test_the_page_lists_doubtful_columns_on_top_with_the_command_that_settles_th
 
 
 def test_numbers_of_the_page_are_those_of_the_audit(here: Path) -> None:
-    code, said = puoc("audit", *FILES, "--json", "a.json", "--html", "a.html")
+    code, said = puoc("audit", "--no-effect", *FILES, "--json", "a.json", "--html", "a.html")
     assert code == 0, said
     found = Read(Path("a.html").read_text(encoding="utf-8"))
     audited = Audited.model_validate({k: v for k, v in json.loads(Path("a.json").read_text()).items()
@@ -138,7 +138,7 @@ def test_numbers_of_the_page_are_those_of_the_audit(here: Path) -> None:
 
 
 def test_nothing_is_loaded_and_every_control_has_a_name(here: Path) -> None:
-    assert puoc("audit", *FILES, "--html", "a.html")[0] == 0
+    assert puoc("audit", "--no-effect", *FILES, "--html", "a.html")[0] == 0
     text = Path("a.html").read_text(encoding="utf-8")
     found = Read(text)
     assert not re.search(r"https?://|@import|url\((?!#)|<link rel=.stylesheet|\bsrc=", text)
@@ -154,7 +154,7 @@ def test_nothing_is_loaded_and_every_control_has_a_name(here: Path) -> None:
 def test_the_same_files_give_the_same_bytes(here: Path) -> None:
     pages = []
     for _ in range(2):
-        assert puoc("audit", *FILES, "--html", "a.html")[0] == 0
+        assert puoc("audit", "--no-effect", *FILES, "--html", "a.html")[0] == 0
         pages.append(Path("a.html").read_bytes())
     assert pages[0] == pages[1]
 
@@ -270,7 +270,7 @@ def test_the_command_of_a_test_file_alone_has_no_options_that_assess_refuses(her
         ((*FILES, "--test", "t.csv", "--label", "y"), "puoc assess --positives p.csv", ("--test", "--label")),
         (("--positives", "p.csv", "--test", "t.csv", "--label", "y"), "puoc fit --method oc_svm", ("--json",)),
     ):
-        assert puoc("audit", *words, "--html", "a.html")[0] == 0
+        assert puoc("audit", "--no-effect", *words, "--html", "a.html")[0] == 0
         data = re.search(r'id="command">(.*?)</script>', Path("a.html").read_text(encoding="utf-8"))
         assert data is not None
         base = json.loads(data[1])["base"]

@@ -40,7 +40,6 @@ from puoc.cli.read_options import (
 )
 
 if TYPE_CHECKING:
-    from puoc.datasets.audit import Audited
     from puoc.datasets.readers import Pair
     from puoc.datasets.readers.pu_data import Rows
     from puoc.userdata.assess.decision import Assessment
@@ -116,13 +115,14 @@ def assess(
     files = {role: str(path) if path else None for role, path in (*paths.items(), ("incoming", incoming))}
     from puoc.store.atomic import write_bytes
 
-    audit = _audit(context, pair, incoming_rows)
+    audit = _audit(context, pair, incoming_rows, seed)
     with exit_on_storage_error("no page was written"), folders_as_before(html):
         write_bytes(html, page(assessment, files, list(pair.profile), notes, audit).encode())
     if json:
-        _print_json(assessment, files, pair, notes, audit.audited)
+        _print_json(assessment, files, pair, notes, audit)
         return
-    for note in (*notes, *pair.column_notes()):
+    effects = () if audit.effects is None else audit.effects.effects
+    for note in (*notes, *pair.column_notes(), *(str(effect) for effect in effects if effect.matters)):
         say(note)
     _print(assessment)
     say(f"page: {html}")
@@ -147,16 +147,27 @@ def check_texts(pair: Pair) -> None:
         )
 
 
-def _audit(context: typer.Context, pair: Pair, incoming: Rows | None) -> Section:
+def _audit(context: typer.Context, pair: Pair, incoming: Rows | None, seed: int) -> Section:
     """Return the audit of the files, for the head of the page."""
     from puoc.cli.read_options import commands
     from puoc.datasets.audit.result import Audited
+    from puoc.datasets.readers.audit_unseen import UnseenRows
+    from puoc.datasets.readers.preprocess import TablePreparing
     from puoc.datasets.readers.row_audit import kin_of_pair
     from puoc.userdata.audit_page import section
+    from puoc.userdata.column_effect import drawn_from, effects_of, places_of
 
     audited = pair.audited or Audited(n_p=len(pair.X_p), n_u=len(pair.unlabelled or ()), tests=0, columns=())
     audited = audited.model_copy(update={"kin": kin_of_pair(pair, incoming)})
-    return section(audited, commands(context), differences=pair.differences)
+    effects = None
+    if isinstance(pair.preparing, TablePreparing) and pair.X_u is not None and audited.columns:
+        with working("what leaving columns out does"):
+            sample = drawn_from(pair.X_p, pair.X_u, places_of(pair.preparing), audited, seed)
+            effects = effects_of(sample, audited, seed)
+    unseen = []
+    if incoming is not None and incoming.unseen is not None:
+        unseen = [UnseenRows(group="incoming", trained_on="P and U", found=incoming.unseen)]
+    return section(audited, commands(context), differences=pair.differences, effects=effects, unseen=unseen)
 
 
 def _shift_by_saving(pair: Pair, incoming: Rows) -> list[str]:
@@ -178,12 +189,14 @@ def _print(assessment: Assessment) -> None:
 
 
 def _print_json(
-    assessment: Assessment, files: dict[str, str | None], pair: Pair, notes: list[str], audited: Audited
+    assessment: Assessment, files: dict[str, str | None], pair: Pair, notes: list[str], audit: Section
 ) -> None:
     from json import dumps
 
     profile = [column.canonical() for column in pair.profile]
     document = {**assessment.model_dump(mode="json"), "files": files, "profile": profile, "reading": notes}
-    document["audit"] = audited.model_dump(mode="json")
+    document["audit"] = audit.audited.model_dump(mode="json")
+    document["effects"] = None if audit.effects is None else audit.effects.model_dump(mode="json")
+    document["unseen"] = [one.rows.model_dump(mode="json") for one in audit.unseen]
     document["file_differences"] = [one.model_dump(mode="json") for one in pair.differences]
     typer.echo(dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

@@ -44,8 +44,12 @@ if TYPE_CHECKING:
     from puoc.datasets.audit import Audited, ColumnAudit
     from puoc.datasets.readers.doubts import Doubt
     from puoc.datasets.readers.file_differences import FileDifferences
+    from puoc.datasets.readers.options import How
+    from puoc.datasets.readers.training_files import TrainingFiles
+    from puoc.userdata.column_effect import Effects
 
 _LISTED = 20  # columns that are printed
+_CELLS = 25_000_000  # of P and U, up to which the effects of columns are measured without being asked for
 
 
 def audit(
@@ -60,6 +64,13 @@ def audit(
     ] = None,
     html: Annotated[
         Path | None, typer.Option(help="HTML page to write; it may only replace an earlier page of puoc audit.")
+    ] = None,
+    effect: Annotated[
+        bool | None,
+        typer.Option(
+            help="Measure on a sample what leaving a column out does to the answer.",
+            show_default="up to 25 million cells",
+        ),
     ] = None,
     label: Annotated[str | None, typer.Option(help="The column of --data and --test that holds the labels.")] = None,
     positive: PositiveLabel = None,
@@ -100,7 +111,12 @@ def audit(
             if audited is None:
                 from puoc.datasets.readers.row_audit import audit_rows
 
-                audited, differences = audit_rows(found, paths, how)
+                audited, differences, unseen = audit_rows(found, paths, how)
+            else:
+                from puoc.datasets.readers.audit_unseen import unseen_in_tables
+
+                unseen = unseen_in_tables(found, how, doubts)
+        effects = _effects(found, audited, how) if effect or (effect is None and _quick(found)) else None
     files = {role: str(path) if path else None for role, path in paths._asdict().items()}
     with exit_on_storage_error("nothing was written"), folders_as_before(json, html):
         if json is not None:
@@ -109,6 +125,8 @@ def audit(
             document = audited.model_dump(mode="json") | {
                 "doubts": [doubt._asdict() | {"value": doubt.answer[1]} for doubt in doubts],
                 "file_differences": [one.model_dump(mode="json") for one in differences],
+                "effects": None if effects is None else effects.model_dump(mode="json"),
+                "unseen": [one.model_dump(mode="json") for one in unseen],
                 "files": files,
             }
             write_json(json, document)
@@ -116,15 +134,40 @@ def audit(
             from puoc.store.atomic import write_bytes
             from puoc.userdata.audit_page import page, section
 
-            shown = section(audited, commands(context, doubts), doubts, differences)
+            shown = section(audited, commands(context, doubts), doubts, differences, effects, unseen)
             write_bytes(html, page(shown, files, found.notes).encode())
-    _print(audited, doubts, differences)
+    _print(audited, doubts, differences, effects)
+    for line in (line for one in unseen for line in one.lines("--json FILE")):
+        say(f"note: {line}")
     for path in (json, html):
         if path is not None:
             say(f"written: {path}")
 
 
-def _print(audited: Audited, doubts: list[Doubt], differences: Sequence[FileDifferences]) -> None:
+def _effects(files: TrainingFiles, audited: Audited, how: How) -> Effects | None:
+    """Return what columns do to the answer of puoc assess; None without a table of P and U."""
+    from puoc.datasets.readers.raw_table import RawTable
+
+    if not audited.columns or not isinstance(files.P, RawTable) or not isinstance(files.U, RawTable):
+        return None
+    from puoc.userdata.column_effect import effects_of, sample_of
+
+    with working("what leaving columns out does"):
+        sample = sample_of(files.P, files.U, how, audited)
+        return None if sample is None else effects_of(sample, audited)
+
+
+def _quick(files: TrainingFiles) -> bool:
+    """Return True if the files are so small that a measurement beside them is no burden."""
+    from puoc.datasets.readers.raw_table import RawTable
+
+    tables = [part for part in (files.P, files.U) if isinstance(part, RawTable)]
+    return sum(len(table) * len(table.columns) for table in tables) <= _CELLS
+
+
+def _print(
+    audited: Audited, doubts: list[Doubt], differences: Sequence[FileDifferences], effects: Effects | None
+) -> None:
     if not audited.columns and not doubts:
         _print_rows(audited, differences)
         return
@@ -151,7 +194,10 @@ def _print(audited: Audited, doubts: list[Doubt], differences: Sequence[FileDiff
         say(f"puoc fit and puoc assess ask about {these}; to answer: {answers_to(doubts)}")
     else:
         say("no column is in doubt")
-    say("to see what a column does to an answer, run puoc assess with and without --drop COLUMN")
+    if effects is None:
+        say("--effect measures what a column does to the answer of puoc assess")
+    for line in () if effects is None else effects.lines():
+        say(line)
 
 
 def _print_rows(audited: Audited, differences: Sequence[FileDifferences]) -> None:

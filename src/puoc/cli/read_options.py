@@ -92,7 +92,7 @@ def commands(context: typer.Context, doubts: Sequence[Doubt] = ()) -> Commands:
     if context.info_name != "audit":
         return Commands(("puoc", str(context.info_name), *_given(context)), answers)
     alone = context.params["data"] is None and context.params["unlabelled"] is None
-    without = {"json", "html"} | ({"incoming"} if alone else {"test"})
+    without = {"json", "html", "effect"} | ({"incoming"} if alone else {"test"})
     if not alone and context.params["data"] is None:  # the labels are those of the test file
         without |= {"label", "positive"}
     start = ("puoc", "fit", "--method", "oc_svm") if alone else ("puoc", "assess")

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from puoc.datasets.audit.kin import Copies, Kin
 from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
-from puoc.datasets.audit.row_groups import SHORT
+from puoc.datasets.audit.row_groups import SHORT, WORDS
+from puoc.datasets.readers.audit_unseen import UnseenRows
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import FileDifferences
 from puoc.datasets.readers.options import option_words
+from puoc.userdata.column_effect import Effect, Effects, Outcome
 from puoc.userdata.pages import environment
 
 SHOWN: Final = 100  # columns before the button
 _WIDTH, _HALF = 120, 20  # of a histogram, and of its part above the axis
 _LONGEST: Final = 24  # characters of a category in a description
+_LINES: Final = 30  # columns with values that training does not have
+_PLACES: Final = 5  # numbers of rows
+_UNSEEN: Final[Mapping[str, str]] = {
+    "constant": "another value than the only one of training",
+    "category": "unknown category",
+    "range": "far outside the training range",
+    "factor": "another unit?",
+    "missing": "missing, as none is in training",
+}
 _IN_WORDS: Final = {"asked": "asked about", "noted": "noted", "shown": "shown"}
 
 
@@ -51,6 +62,16 @@ class Row(NamedTuple):
     no_bars: str  # why there is no histogram
     leave_out: str  # options for a shell
     keep: str  # the same; empty: nothing is asked
+    effect: Effect | None  # on the answer, if it was measured
+
+
+class OutcomeRow(NamedTuple):
+    """Answers with some of the columns."""
+
+    columns: str
+    outcome: Outcome
+    group: int  # of rows that are compared with each other
+    matters: bool  # differs from the other one of its group
 
 
 class CopiesRow(NamedTuple):
@@ -59,6 +80,29 @@ class CopiesRow(NamedTuple):
     rows: str
     copies: Copies
     examples: str
+
+
+class UnseenLine(NamedTuple):
+    """Values of a column that the training rows do not have."""
+
+    column: str
+    what: str
+    rows: int
+    share: float | None
+    training: str
+    examples: str  # values
+    places: str  # numbers of the first rows
+    used: bool
+
+
+class UnseenSection(NamedTuple):
+    """What rows of one group hold that the training rows do not."""
+
+    rows: UnseenRows
+    words: str  # of the group
+    lines: tuple[UnseenLine, ...]
+    further: int  # columns that are not listed
+    expected: int  # columns with values that new rows of the same distribution may have
 
 
 class Section(NamedTuple):
@@ -74,11 +118,19 @@ class Section(NamedTuple):
     copies: tuple[CopiesRow, ...]
     kin: Kin | None
     differences: tuple[FileDifferences, ...]
+    effects: Effects | None
+    outcomes: tuple[OutcomeRow, ...]
+    unseen: tuple[UnseenSection, ...]
     shown: int = SHOWN
 
 
 def section(
-    audited: Audited, commands: Commands, doubts: Sequence[Doubt] = (), differences: Sequence[FileDifferences] = ()
+    audited: Audited,
+    commands: Commands,
+    doubts: Sequence[Doubt] = (),
+    differences: Sequence[FileDifferences] = (),
+    effects: Effects | None = None,
+    unseen: Sequence[UnseenRows] = (),
 ) -> Section:
     """Return what the page shows.
 
@@ -86,9 +138,14 @@ def section(
     ----------
     commands : the command that settles a column when an option is added.
     differences : of files of pictures or texts, in how they were saved.
+    effects : of columns on the answer; absent: not measured.
+    unseen : what test and incoming rows hold that the training rows do not.
     """
     asked = {doubt.column: doubt for doubt in doubts}
-    rows = [_row(column, asked.get(column.name)) for column in audited.columns]
+    rows = [
+        _row(column, asked.get(column.name), None if effects is None else effects.of(column.name))
+        for column in audited.columns
+    ]
     compared = {row.name for row in rows}
     rows = [*(_unread(doubt) for doubt in doubts if doubt.column not in compared), *rows]
     rows.sort(key=lambda row: row.rank)
@@ -106,6 +163,9 @@ def section(
         copies=() if kin is None else tuple(_copies(one, kin.what) for one in kin.copies),
         kin=kin,
         differences=tuple(differences),
+        effects=effects,
+        outcomes=() if effects is None else tuple(_outcomes(effects)),
+        unseen=tuple(_unseen(one) for one in unseen),
     )
 
 
@@ -120,7 +180,7 @@ def page(shown: Section, files: Mapping[str, str | None], notes: Sequence[str] =
     return environment().get_template("audit.html.j2").render(audit=shown, files=files, notes=notes)
 
 
-def _row(column: ColumnAudit, doubt: Doubt | None) -> Row:
+def _row(column: ColumnAudit, doubt: Doubt | None, effect: Effect | None) -> Row:
     most = column.most
     verdict = "asked" if doubt is not None else column.verdict
     return Row(
@@ -136,6 +196,49 @@ def _row(column: ColumnAudit, doubt: Doubt | None) -> Row:
         no_bars=_no_bars(column),
         leave_out=_option("drop", column.name) if doubt is None else _option(*doubt.answer),
         keep=_option(column.read_as, column.name) if verdict == "asked" else "",
+        effect=effect,
+    )
+
+
+def _outcomes(effects: Effects) -> Iterator[OutcomeRow]:
+    """Yield the answers: with all columns and without those in doubt, then of each column."""
+    whole = (
+        ("All columns", effects.everything),
+        ("Without the columns asked about", effects.without_asked),
+        ("Without those asked about or noted", effects.without_noted),
+    )
+    for words, outcome in whole:
+        if outcome is not None:
+            yield OutcomeRow(words, outcome, 0, False)
+    for group, effect in enumerate(effects.effects, 1):
+        yield OutcomeRow(f"With {effect.column}", effect.with_it, group, effect.matters)
+        yield OutcomeRow(f"Without {effect.column}", effect.without, group, effect.matters)
+
+
+def _unseen(one: UnseenRows) -> UnseenSection:
+    noted = one.found.noted
+    lines = [
+        UnseenLine(
+            column.column,
+            f"{_UNSEEN[column.kind]}, about {column.factor:,g} times" if column.factor else _UNSEEN[column.kind],
+            column.rows,
+            column.share,
+            "no value" if column.training is None else column.training,
+            ", ".join(map(_short, column.values)),
+            ", ".join(map(str, column.first_rows[:_PLACES]))
+            + (", ..." if column.rows > _PLACES and column.first_rows else ""),
+            column.used,
+        )
+        for column in noted[:_LINES]
+    ]
+    lines += [
+        UnseenLine(name, "missing, as some are in training", n, n / one.found.rows, "", "", "", True)
+        for name, n in list(one.found.missing.items())[:_LINES]
+    ]
+    lines += [UnseenLine("", words, n, None, "", "", "", True) for words, n in one.found.others.items()]
+    further = max(0, len(noted) - _LINES) + max(0, len(one.found.missing) - _LINES)
+    return UnseenSection(
+        one, WORDS[one.group], tuple(lines), further, sum(not column.noted for column in one.found.columns)
     )
 
 
@@ -143,7 +246,7 @@ def _unread(doubt: Doubt) -> Row:
     """Return a column that is in doubt and was not compared."""
     column = ColumnAudit(name=doubt.column, read_as="category", missing_p=0.0, missing_u=0.0, told=())
     why = _sentence(doubt.reason, "")
-    return Row(doubt.column, "", "asked about", 0, None, None, 0.0, column, why, "", _option(*doubt.answer), "")
+    return Row(doubt.column, "", "asked about", 0, None, None, 0.0, column, why, "", _option(*doubt.answer), "", None)
 
 
 def _sentence(text: str, start: str) -> str:

@@ -52,32 +52,35 @@ class Auditor:
             for facts, of_column in zip(part, _judged(part), strict=True):
                 found.setdefault(facts.name, []).extend(of_column)
         found |= {name: [Sign("asked", doubt)] for name, doubt in self._doubted.items()}
+        facts_of: dict[str, list[Facts]] = {}
+        for facts in self._facts:
+            facts_of.setdefault(facts.name, []).append(facts)
         return Audited(
             n_p=rows[0],
             n_u=rows[1],
             n_test=test,
             tests=len(told),
-            columns=ranked([self._column(name, found[name], name in kept) for name in found]),
+            columns=ranked([_column(name, facts_of[name], found[name], name in kept) for name in found]),
             notes=notes,
         )
 
-    def _column(self, name: str, found: list[Sign], kept: bool) -> ColumnAudit:
-        of_column = [facts for facts in self._facts if facts.name == name]
-        first = of_column[0]
-        told: list[Told] = [told for facts in of_column for told in facts.told.values()]
-        asked = any(sign.verdict == "asked" for sign in found)
-        verdict: Verdict = "asked" if asked and not kept else "noted" if found else "shown"
-        compared = first.sides == "P and U"
-        return ColumnAudit(
-            name=name,
-            read_as=first.read_as,
-            verdict=verdict,
-            reasons=tuple(_with_auc(sign.text, told) for sign in sorted(found, key=lambda sign: sign.verdict)),
-            missing_p=first.first.missing / first.first.n if compared and first.first.n else 0.0,
-            missing_u=first.second.missing / first.second.n if compared and first.second.n else 0.0,
-            told=tuple(told),
-            histogram=first.histogram if compared else None,
-        )
+
+def _column(name: str, of_column: list[Facts], found: list[Sign], kept: bool) -> ColumnAudit:
+    first = of_column[0]
+    told: list[Told] = [told for facts in of_column for told in facts.told.values()]
+    asked = any(sign.verdict == "asked" for sign in found)
+    verdict: Verdict = "asked" if asked and not kept else "noted" if found else "shown"
+    compared = first.sides == "P and U"
+    return ColumnAudit(
+        name=name,
+        read_as=first.read_as,
+        verdict=verdict,
+        reasons=tuple(_with_auc(sign.text, told) for sign in sorted(found, key=lambda sign: sign.verdict)),
+        missing_p=first.first.missing / first.first.n if compared and first.first.n else 0.0,
+        missing_u=first.second.missing / first.second.n if compared and first.second.n else 0.0,
+        told=tuple(told),
+        histogram=first.histogram if compared else None,
+    )
 
 
 def _with_auc(text: str, told: list[Told]) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from puoc.datasets.audit.numbers import Repeated, Resolution, follows_order, repeated_value, resolution
 from puoc.datasets.audit.result import Histogram, Property, Sides, Told
+from puoc.datasets.audit.spelling import is_mark
 from puoc.datasets.audit.two_groups import Compared, Numbers, of_codes, of_shares, of_sorted
 
 MOST: Final = 10_000  # rows of a group that are compared, evenly spaced
@@ -18,6 +19,8 @@ BINS: Final = 12
 _LABELS: Final = 10  # categories of a histogram
 
 Codes = NDArray[np.int64]
+#: A category and its share of the present values.
+Mark = tuple[str, float] | None
 T = TypeVar("T", bound=np.generic)
 
 
@@ -48,7 +51,9 @@ class Facts:
     spikes: tuple[Repeated | None, Repeated | None] = (None, None)  # of the first, and of the second group
     digits: tuple[Resolution, Resolution] | None = None
     order: float = 0.0  # rank correlation with the row of the file, the weaker one of both groups
+    usual_in_other: tuple[float, float] = (0.0, 0.0)  # share of each group's most frequent value in the other group
     # of categories
+    marks: tuple[Mark, Mark] = (None, None)  # of a missing value, that one group alone has
     sets: tuple[frozenset[str], frozenset[str]] | None = None
     shared: tuple[float, float] = (1.0, 1.0)  # share of rows whose category the other group has too
 
@@ -83,6 +88,7 @@ def of_numbers(name: str, p: Numbers, u: Numbers, sides: Sides, rows: tuple[Code
     for side, values in ((facts.first, x), (facts.second, y)):
         side.distinct, at, count = _runs(values)
         side.usual, side.usual_share = f"{values[at]:.10g}", count / len(values)
+    facts.usual_in_other = _share(y, _most(x)), _share(x, _most(y))
     facts.spikes = repeated_value(x, y), repeated_value(y, x)
     facts.sorted = _spaced(x, LOOKED_AT), _spaced(y, LOOKED_AT)
     if facts.first.distinct > 1 and facts.second.distinct > 1:
@@ -114,6 +120,7 @@ def of_categories(name: str, p: Codes, u: Codes, values: list[str], sides: Sides
         side.distinct, most = int((count > 0).sum()), int(count.argmax())
         side.usual, side.usual_share = values[most], float(count[most] / count.sum())
     a, b = counts
+    facts.marks = _mark(values, a, b), _mark(values, b, a)
     facts.shared = float(a[b > 0].sum() / a.sum()), float(b[a > 0].sum() / b.sum())
     facts.sets = tuple(frozenset(values[i] for i in np.flatnonzero(c)) for c in counts)  # type: ignore[assignment]
     common = np.argsort(-(a + b), kind="stable")[:_LABELS]
@@ -147,6 +154,23 @@ def _runs(x: Numbers) -> tuple[int, int, int]:
     counts = np.diff(ends, prepend=-1)
     most = int(counts.argmax())
     return len(ends), int(ends[most]), int(counts[most])
+
+
+def _most(x: Numbers) -> float:
+    """Return the most frequent one of sorted values."""
+    return float(x[_runs(x)[1]])
+
+
+def _share(x: Numbers, value: float) -> float:
+    """Return the share of a value among sorted ones."""
+    return float(np.searchsorted(x, value, "right") - np.searchsorted(x, value, "left")) / len(x)
+
+
+def _mark(values: list[str], own: Codes, other: Codes) -> Mark:
+    """Return the most frequent text for a missing value among those that the other group lacks, with its share."""
+    only = [int(at) for at in np.flatnonzero((own > 0) & (other == 0)) if is_mark(values[at])]
+    best = max(only, key=lambda at: int(own[at]), default=None)
+    return None if best is None else (values[best], float(own[best] / own.sum()))
 
 
 def _histogram(x: Numbers, y: Numbers) -> Histogram:

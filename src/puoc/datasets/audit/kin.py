@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -157,24 +158,64 @@ class Keys(NamedTuple):
     numbers: NDArray[np.int64]  # (n,) of the rows in their file
 
 
-def copies_of(groups: Mapping[Group, Keys]) -> tuple[Copies, ...]:
-    """Compare each group with itself, and the groups with each other. Test and incoming rows are not compared."""
-    found = [_within(group, keys) for group, keys in groups.items()]
+#: By two groups (or one, twice): positions of rows of the first group, and of their companions in the second.
+NearPairs = Mapping[tuple[Group, Group], tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+def copies_of(groups: Mapping[Group, Keys], more: NearPairs = MappingProxyType({})) -> tuple[Copies, ...]:
+    """Compare each group with itself, and the groups with each other. Test and incoming rows are not compared.
+
+    Parameters
+    ----------
+    more : further pairs of near-equal rows; of a group with itself, the second row counts.
+    """
+    found = [_within(group, keys, more.get((group, group))) for group, keys in groups.items()]
     for first, second in combinations(groups, 2):
         if {first, second} == {"test", "incoming"}:
             continue
         if second == "test":  # the test rows are those that suffer
             first, second = second, first
-        found.append(_between(first, groups[first], second, groups[second]))
+        also = more.get((first, second))
+        if also is None and (second, first) in more:
+            also = more[second, first][::-1]
+        found.append(_between(first, groups[first], second, groups[second], also))
     return tuple(found)
 
 
-def _within(group: Group, keys: Keys) -> Copies:
+def by_groups(
+    groups: Sequence[Group],
+    places: Sequence[NDArray[np.int64]],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+) -> NearPairs:
+    """Return pairs of rows by their groups.
+
+    Parameters
+    ----------
+    places : of each group, the positions of the rows that are compared.
+    first, second : (pairs,) positions among these rows of all groups together, the smaller one first.
+    """
+    starts = np.cumsum([0, *map(len, places)])
+    of = [np.searchsorted(starts, at, "right") - 1 for at in (first, second)]
+    found: dict[tuple[Group, Group], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+    for i, j in combinations_with_replacement(range(len(groups)), 2):
+        here = np.flatnonzero((of[0] == i) & (of[1] == j))
+        if len(here):
+            a, b = first[here] - starts[i], second[here] - starts[j]
+            found[groups[i], groups[j]] = places[i][a], places[j][b]
+    return found
+
+
+def _within(group: Group, keys: Keys, more: tuple[NDArray[np.int64], NDArray[np.int64]] | None) -> Copies:
     equal, pairs = _repeats(keys.exact)
     near = np.zeros(len(equal), dtype=np.bool_)
+    if more is not None:
+        earlier, later = more
+        near[later] = True
+        pairs = pairs or [(int(i), int(j)) for i, j in zip(later[:_EXAMPLES], earlier[:_EXAMPLES], strict=True)]
     for part in keys.near:
-        again, more = _repeats(part)
-        pairs = pairs or [(i, j) for i, j in more if not equal[i]]
+        again, found = _repeats(part)
+        pairs = pairs or [(i, j) for i, j in found if not equal[i]]
         near |= again
     return Copies(
         first=group,
@@ -195,12 +236,21 @@ def _repeats(keys: Hashes | NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[
     return again, [(int(order[at]), int(order[at - 1])) for at in places]
 
 
-def _between(first: Group, keys: Keys, second: Group, others: Keys) -> Copies:
+def _between(
+    first: Group,
+    keys: Keys,
+    second: Group,
+    others: Keys,
+    more: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+) -> Copies:
     at = companions(keys.exact, others.exact)
     equal = at >= 0
     near = np.full(len(at), -1, dtype=np.int64)
     for part, other in zip(keys.near, others.near, strict=True):
         near = np.where(near >= 0, near, companions(part, other))
+    if more is not None:
+        here, there = more
+        near[here] = np.where(near[here] >= 0, near[here], there)
     near[equal] = -1
     best = at if equal.any() else near
     examples = [(int(keys.numbers[i]), int(others.numbers[best[i]])) for i in np.flatnonzero(best >= 0)[:_EXAMPLES]]

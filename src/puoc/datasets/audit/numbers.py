@@ -44,6 +44,7 @@ UNITS: Final = {
 _SAME_SHAPE: Final = 0.01  # p-value above which two samples may have one distribution
 _APART: Final = 0.9  # AUC from which a factor is looked for
 _FAR_APART: Final = 0.97  # the same for a factor that is no power of ten
+_GAP: Final = 0.7  # logarithm of the ratio between two parts of a group that no value lies between
 _CLOSE: Final = 0.75  # AUC below which two groups lie in one place
 
 
@@ -181,6 +182,39 @@ def unit_between(x: Numbers, y: Numbers) -> Unit | None:
             shifted = digits[1].finest - digits[0].finest == power
             same = abs(digits[1].significant - digits[0].significant) < 1
             return Unit(text, decimal and shifted and same)
+    return None
+
+
+class PartInUnit(NamedTuple):
+    """Some values of a group that are in another unit than the rest of it."""
+
+    text: str  # the factor
+    share: float
+
+
+def part_in_other_unit(x: Numbers, y: Numbers) -> PartInUnit | None:
+    """Return the factor between two parts of the values of y that a wide gap separates; None if there is none.
+
+    Divided by the factor, the large part is distributed as the small one. The other group has no such large values.
+
+    Parameters
+    ----------
+    x, y : (n,), (m,) sorted values of the other and of this group.
+    """
+    if min(len(x), len(y)) < 20 or not (x[0] > 0 and y[0] > 0):
+        return None
+    steps = np.diff(np.log(y))
+    at = int(steps.argmax()) + 1
+    small, large = y[:at], y[at:]
+    if steps[at - 1] < _GAP or min(len(small), len(large)) < 20 or np.mean(x >= large[0]) > 0.02:
+        return None
+    shift = float(np.median(np.log(large)) - np.median(np.log(small)))
+    for factor, text in UNITS.items():
+        if abs(shift - np.log(factor)) > 0.3:
+            continue
+        after = of_sorted(large / factor, small)
+        if after is not None and after.p > _SAME_SHAPE and after.says <= _CLOSE:
+            return PartInUnit(text, len(large) / len(y))
     return None
 
 

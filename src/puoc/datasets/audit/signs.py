@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from puoc.datasets.audit.facts import Facts
-from puoc.datasets.audit.numbers import coarser, unit_between
+from puoc.datasets.audit.numbers import coarser, part_in_other_unit, unit_between
 from puoc.datasets.audit.result import Told, Verdict
+from puoc.datasets.audit.spelling import pairs_of
+from puoc.datasets.audit.two_groups import fisher_p
 
 LEAST: Final = 20  # present values of each group from which a column is judged
 
@@ -29,6 +31,7 @@ _NEARLY: Final = 0.95  # AUC of a column that nearly says the group, so that it 
 _NEARLY_LOW: Final = 0.9  # lower end of its interval
 _ALL: Final = 0.99  # AUC of a column that says the group, as a time or a number of a row does, or a copy of a label
 _PURE: Final = 0.2  # share of another value in one group, if the other group has one value only
+_FEWEST_ROUNDED: Final = 4  # different values of a column that is rounded
 _ORDER: Final = 0.95  # rank correlation with the row of the file
 _NOTED: Final = 0.75  # AUC of a column that is noted if it stands alone
 _MISSING_NOTED: Final = 0.1
@@ -135,6 +138,8 @@ def _categories(facts: Facts) -> list[Sign]:
         return []
     if spelt := _spelling(facts):
         return [Sign("asked", spelt)]
+    if marked := _marked(facts):
+        return [Sign("asked", marked)]
     rare = any(n < 3 * side.distinct for n, side in zip(facts.present, (facts.first, facts.second), strict=True))
     if rare or max(facts.shared) > 0.02:
         return []
@@ -149,13 +154,29 @@ def _spelling(facts: Facts) -> str:
     """Return a sentence if both groups spell a frequent category differently, each in one way."""
     assert facts.sets is not None, "a column of categories"
     p, u = facts.sets
-    only_p, only_u = ({_plain(value): value for value in values} for values in (p - u, u - p))
-    pairs = [(only_p[plain], only_u[plain]) for plain in sorted(only_p.keys() & only_u.keys()) if plain]
+    pairs = pairs_of(p - u, u - p)
     if not pairs or min(1 - share for share in facts.shared) < _FILLED:
         return ""
     first, second = GROUPS[facts.sides]
     shown = ", ".join(f"{one!r} in the {first} is {other!r} in the {second}" for one, other in pairs[:3])
     return f"is spelt differently in both files: {shown}"
+
+
+def _marked(facts: Facts) -> str:
+    """Return a sentence if one file alone has a text for a missing value, where the other one lacks values."""
+    sides = (facts.first, facts.second)
+    for at, (mark, where, there) in enumerate(
+        zip(facts.marks, GROUPS[facts.sides], GROUPS[facts.sides][::-1], strict=True)
+    ):
+        if mark is None or mark[1] < _FILLED:
+            continue
+        n, other = facts.present[at], sides[1 - at]
+        if fisher_p(round(mark[1] * n), n, 0, facts.present[1 - at]) > _NO_CHANCE:
+            continue
+        if other.missing >= _FILLED * other.n or facts.marks[1 - at] is not None:
+            share = f"is {mark[0]!r} in {_percent(mark[1])} of the {where} and in none of the {there}"
+            return f"{share}, as a mark for a missing value of one file"
+    return ""
 
 
 def _filled(facts: Facts) -> list[Sign]:
@@ -165,15 +186,58 @@ def _filled(facts: Facts) -> list[Sign]:
             rate = f"is {spike.value:.10g} in {_percent(spike.share)} of the {where} and in {_percent(spike.other)}"
             how = "" if spike.inside else ", as a mark for a missing value"
             found.append(Sign("asked", f"{rate} of the {there}: the value seems to be filled in{how}"))
-    return found
+    return found or _filled_for_missing(facts)
+
+
+def _filled_for_missing(facts: Facts) -> list[Sign]:
+    """Return a sign if a value, such as zero, is as frequent in one group as missing values are in the other one."""
+    sides = (facts.first, facts.second)
+    for at, (where, there) in enumerate(zip(GROUPS[facts.sides], GROUPS[facts.sides][::-1], strict=True)):
+        full, other, in_other = sides[at], sides[1 - at], facts.usual_in_other[at]
+        if facts.read_as != "number" or full.missing or other.missing < _NEVER * other.n or full.distinct < 10:
+            continue
+        count, n = round(full.usual_share * full.n), facts.present[1 - at]
+        rarely = in_other * 10 <= full.usual_share
+        by_chance = fisher_p(count, full.n, round(in_other * n), n) * fisher_p(other.missing, other.n, 0, full.n)
+        if full.usual_share >= _NEVER / 2 and rarely and by_chance < _NO_CHANCE**1.5:
+            filled = f"is {full.usual} in {_percent(full.usual_share)} of the {where}, where {there} lack"
+            return [
+                Sign("asked", f"{filled} {_percent(other.missing / other.n)} of the values: it seems to be filled in")
+            ]
+    return []
 
 
 def _digits(facts: Facts, crowd: Crowd) -> list[Sign]:
-    if facts.digits is None or facts.sorted is None or min(facts.first.distinct, facts.second.distinct) < 10:
+    if facts.digits is None or facts.sorted is None or max(facts.first.distinct, facts.second.distinct) < 10:
         return []
+    if min(facts.first.distinct, facts.second.distinct) < 10:
+        return _coarse(facts)
+    for x, y, where, there in (
+        (*facts.sorted, *GROUPS[facts.sides][::-1]),
+        (*facts.sorted[::-1], *GROUPS[facts.sides]),
+    ):
+        if part := part_in_other_unit(x, y):
+            text = (
+                f"has values in two units in the {where}: {_percent(part.share)} are larger by a factor of {part.text}"
+            )
+            return [Sign("asked", f"{text}, and hardly any in the {there} is so large")]
     if unit := unit_between(*facts.sorted):
         text = f"differs between the files by a factor of {unit.text}: it seems to have two units"
         return [Sign("asked" if unit.by_digits or _stands_alone(facts, crowd) else "noted", text)]
+    if coarse := _coarse(facts):
+        return coarse
+    told = facts.told.get("precision")
+    values = facts.told.get("values")
+    if told is not None and values is not None and told.says_low > max(_NOTED, values.says):
+        return [Sign("noted", f"has other numbers of digits in both files ({_auc(told)})")]
+    return []
+
+
+def _coarse(facts: Facts) -> list[Sign]:
+    """Return a sign if one group is rounded, at least to a few different values."""
+    assert facts.digits is not None, "a column of numbers"
+    if min(facts.first.distinct, facts.second.distinct) < _FEWEST_ROUNDED:
+        return []
     a, b = facts.digits
     for fine, coarse, where, there in (
         (a, b, *GROUPS[facts.sides]),
@@ -182,10 +246,6 @@ def _digits(facts: Facts, crowd: Crowd) -> list[Sign]:
         if coarser(fine, coarse):
             rounded = f"is rounded to {_places(coarse.finest)} in the {there}, and has more digits in the {where}"
             return [Sign("asked", rounded)]
-    told = facts.told.get("precision")
-    values = facts.told.get("values")
-    if told is not None and values is not None and told.says_low > max(_NOTED, values.says):
-        return [Sign("noted", f"has other numbers of digits in both files ({_auc(told)})")]
     return []
 
 
@@ -261,7 +321,3 @@ def _places(finest: int) -> str:
     if finest > 0:
         return f"{finest} {'digit' if finest == 1 else 'digits'} after the point"
     return "whole numbers" if finest == 0 else f"multiples of {10**-finest}"
-
-
-def _plain(value: str) -> str:
-    return re.sub(r"[\W_]+|(?<=\d)\.0+$", "", value.casefold()).lstrip("0")

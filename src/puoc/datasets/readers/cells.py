@@ -68,10 +68,34 @@ class Cells:
         """Return the numbers of each file if the column has a numeric type."""
         return self.numbers() if self._typed else None
 
+    def measured(self) -> list[NDArray[np.float64]] | None:
+        """Return the numbers of each file if the column has a numeric type, or texts that are different plain numbers.
+
+        Their texts, which take most of the time to look at, have nothing to say then.
+        """
+        if self._typed:
+            return self.numbers()
+        if self._values or self.how.missing or any(table.decimal != "." for table in self.tables):
+            return None
+        found = self.numbers()
+        if found is None or self._with_texts:
+            return None
+        present = np.concatenate([x[~np.isnan(x)] for x in found])
+        return found if len(present) and present.min() < present.max() else None
+
+    @property
+    def _with_texts(self) -> bool:
+        """Return True if the texts have been looked at, as they are of cells that are no plain numbers."""
+        return "texts" in self.__dict__
+
     def _numbers_in(self, at: int) -> NDArray[np.float64]:
         table = self.tables[at]
         if self._typed:
             return table.numbers(self.name, self.how.missing)
+        if not self._with_texts and not self._values and not self.how.missing and table.decimal == ".":
+            plain = table.plain_numbers(self.name)
+            if plain is not None:
+                return plain
         if not are_numbers(self.texts[at].slice(0, _HEAD), table.decimal).all():
             raise NotNumbers(0, "")
         return numbers_of(self.texts[at], table.decimal)

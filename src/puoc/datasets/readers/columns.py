@@ -170,7 +170,7 @@ def _column(tables: Sequence[RawTable], name: str, how: How, audit: SideAudit | 
             doubt(name, f"{table.where}: the column {name!r} {why}. Mend the file, or say --drop {name!r}")
     with_it = [table for table in tables if name in table.places]
     cells = Cells(with_it, name, how)
-    plain = cells.typed_numbers() if audit is not None and name and name not in how.drop else None
+    plain = cells.measured() if audit is not None and name and name not in how.drop else None
     if audit is not None and plain is not None and not of_numbers(name, plain):  # as most columns are
         check_origin(cells)
         audit.look(cells, "number")

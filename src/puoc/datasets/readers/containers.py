@@ -6,6 +6,7 @@ A property that leaves traces in the rows, such as the compression or the size, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,7 @@ from puoc.datasets.readers.csv_dialect import encoding_of
 from puoc.datasets.readers.images import RawPictures
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.texts import RawTexts
+from puoc.datasets.readers.words import same_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -39,6 +41,7 @@ _DAY = 86_400  # seconds
 _MEAN_LUMINANCE = 57.625  # of the table of quality 50 in annex K of the JPEG standard
 _HEAD = 1 << 16  # bytes of a text file by which its line ends are told
 _SUBSAMPLING = {0: "4:4:4", 1: "4:2:2", 2: "4:2:0"}
+_USUAL, _USUAL_LEAST = 0.5, 10  # share of the texts with one beginning or end, and their number
 _CUT_FROM, _CUT_LEAST = 20, 3  # characters of a text, and texts of exactly the largest length
 
 _TRACES: Final[dict[str, Callable[[str], bool]]] = {
@@ -125,6 +128,26 @@ def _of_texts(raw: RawTexts) -> Properties:
     limit = longest if sum(len(text) == longest for text in raw.texts) >= _CUT_LEAST else 0
     found: Properties = {name: ["yes" if has(text) else "no" for text in raw.texts] for name, has in _TRACES.items()}
     found["cut to a length"] = ["yes" if len(text) == limit >= _CUT_FROM else "no" for text in raw.texts]
+    return found
+
+
+def usual_ends(texts: Sequence[str], others: Sequence[str]) -> tuple[Properties, Properties]:
+    """Return whether texts of two files begin or end with words that most texts of one of them have there.
+
+    A signature, a heading or the name of a program is such words.
+    """
+    found: tuple[Properties, Properties] = {}, {}
+    words = [[same_text(text).split() for text in part] for part in (texts, others)]
+    for name, end in (("first word", slice(0, 1)), ("last word", slice(-1, None))):
+        ends = [[" ".join(text[end]) for text in part] for part in words]
+        usual = set()
+        for part in ends:
+            value, count = Counter(part).most_common(1)[0] if part else ("", 0)
+            if value and count >= max(_USUAL_LEAST, _USUAL * len(part)):
+                usual.add(value)
+        if usual:
+            for values, part in zip(found, ends, strict=True):
+                values[name] = [value if value in usual else "another" for value in part]
     return found
 
 

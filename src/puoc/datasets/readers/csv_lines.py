@@ -104,6 +104,9 @@ class Lines:
         text = self._rest + new
         end = len(text) if self._ended else text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
         at = 0
+        if b'"' not in text:  # no cell in quotation marks
+            self.ends += _line_ends(text, 0, end)
+            at = end
         while at < end:
             start = _end(self._whole, text, at, end)
             self.ends += _line_ends(text, at, start)

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from puoc.datasets.readers.containers import UNSEEN, layout_of, properties_of
+from puoc.datasets.readers.containers import UNSEEN, layout_of, properties_of, usual_ends
 from puoc.datasets.readers.images import RawPictures
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.texts import RawTexts
@@ -99,7 +99,10 @@ def checked(rows: RawPictures | RawTexts, other: RawPictures | RawTexts, how: Ho
 
 def between(rows: RawPictures | RawTexts, other: RawPictures | RawTexts, how: How) -> FileDifferences:
     """Compare the properties of the rows of two files of one kind."""
-    here, there = properties_of(rows, how), properties_of(other, how)
+    here, there = dict(properties_of(rows, how)), dict(properties_of(other, how))
+    if isinstance(rows, RawTexts) and isinstance(other, RawTexts):
+        for found_here, found_there in zip((here, there), usual_ends(rows.texts, other.texts), strict=True):
+            found_here |= found_there
     compared = [_compared(name, values, there[name]) for name, values in here.items() if name in there]
     tested = [one for one in compared if one is not None]
     tested.sort(key=lambda one: one.p_value or 0.0)

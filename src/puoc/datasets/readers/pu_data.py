@@ -144,7 +144,7 @@ def read_pair(
     P, withheld, warnings = _withheld(P, with_u, how, withhold, seed, repeats)
     notes += warnings
     training = [P, *with_u]
-    preparing, profile = _fit(training, how, one_class=not with_u)
+    preparing, profile = fit_preparing(training, how, one_class=not with_u)
     tested = None
     if test is not None:
         tested, more = _test_rows(preparing, Path(test), how, files)
@@ -184,7 +184,7 @@ def pair_of_tables(
     """
     with_u: list[Raw] = [] if U is None or from_positives else [U]
     rest, held, notes = _withheld(P, with_u, how, withhold, seed, repeats)
-    preparing, profile = _fit([rest, *with_u], how, one_class=not with_u)
+    preparing, profile = fit_preparing([rest, *with_u], how, one_class=not with_u)
     return Pair(
         _rows(preparing, rest, None, ()),
         None if U is None else _rows(preparing, U, None, ()),
@@ -206,7 +206,7 @@ def _withheld(
         return P, None, ()
     if repeats == "apart":
         return withhold_rows(P, share, seed)
-    keys = contents_of(P, _fit([P, *with_u], how, one_class=not with_u)[0])
+    keys = contents_of(P, fit_preparing([P, *with_u], how, one_class=not with_u)[0])
     return withhold_contents(P, keys, share, seed, repeats)
 
 
@@ -227,8 +227,13 @@ def _note_on_tokens(preparing: Preparing, how: How) -> tuple[str, ...]:
     )
 
 
-def _fit(training: Sequence[Raw], how: How, one_class: bool) -> tuple[Preparing, list[Column]]:
-    """Fit the preprocessing to training rows, which are all of one kind; ``one_class``: labelled positives alone."""
+def fit_preparing(training: Sequence[Raw], how: How, one_class: bool) -> tuple[Preparing, list[Column]]:
+    """Fit the preprocessing to training rows, which are all of one kind; ``one_class``: labelled positives alone.
+
+    Raises
+    ------
+    ValueError : as ``profile_of``; or pictures of different sizes.
+    """
     if tables := [part for part in training if isinstance(part, RawTable)]:
         profile = profile_of(tables, how, one_class=one_class)
         return fit_table(tables, profile, how), profile
@@ -278,7 +283,7 @@ def joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:
 
 def _rows(preparing: Preparing, raw: Raw, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
     same_kind(raw, preparing)
-    block = _apply(preparing, raw)
+    block = prepared(preparing, raw)
     counter = counter_of(preparing)
     counter.add(block)
     unseen = counter.result()
@@ -291,8 +296,8 @@ def counter_of(preparing: Preparing) -> UnseenCounter:
     return preparing.counter() if isinstance(preparing, TablePreparing) else UnseenCounter({})
 
 
-def _apply(preparing: Preparing, raw: Raw) -> Block:
-    """Prepare rows of the kind that the preprocessing was fitted to."""
+def prepared(preparing: Preparing, raw: Raw) -> Block:
+    """Prepare rows of the kind that the preprocessing was fitted to. Raises ValueError for rows that do not fit it."""
     if isinstance(preparing, TablePreparing) and isinstance(raw, RawTable):
         return preparing.apply(raw)
     if isinstance(preparing, TextPreparing) and isinstance(raw, RawTexts):

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from puoc.datasets.readers.csv_dialect import shown
-from puoc.datasets.readers.values import SENTENCE, is_number, numbers_of, sentences, texts_of
+from puoc.datasets.readers.values import SENTENCE, is_number, numbers_of, plain_numbers, sentences, texts_of
 
 AT_ONCE = 1 << 16  # rows of a block
 
@@ -66,6 +66,11 @@ class RawTable:
     def numbers(self, column: str, missing: Sequence[str] = ()) -> NDArray[np.float64]:
         """Return the cells of a column as float64 (n,), NaN where missing. Raises NotNumbers."""
         return numbers_of(self._cells(column), self.decimal, missing)
+
+    def plain_numbers(self, column: str) -> NDArray[np.float64] | None:
+        """Return texts of a column as float64 (n,) if all are numbers without blanks, or empty; else None."""
+        cells = self._cells(column)
+        return plain_numbers(cells) if pa.types.is_string(cells.type) else None
 
     def head(self, column: str, n: int) -> pa.Array:
         """Return the first cells of a column as they are in the file."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.audit.kin import Copies, Keys, Kin, copies_of
+from puoc.datasets.audit.kin import Copies, Keys, Kin, NearPairs, by_groups, copies_of
+from puoc.datasets.audit.near_texts import MOST as MOST_TEXTS
+from puoc.datasets.audit.near_texts import near_texts
 from puoc.datasets.audit.result import Audited
 from puoc.datasets.audit.row_groups import Group
+from puoc.datasets.readers.audit_unseen import UnseenRows, unseen_in_rows
 from puoc.datasets.readers.file_differences import FileDifferences, between
 from puoc.datasets.readers.images import RawPictures, fit_pictures
 from puoc.datasets.readers.labels import labels_of
@@ -27,7 +30,9 @@ from puoc.datasets.readers.training_files import Paths, Raw, TrainingFiles, plai
 from puoc.datasets.readers.words import same_text
 from puoc.records import Array
 
-NEAR_TEXTS: Final = "the same but for numbers"
+NEAR_TEXTS: Final = (
+    "the same but for numbers, or with three fifths of their pairs of neighbouring words in common, eight at least"
+)
 NEAR_PICTURES: Final = "the same picture saved again, resized, brightened or with noise; not looked for within a group"
 _PIXELS: Final = 32  # to which pictures of any size are brought
 _MOST: Final = 5_000  # pictures of a group that are compared, evenly spaced
@@ -42,7 +47,15 @@ class Pictures(NamedTuple):
     numbers: NDArray[np.int64]  # (n,) in their folder
 
 
-def audit_rows(files: TrainingFiles, paths: Paths, how: How) -> tuple[Audited, tuple[FileDifferences, ...]]:
+class RowAudit(NamedTuple):
+    """Audit of pictures or texts."""
+
+    audited: Audited
+    differences: tuple[FileDifferences, ...]
+    unseen: tuple[UnseenRows, ...]
+
+
+def audit_rows(files: TrainingFiles, paths: Paths, how: How) -> RowAudit:
     """Audit files of pictures or texts. Raises ValueError for rows of different kinds or a damaged picture."""
     P, U = files.P, files.U
     groups: dict[Group, Raw] = {"P": P} if U is None else {"P": P, "U": U}
@@ -63,7 +76,18 @@ def audit_rows(files: TrainingFiles, paths: Paths, how: How) -> tuple[Audited, t
         same_kind(incoming, P)
     differences = [*_between(P, U, how), *differences, *_between(U, incoming, how)]
     n_u = 0 if U is None else len(U)
-    return Audited(n_p=len(P), n_u=n_u, tests=0, columns=(), kin=_kin_of(groups, how)), tuple(differences)
+    audited = Audited(n_p=len(P), n_u=n_u, tests=0, columns=(), kin=_kin_of(groups, how))
+    return RowAudit(
+        audited, tuple(differences), _unseen(groups if incoming is None else groups | {"incoming": incoming}, how)
+    )
+
+
+def _unseen(groups: Mapping[Group, Raw], how: How) -> tuple[UnseenRows, ...]:
+    """Return what later rows hold beside the training rows; of many pictures, of evenly spaced ones in a small size."""
+    if not any(isinstance(raw, RawPictures) for raw in groups.values()):
+        return unseen_in_rows(groups, how)
+    small = how.model_copy(update={"pixels": min(how.pixels or _PIXELS, _PIXELS)})
+    return unseen_in_rows({group: raw.rows(_mask(len(raw))) for group, raw in groups.items()}, small)
 
 
 def _between(here: Raw | None, there: Raw | None, how: How) -> list[FileDifferences]:
@@ -109,7 +133,15 @@ def kin_of_texts(groups: Mapping[Group, RawTexts]) -> Kin:
         group: Keys(exact[i], (near[i],), np.asarray(raw.row_numbers()))
         for i, (group, raw) in enumerate(groups.items())
     }
-    return Kin(what="texts", near_means=NEAR_TEXTS, copies=copies_of(keys))
+    return Kin(what="texts", near_means=NEAR_TEXTS, copies=copies_of(keys, _near_texts(groups, exact)))
+
+
+def _near_texts(groups: Mapping[Group, RawTexts], exact: Sequence[NDArray[np.int64]]) -> NearPairs:
+    """Return pairs of texts that share most of their words, by their groups; of many texts, of evenly spaced ones."""
+    some = [np.linspace(0, len(raw) - 1, min(len(raw), MOST_TEXTS)).astype(np.int64) for raw in groups.values()]
+    texts = [same_text(raw.texts[at]) for raw, places in zip(groups.values(), some, strict=True) for at in places]
+    first, second = near_texts(texts, np.concatenate([keys[places] for keys, places in zip(exact, some, strict=True)]))
+    return by_groups(list(groups), some, first, second)
 
 
 def kin_of_pictures(groups: Mapping[Group, Pictures]) -> Kin:

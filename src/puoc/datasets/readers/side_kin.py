@@ -27,11 +27,16 @@ from puoc.datasets.readers.cells import Cells
 from puoc.datasets.readers.no_measurements import named_as_id, unit_of_dates
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.raw_table import RawTable
+from puoc.datasets.readers.side_near import Part as NearPart
+from puoc.datasets.readers.side_near import SideNear
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NEAR_ROWS: Final = "the same in all columns but those of one eighth, with numbers compared to 3 digits"
+NEAR_ROWS: Final = (
+    "the same in four fifths of the columns or more, where numbers agree to 3 digits or one is the other one rounded, "
+    "and texts without case and blanks at their ends"
+)
 _COLUMNS_FOR_NEAR: Final = 8  # below, rows agree in most columns by chance
 _NOTED: Final = 5  # columns
 _TIMES: Final = 10_000  # dates of a group that are read, evenly spaced
@@ -77,6 +82,8 @@ class SideKin:
             group: Contents(len(part.rows), self._table(part).row_numbers()[part.rows])
             for group, part in self._parts.items()
         }
+        compared = {group: NearPart(self._table(part), part.rows) for group, part in self._parts.items()}
+        self._near = SideNear(compared, len(files[0].columns))
         if incoming is not None:
             self._parts["incoming"] = _Part(-2, _some(np.ones(len(incoming), dtype=np.bool_)))
         self._looked_at: dict[str, tuple[int, Kind]] = {}
@@ -90,6 +97,12 @@ class SideKin:
         place = len(self._looked_at)
         self._looked_at[cells.name] = (place, kind)
         self._hash(cells, kind, of_test, place)
+        sources = {group: of_test if part.table == -1 else cells for group, part in self._parts.items()}
+        self._near.look(
+            cells.name,
+            kind,
+            {g: (source, max(self._parts[g].table, 0)) for g, source in sources.items() if source is not None},
+        )
         self.look_at_group(cells, kind)
 
     def look_at_group(self, cells: Cells, kind: Kind) -> None:
@@ -126,12 +139,14 @@ class SideKin:
             of_test = None if self._test is None or name not in self._test.places else Cells([self._test], name, how)
             self._hash(Cells(self._files, name, how), kind, of_test, place, out=True)
         with_near = len(left) >= _COLUMNS_FOR_NEAR
+        exact = {group: found.exact for group, found in self._contents.items()}
         copies = copies_of(
             {
                 group: Keys(found.exact, tuple(found.near) if with_near else (), found.numbers)
                 for group, found in self._contents.items()
                 if left
-            }
+            },
+            self._near.pairs(exact, how, asked) if with_near else {},
         )
         return Kin(
             what="rows",

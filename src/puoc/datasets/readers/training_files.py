@@ -39,6 +39,7 @@ class TrainingFiles(NamedTuple):
     test_note: str  # describes how its labels were read
     audited: Audited | None  # of a table
     notes: tuple[str, ...]
+    incoming: RawTable | None = None  # of an audit
 
 
 def read_raw(path: Path, how: How) -> Raw:
@@ -99,8 +100,9 @@ def _read(paths: Paths, how: How, check: _Check) -> TrainingFiles:
     if not tables:
         return TrainingFiles(P, U, None, "", None, ())
     labelled, note = _labelled_test(test, how)
-    audited = check(tables, how, SideAudit(tables, None, labelled, _incoming(incoming, how)))
-    return TrainingFiles(P, U, labelled, note, audited, ())
+    later = _incoming(incoming, how)
+    audited = check(tables, how, SideAudit(tables, None, labelled, later))
+    return TrainingFiles(P, U, labelled, note, audited, (), later)
 
 
 def _one_file(path: Path, how: How, test: Path | None, incoming: Path | None, check: _Check) -> TrainingFiles:
@@ -111,11 +113,12 @@ def _one_file(path: Path, how: How, test: Path | None, incoming: Path | None, ch
     if not isinstance(plain, RawTable):
         return TrainingFiles(plain.rows(labels.positive), plain.rows(~labels.positive), None, "", None, (labels.note,))
     labelled, note = _labelled_test(test, how)
-    audited = check([plain], how, SideAudit([plain], labels.positive, labelled, _incoming(incoming, how)))
+    later = _incoming(incoming, how)
+    audited = check([plain], how, SideAudit([plain], labels.positive, labelled, later))
     whole = [plain]
     del table, plain
     P, U = split_rows(whole, labels.positive)
-    return TrainingFiles(P, U, labelled, note, audited, (labels.note,))
+    return TrainingFiles(P, U, labelled, note, audited, (labels.note,), later)
 
 
 def _labelled_test(path: Path | None, how: How) -> tuple[Labelled | None, str]:

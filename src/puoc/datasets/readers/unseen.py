@@ -85,6 +85,12 @@ class Unseen(Record):
     missing: dict[str, int]  # missing values by column, where training rows lacked values too
     others: dict[str, int]  # other findings, in words
 
+    @property
+    def noted(self) -> list[ColumnUnseen]:
+        """Return the columns that are worth a note, each value range once."""
+        by_factor = {column.column for column in self.columns if column.kind == "factor"}
+        return [one for one in self.columns if one.noted and not (one.kind == "range" and one.column in by_factor)]
+
     def lines(self, hint: str = "") -> list[str]:
         """Return one line for each of the columns with the most rows, and one for the others.
 
@@ -94,8 +100,7 @@ class Unseen(Record):
         """
         plain = [f"{n} missing values in {name!r}" for name, n in self.missing.items()]
         plain += [f"{n} {words}" for words, n in self.others.items()]
-        by_factor = {column.column for column in self.columns if column.kind == "factor"}
-        noted = [one for one in self.columns if one.noted and not (one.kind == "range" and one.column in by_factor)]
+        noted = self.noted
         rest = noted[_LISTED:]
         if rest:
             names = ", ".join(repr(column.column) for column in rest[:3]) + (", ..." if len(rest) > 3 else "")

@@ -117,19 +117,26 @@ def numbers_of(column: pa.Array, decimal: str = ".", missing: Sequence[str] = ()
             raise NotNumbers(int(strange[0]), str(found[strange[0]]))
         return found
     if decimal == "." and not missing and pa.types.is_string(column.type):
-        plain = _plain_numbers(column)
+        plain = plain_numbers(column)
         if plain is not None:
             return plain
     return _parsed(texts_of(column, missing), decimal)
 
 
-def _plain_numbers(column: pa.Array) -> NDArray[np.float64] | None:
-    """Return cells as float64 if all are finite numbers without blanks, else None. Most columns are, and it is fast."""
+def plain_numbers(column: pa.Array) -> NDArray[np.float64] | None:
+    """Return cells as float64 if all are finite numbers without blanks, or empty, else None.
+
+    Most columns are like that, and it takes a third of the time of their texts.
+    """
     try:
-        found = np.array(pc.cast(column, pa.float64()), dtype=np.float64)
+        found = pc.cast(column, pa.float64())
     except pa.ArrowInvalid:
-        return None
-    return found if np.isfinite(found).all() else None
+        try:
+            found = pc.cast(pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column), pa.float64())
+        except pa.ArrowInvalid:
+            return None
+    numbers = np.array(found, dtype=np.float64)  # null becomes NaN
+    return numbers if np.isfinite(numbers).sum() == len(numbers) - found.null_count else None
 
 
 def are_numbers(cells: pa.Array, decimal: str) -> NDArray[np.bool_]:
