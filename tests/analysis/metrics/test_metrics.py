@@ -59,7 +59,7 @@ ORACLES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.one_of(st.tuples(few, few), st.tuples(many, many)))
 def test_metrics_of_scores_are_those_of_scikit_learn(pair: Pair) -> None:
     y, s = labels_and_scores(pair)
@@ -116,7 +116,7 @@ def untied(seed: int) -> Pair:
     return rng.normal(1, 1, n).round(digits), rng.normal(0, 1, m).round(digits)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.one_of(st.tuples(few, few), st.integers(0, 10_000).map(untied)))
 def test_what_a_stored_curve_says_is_what_the_scores_say(pair: Pair) -> None:
     exact, said = test_metrics(Scores(*pair)), curve_metrics(stored(pair))
