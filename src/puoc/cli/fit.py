@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -41,8 +41,13 @@ from puoc.cli.read_options import (
     how_given,
 )
 
+if TYPE_CHECKING:
+    from puoc.userdata.thresholds import ThresholdRule
+
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
 _NOTHING_WRITTEN = "nothing was written"
+_WITHHOLDING = "--recall, --false-alarms or --precision"
+_EXAMPLES = {"--recall": 0.9, "--false-alarms": 0.01, "--precision": 0.8, "--confidence": 0.95}
 #: Suffixes that promise something else than a model file.
 _OTHER_SUFFIXES = (
     *(".csv", ".tsv", ".txt", ".parquet", ".json", ".yaml", ".yml", ".html", ".htm", ".xlsx", ".pdf", ".zip", ".gz"),
@@ -80,10 +85,29 @@ def fit(
         float | None,
         typer.Option(help="Set the threshold so that this share of new positives reaches it, as 0.9; in (0, 1)."),
     ] = None,
-    false_alarms: Annotated[str | None, typer.Option(hidden=True)] = None,
+    false_alarms: Annotated[
+        float | None,
+        typer.Option(help="Set the threshold so that at most this share of new negatives reaches it; in (0, 1)."),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Set the threshold so that this share of the new rows that reach it is positive; in (0, 1)."),
+    ] = None,
+    alpha_interval: Annotated[
+        str | None,
+        typer.Option(help="LOW,HIGH: interval of the share of positives in U, for --false-alarms and --precision."),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="Promise what is asked for with this confidence, as 0.95. Default: --recall holds on average, "
+            "--false-alarms and --precision at 0.95."
+        ),
+    ] = None,
     miss_rate: Annotated[str | None, typer.Option(hidden=True)] = None,
     withhold: Annotated[
-        float | None, typer.Option(help="Share of positives withheld from training for --recall. Default: 0.2.")
+        float | None,
+        typer.Option(help="Share of positives withheld from training for such a threshold. Default: 0.2."),
     ] = None,
     repeats: Annotated[
         str | None,
@@ -124,26 +148,18 @@ def fit(
         _check_suffix(out)
         check_writable("--out", out)
         check_writable("--mlflow", mlflow)
-        if false_alarms is not None:
-            raise ValueError(
-                f"--false-alarms: got {false_alarms}; the option is now --recall, since it bounds missed positives. "
-                "Say --recall 0.9 in place of --false-alarms 0.1"
-            )
         if miss_rate is not None:
             raise ValueError(
                 f"--miss-rate: got {miss_rate}, and there is no such option; expected --recall, which bounds missed "
                 "positives. Say --recall 0.9 in place of --miss-rate 0.1"
             )
-        if by_alpha and recall is not None:
-            raise ValueError("got --by-alpha and --recall; expected one threshold")
-        if recall is not None and not 0 < recall < 1:
-            raise ValueError(f"--recall: got {recall:g}; expected a share of the positives in (0, 1), such as 0.9")
-        if withhold is not None and recall is None:
-            raise ValueError(f"--withhold: got {withhold:g} without --recall, which alone uses withheld rows")
+        rule = _rule(by_alpha, recall, false_alarms, precision, confidence, alpha_interval)
+        if withhold is not None and not rule.withholds:
+            raise ValueError(f"--withhold: got {withhold:g} without {_WITHHOLDING}, which alone use withheld rows")
         if withhold is not None and not 0 < withhold < 1:
             raise ValueError(f"--withhold: got {withhold:g}; expected a share in (0, 1)")
-        if repeats is not None and recall is None:
-            raise ValueError(f"--repeats: got {repeats!r} without --recall, which alone uses withheld rows")
+        if repeats is not None and not rule.withholds:
+            raise ValueError(f"--repeats: got {repeats!r} without {_WITHHOLDING}, which alone use withheld rows")
         if repeats not in (None, "together", "apart"):
             raise ValueError(f"--repeats: got {repeats!r}; expected together or apart")
         from puoc.datasets.readers import read_pair
@@ -156,8 +172,8 @@ def fit(
             prior=prior,
             encoder=encoder,
             file=settings,
-            needs_prior=by_alpha,
-            may_use_prior=recall is not None,
+            needs_prior=by_alpha or (rule.flags and rule.alpha is None),
+            may_use_prior=rule.withholds,
         )
         from puoc.registry import METHODS
         from puoc.userdata.preflight import learns_from_u
@@ -170,7 +186,7 @@ def fit(
             data=data,
             test=test,
             from_positives=from_positives,
-            withhold=0.0 if recall is None else _WITHHELD_SHARE if withhold is None else withhold,
+            withhold=0.0 if not rule.withholds else _WITHHELD_SHARE if withhold is None else withhold,
             seed=seed,
             repeats=repeats,  # type: ignore[arg-type]
         )
@@ -189,9 +205,7 @@ def fit(
         values = ", ".join(f"{name}={value}" for name, value in method_settings.params.items())
         say(f"{method_settings.method}: {values}  ({method_settings.source})")
         from puoc.userdata import fit as fitting
-        from puoc.userdata.thresholds import ThresholdRule
 
-        rule = ThresholdRule(by_alpha, recall)
         fitting.check(pair, method_settings, rule)
         if check:
             say("nothing was fitted: --check")
@@ -216,6 +230,42 @@ def fit(
     assert out is not None, "checked above"
     _write(out, model.content, mlflow)
     warn(model.warning)
+
+
+def _rule(
+    by_alpha: bool,
+    recall: float | None,
+    false_alarms: float | None,
+    precision: float | None,
+    confidence: float | None,
+    alpha_interval: str | None,
+) -> ThresholdRule:
+    """Return the rule of the threshold. Raises ValueError for a value or options that make no rule."""
+    from puoc.userdata.thresholds import ThresholdRule
+
+    shares = {"--recall": recall, "--false-alarms": false_alarms, "--precision": precision}
+    given = [name for name, value in shares.items() if value is not None] + (["--by-alpha"] if by_alpha else [])
+    if len(given) > 1:
+        raise ValueError(f"got {' and '.join(sorted(given))}; expected one threshold")
+    for name, value in (*shares.items(), ("--confidence", confidence)):
+        if value is not None and not 0 < value < 1:
+            what = "a confidence" if name == "--confidence" else "a share"
+            raise ValueError(f"{name}: got {value:g}; expected {what} in (0, 1), such as {_EXAMPLES[name]}")
+    rule = ThresholdRule(by_alpha, recall, false_alarms, precision, confidence)
+    if confidence is not None and not rule.withholds:
+        raise ValueError(f"--confidence: got {confidence:g} without {_WITHHOLDING}, which alone promise something")
+    if alpha_interval is None:
+        return rule
+    if not rule.flags:
+        raise ValueError(f"--alpha-interval: got {alpha_interval} without --false-alarms or --precision, which need it")
+    try:
+        low, high = (float(part) for part in alpha_interval.split(","))
+    except ValueError:
+        low, high = 1.0, 0.0
+    if not 0 <= low <= high < 1:
+        expected = "expected two shares LOW,HIGH in [0, 1), the lower one first, such as 0.1,0.3"
+        raise ValueError(f"--alpha-interval: got {alpha_interval}; {expected}")
+    return rule._replace(alpha=(low, high))
 
 
 def _check_suffix(out: Path | None) -> None:
