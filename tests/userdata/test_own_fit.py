@@ -460,7 +460,7 @@ def test_the_commands_and_the_python_of_the_documentation_run(files) -> None:
     page = (Path(__file__).parents[2] / "docs" / "own-data.md").read_text()
     Path("v.csv").rename("new.csv")
     lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
-    assert len(lines) == 9
+    assert len(lines) == 12
     for line in lines:
         command, *words = shlex.split(line, comments=True)
         assert command == "puoc"
