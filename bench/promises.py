@@ -1,6 +1,7 @@
 """What thresholds of `puoc fit` promise, against what they keep: made and real tables, drawn again and again.
 
-    python bench/promises.py --data /tmp/raw --prepared /tmp/prepared --draws 20 --out promises.parquet
+    python bench/promises.py --data /tmp/raw --prepared /tmp/prepared --draws 10 --out docs/evidence/promises.parquet
+    python bench/promises.py --rows docs/evidence/promises.parquet      # prints the table of docs/own-data.md
 
 A table is taken as the population. Labelled positives, withheld positives and unlabelled rows are drawn from it with
 replacement, and what a threshold keeps is counted over all rows of the table. So the count has no error of its own.
@@ -147,12 +148,16 @@ def summary(rows: pd.DataFrame) -> str:
 def main() -> None:
     """Draw, count and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of raw files")
-    parser.add_argument("--prepared", type=Path, required=True, help="folder of prepared arrays")
+    parser.add_argument("--data", type=Path, default=Path("build/raw"), help="folder of raw files")
+    parser.add_argument("--prepared", type=Path, default=Path("build/prepared"), help="folder of prepared arrays")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--real", type=int, default=60, help="largest number of real tables")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--rows", type=Path, help="print the table of rows that were drawn before")
     args = parser.parse_args()
+    if args.rows is not None:
+        sys.stdout.write(f"{summary(pd.read_parquet(args.rows))}\n")
+        return
     rows = []
     for table in [*made(), *real(args.data, args.prepared, args.real)]:
         rng = np.random.default_rng(zlib.crc32(table.name.encode()))
