@@ -331,7 +331,7 @@ NOT_LEARNING = ("datasets/readers/", "userdata/", "analysis/")
 
 
 def test_each_deliberate_fault_changes_what_a_digest_covers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A golden test sees each of these faults, so no digest may overlook one; what is outside of the methods does not learn."""
+    """A golden test sees each of these faults, so no digest may overlook one."""
     tree, package = digests._tree, Path(digests.__file__).parent
     every = YAML(typ="safe", pure=True).load(Path(__file__).parent / "mutations.yaml")
     faults = [fault for fault in every if not fault["file"].startswith(NOT_LEARNING)]
