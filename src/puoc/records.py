@@ -279,6 +279,8 @@ class FitResult(Record):
     reason: str | None = None  # why it failed or was skipped
     attempts: int = Field(1, ge=1)
     auc_val_pu: float | None = None  # AUC of withheld labelled positives against withheld unlabelled rows
+    #: scores of the withheld rows as text, see puoc.analysis.statistics.withheld_scores; not in published results
+    withheld: str | None = None
     alpha: float | None = None  # class prior that the method used
     alpha_hat: float | None = None  # class prior that the method itself estimated
     curve: dict[str, tuple[float, ...]] = {}  # objective by epoch, or before and after an exact solution

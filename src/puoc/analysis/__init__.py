@@ -3,4 +3,4 @@
 Importing this package loads nothing: pandas and scipy take longer than many commands.
 """
 
-__all__ = ["compare", "paper", "reliability", "selection", "statistics", "tables"]
+__all__ = ["compare", "metrics", "paper", "reliability", "selection", "statistics", "tables"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from puoc.analysis.metrics import DEFAULT
 from puoc.analysis.paper.claims import ClaimRow, claims
 from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.family_wins import FamilyWinRow, family_wins
@@ -19,10 +20,11 @@ from puoc.analysis.statistics.ranks import RankRow, rank_table
 from puoc.analysis.statistics.seed_power import EvidenceRow, evidence_table
 from puoc.analysis.statistics.significance import SignificanceRow, over_all_tables, twin_tests
 from puoc.analysis.tables.frames import Row, column_types, rows_of, write_rows
+from puoc.analysis.tables.metric_tables import MetricRow, WinnerRow, as_metric, metric_rows, winners
 from puoc.analysis.tables.results import Trials, read_results
 from puoc.analysis.tables.summary import SummaryRow, summarise
 from puoc.store.checked_parquet import BY_COMPARE, read_frame
-from puoc.store.plan_files import planned_tables, sweep_names
+from puoc.store.plan_files import METRIC, planned_tables, read_metric, sweep_names
 from puoc.store.plans import TablePlan
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class Comparison:
     verdicts: list[VerdictRow]
     claims: list[ClaimRow]
     family_wins: list[FamilyWinRow]
+    metrics: list[MetricRow]
+    metric_winners: list[WinnerRow]
 
     def write(self, folder: Path) -> None:
         """Write each table as parquet."""
@@ -82,11 +86,15 @@ COMPARED: dict[str, type[DataclassInstance]] = {
     "verdicts": VerdictRow,
     "claims": ClaimRow,
     "family_wins": FamilyWinRow,
+    "metrics": MetricRow,
+    "metric_winners": WinnerRow,
 }
 
 
 def compare(root: Path | str, planned_trials: Trials | None = None) -> None:
     """Write each table of the comparison (summary, significance, verdicts, ...) as parquet under ``results/compare``.
+
+    Means, tests, ranks and choices are by the metric of the plan. What is compared with the paper is always by the AUC.
 
     Equal results give equal bytes. A planned table that was not run appears in every file as *not run*.
 
@@ -100,28 +108,40 @@ def compare(root: Path | str, planned_trials: Trials | None = None) -> None:
     ValueError : a results file does not match the plan; see ``planned_rows``.
     """
     root = Path(root)
-    plans = planned_tables(root)
-    results = [(plan, read_results(root, plan, planned_trials)) for plan in plans]
-    recorded = {plan.table: rows for plan, rows in results}
+    plans, metric = planned_tables(root), read_metric(root)
+    recorded_results = [(plan, read_results(root, plan, planned_trials)) for plan in plans]
+    recorded = {plan.table: rows for plan, rows in recorded_results}
+    results = [(plan, None if rows is None else as_metric(rows, metric)) for plan, rows in recorded_results]
     reservation_by_cell = reservations(plans, recorded)
-    summary = [row for plan, rows in results for row in summarise(plan, rows)]
-    tests = over_all_tables([row for plan, rows in results for row in twin_tests(plan, rows)])
-    sweep_rows, surface = sweeps(root, planned_trials)
+    summary, tests = _means_and_tests(results, metric)
+    by_auc = (summary, tests) if metric == DEFAULT else _means_and_tests(recorded_results, DEFAULT)
+    sweep_rows, surface = sweeps(root, planned_trials, metric)
+    by_metric = [row for plan, rows in recorded_results for row in metric_rows(plan, rows)]
     comparison = Comparison(
         summary=summary,
         significance=tests,
         ranks=[row for plan, rows in results for row in rank_table(plan, rows)],
-        protocol=[row for plan, rows in results for row in protocol_table(plan, rows)],
+        protocol=[row for plan, rows in recorded_results for row in protocol_table(plan, rows)],
         evidence=[row for plan in plans for row in evidence_table(plan)],
-        choice=choices(root, plans, planned_trials),
+        choice=choices(root, plans, planned_trials, metric),
         sweeps=sweep_rows,
         surface=surface,
         failures=_failures(root, results, planned_trials),
-        verdicts=verdicts(plans, summary, tests, reservation_by_cell),
-        claims=claims(plans, tests, recorded, reservation_by_cell),
-        family_wins=family_wins(plans, recorded),
+        verdicts=verdicts(plans, *by_auc, reservation_by_cell),
+        claims=claims(plans, by_auc[1], recorded, reservation_by_cell),
+        family_wins=family_wins(plans, {plan.table: rows for plan, rows in results}),
+        metrics=by_metric,
+        metric_winners=winners(by_metric),
     )
     comparison.write(root / "results" / "compare")
+
+
+def _means_and_tests(
+    results: list[tuple[TablePlan, pd.DataFrame | None]], metric: str
+) -> tuple[list[SummaryRow], list[SignificanceRow]]:
+    """Return the means and the twin tests of all tables, of rows that have the metric in the column ``auc``."""
+    summary = [row for plan, rows in results for row in summarise(plan, rows, metric)]
+    return summary, over_all_tables([row for plan, rows in results for row in twin_tests(plan, rows)])
 
 
 def read_comparison(root: Path) -> Comparison:
@@ -146,6 +166,8 @@ def read_comparison(root: Path) -> Comparison:
         verdicts=_read(folder / "verdicts.parquet", VerdictRow),
         claims=_read(folder / "claims.parquet", ClaimRow),
         family_wins=_read(folder / "family_wins.parquet", FamilyWinRow),
+        metrics=_read(folder / "metrics.parquet", MetricRow),
+        metric_winners=_read(folder / "metric_winners.parquet", WinnerRow),
     )
 
 
@@ -163,7 +185,8 @@ def comparison_is_old(root: Path) -> bool:
     parts = ("work/plan/tables", "work/plan/tune", "work/configs", "results/tables", "results/tune", "results/sweeps")
     folders = [root / part for part in parts if (root / part).is_dir()]
     # folders are included because removing a file changes the time of its folder
-    sources = [root / "results", *folders, *(path for folder in folders for path in folder.rglob("*"))]
+    metric = [root / METRIC] if (root / METRIC).is_file() else []
+    sources = [root / "results", *metric, *folders, *(path for folder in folders for path in folder.rglob("*"))]
     return min(compared) < max((path.stat().st_mtime_ns for path in sources), default=0)
 
 

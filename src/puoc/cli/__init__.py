@@ -24,5 +24,6 @@ __all__ = [
     "standard_input",
     "status",
     "sweep",
+    "threshold_options",
     "ui",
 ]

@@ -295,6 +295,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "study": cli_sweep.study,
     "methods": cli_listing.methods,
     "datasets": cli_listing.datasets,
+    "metrics": cli_listing.metrics,
     "new-method": cli_new_method.new_method,
 }
 for _verb, _command in _COMMANDS.items():

@@ -43,6 +43,7 @@ from puoc.cli.read_options import (
     how_given,
 )
 from puoc.cli.recommended import check_unspecific, recommended
+from puoc.cli.threshold_options import WITHHOLDING, threshold_rule
 
 if TYPE_CHECKING:
     from puoc.userdata.settings import Settings
@@ -90,10 +91,29 @@ def fit(
         float | None,
         typer.Option(help="Set the threshold so that this share of new positives reaches it, as 0.9; in (0, 1)."),
     ] = None,
-    false_alarms: Annotated[str | None, typer.Option(hidden=True)] = None,
+    false_alarms: Annotated[
+        float | None,
+        typer.Option(help="Set the threshold so that at most this share of new negatives reaches it; in (0, 1)."),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Set the threshold so that this share of the new rows that reach it is positive; in (0, 1)."),
+    ] = None,
+    alpha_interval: Annotated[
+        str | None,
+        typer.Option(help="LOW,HIGH: interval of the share of positives in U, for --false-alarms and --precision."),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="Promise what is asked for with this confidence, as 0.95. Default: --recall holds on average, "
+            "--false-alarms and --precision at 0.95."
+        ),
+    ] = None,
     miss_rate: Annotated[str | None, typer.Option(hidden=True)] = None,
     withhold: Annotated[
-        float | None, typer.Option(help="Share of positives withheld from training for --recall. Default: 0.2.")
+        float | None,
+        typer.Option(help="Share of positives withheld from training for such a threshold. Default: 0.2."),
     ] = None,
     repeats: Annotated[
         str | None,
@@ -134,26 +154,18 @@ def fit(
         _check_suffix(out)
         check_writable("--out", out)
         check_writable("--mlflow", mlflow)
-        if false_alarms is not None:
-            raise ValueError(
-                f"--false-alarms: got {false_alarms}; the option is now --recall, since it bounds missed positives. "
-                "Say --recall 0.9 in place of --false-alarms 0.1"
-            )
         if miss_rate is not None:
             raise ValueError(
                 f"--miss-rate: got {miss_rate}, and there is no such option; expected --recall, which bounds missed "
                 "positives. Say --recall 0.9 in place of --miss-rate 0.1"
             )
-        if by_alpha and recall is not None:
-            raise ValueError("got --by-alpha and --recall; expected one threshold")
-        if recall is not None and not 0 < recall < 1:
-            raise ValueError(f"--recall: got {recall:g}; expected a share of the positives in (0, 1), such as 0.9")
-        if withhold is not None and recall is None:
-            raise ValueError(f"--withhold: got {withhold:g} without --recall, which alone uses withheld rows")
+        rule = threshold_rule(by_alpha, recall, false_alarms, precision, confidence, alpha_interval)
+        if withhold is not None and not rule.withholds:
+            raise ValueError(f"--withhold: got {withhold:g} without {WITHHOLDING}, which alone use withheld rows")
         if withhold is not None and not 0 < withhold < 1:
             raise ValueError(f"--withhold: got {withhold:g}; expected a share in (0, 1)")
-        if repeats is not None and recall is None:
-            raise ValueError(f"--repeats: got {repeats!r} without --recall, which alone uses withheld rows")
+        if repeats is not None and not rule.withholds:
+            raise ValueError(f"--repeats: got {repeats!r} without {WITHHOLDING}, which alone use withheld rows")
         if repeats not in (None, "together", "apart"):
             raise ValueError(f"--repeats: got {repeats!r}; expected together or apart")
         if mlflow is not None:
@@ -170,8 +182,8 @@ def fit(
             read_settings,
             prior=prior,
             file=settings,
-            needs_prior=by_alpha,
-            may_use_prior=recall is not None,
+            needs_prior=by_alpha or (rule.flags and rule.alpha is None),
+            may_use_prior=rule.withholds,
         )
         # a wrong --prior is refused before the rows are assessed, whatever the method will be
         named = read_method(method or _WITH_PRIOR, given=params or (), encoder=encoder)
@@ -185,7 +197,7 @@ def fit(
                 data=data,
                 test=test,
                 from_positives=from_positives,
-                withhold=0.0 if recall is None else _WITHHELD_SHARE if withhold is None else withhold,
+                withhold=0.0 if not rule.withholds else _WITHHELD_SHARE if withhold is None else withhold,
                 seed=seed,
                 repeats=repeats,  # type: ignore[arg-type]
             )
@@ -208,9 +220,7 @@ def fit(
         say(f"{method_settings.method}: {values}  ({method_settings.source})")
         from puoc.store.steps import shown_by
         from puoc.userdata import fit as fitting
-        from puoc.userdata.thresholds import ThresholdRule
 
-        rule = ThresholdRule(by_alpha, recall)
         fitting.check(pair, method_settings, rule)
         if check:
             say("nothing was fitted: --check")

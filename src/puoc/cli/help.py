@@ -89,6 +89,7 @@ VERBS = {
     "study": Verb(SWEEPS, ("puoc study --method pu_svm",)),
     "methods": Verb(ABOUT, ("puoc methods",)),
     "datasets": Verb(ABOUT, ("puoc datasets",)),
+    "metrics": Verb(ABOUT, ("puoc metrics",)),
     "new-method": Verb(ABOUT, ("puoc new-method my_upu --kind pu",)),
 }
 

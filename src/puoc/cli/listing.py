@@ -50,6 +50,18 @@ def datasets() -> None:
     _table(lines)
 
 
+def metrics() -> None:
+    """List the metrics: name, rows, what each is, its source. Those of test rows may be metric in params.yaml."""
+    from puoc.analysis.metrics import metrics as registered
+
+    lines = []
+    for one in registered().values():
+        rows = "test rows" if one.rows == "test" else "withheld rows"
+        direction = "" if one.higher_is_better else " (lower is better)"
+        lines.append((one.name, rows, f"{one.said}{direction} [{one.source}]"))
+    _table(lines)
+
+
 def _table(lines: Sequence[tuple[str, ...]]) -> None:
     """Print columns; the last one is not padded."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

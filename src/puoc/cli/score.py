@@ -23,6 +23,7 @@ from puoc.cli.read_options import Decimal, Encoding, Header, Separator, how_give
 
 if TYPE_CHECKING:
     from puoc.datasets.readers.unseen import Unseen
+    from puoc.methods.persistence.header import Threshold
 
 _LARGEST_CHUNK = 2**31 - 1
 
@@ -44,6 +45,10 @@ def score(
             "--unseen",
             help="Also write the number of columns in which a row has a value that the training rows did not have.",
         ),
+    ] = False,
+    decide: Annotated[
+        bool,
+        typer.Option("--decide", help="Refuse a model without a threshold, and print what its threshold promises."),
     ] = False,
     report: Annotated[
         Path | None,
@@ -69,7 +74,9 @@ def score(
         check_writable("--report", report)
         from puoc.cli.standard_input import file_or_standard_input
         from puoc.userdata.score import score_file
+        from puoc.userdata.thresholds import promise_of
 
+        promise = promise_of(_threshold(model)) if decide else None
         how = how_given(context)
         try:
             with file_or_standard_input(file, model) as path:
@@ -78,10 +85,24 @@ def score(
             raise typer.Exit(STORAGE_ERROR) from error
     if report is not None and done.unseen is not None:
         _write_report(report, done.unseen)
+    if promise is not None:
+        done.notes.append(f"decision: {promise}")
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
         console(stderr=out is None).print(printable(note), highlight=False, markup=False, soft_wrap=True)
     warn(done.warning)
+
+
+def _threshold(model: Path) -> Threshold:
+    """Return the threshold of a model. Raises ValueError if it has none, or is no model."""
+    from puoc.methods.persistence.header import read_header
+    from puoc.userdata.score import check_model
+
+    check_model(model)
+    threshold = read_header(model).threshold
+    if threshold is None:
+        raise ValueError(f"--decide: {model} has no threshold; expected a model that puoc fit made with a threshold")
+    return threshold
 
 
 def _write_report(path: Path, unseen: Unseen) -> None:

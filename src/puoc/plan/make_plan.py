@@ -28,7 +28,7 @@ from puoc.registry import ENCODERS, METHODS, PRIORS
 from puoc.scenarios.drawing.overlap import shared_rows
 from puoc.store.atomic import write_bytes, write_json
 from puoc.store.cells import Cell, pool
-from puoc.store.plan_files import CONFIGS, PLAN
+from puoc.store.plan_files import CONFIGS, METRIC, PLAN
 from puoc.store.plans import ComputeSpec, Config, EntryPlan, SharedRows, SweepConfig, SweepPlan, TablePlan, UserDataPlan
 from puoc.store.yaml_file import InvalidInput
 
@@ -43,6 +43,7 @@ class Plan(NamedTuple):
     weights: dict[str, Hyperparameters]  # of frozen encoders
     data: dict[str, JsonObject]  # digests and files of the planned datasets
     user_data: list[Declared]
+    metric: str  # by which methods are compared
 
     @property
     def files(self) -> dict[Path, JsonValue]:
@@ -54,6 +55,7 @@ class Plan(NamedTuple):
             files[CONFIGS / "published" / f"{name}.json"] = dict(configs)
         for name, sweep in self.sweeps.items():
             files[PLAN / "tune" / f"{name}.json"] = sweep.to_json()
+        files[METRIC] = {"metric": self.metric}
         files[PLAN / "weights.json"] = dict(self.weights)
         files[PLAN / "data.json"] = dict(self.data)
         for declared in self.user_data:
@@ -95,6 +97,7 @@ def make_plan(params: Params) -> Plan:
         weights={name: spec.params for name, spec in params.encoders.items() if _is_frozen(spec)},
         data={name: _plan_data(name) for name in datasets},
         user_data=[data.declared for name in datasets if (data := own_data(name)) is not None],
+        metric=params.metric,
     )
 
 

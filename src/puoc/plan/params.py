@@ -12,6 +12,7 @@ from math import prod
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from puoc.analysis.metrics import DEFAULT, check_name
 from puoc.datasets import DATASETS
 from puoc.datasets.user.dataset import own_data
 from puoc.plan.learner_sections import Entries
@@ -56,6 +57,7 @@ class Params(NamedTuple):
     methods: dict[str, MethodSpec]
     tables: dict[str, Table]
     tune: dict[str, Tune]
+    metric: str = DEFAULT  # by which methods are compared; it changes no fit
     printed: frozenset[str] = frozenset()  # entries whose hyperparameters are those that the paper prints
 
 
@@ -103,6 +105,7 @@ class _Reader(Entries, UserDataSection):
             self._fault(("tune",), "the section is missing or empty; expected tune: {} if there are no sweeps")
         raw = data.get("compute")
         compute = self._section({} if raw is None else raw, ComputeSpec, ("compute",)) or ComputeSpec()
+        metric = self._metric(data.get("metric", DEFAULT))
         self._datasets(self._mapping(data, "datasets"), self.root)
         self.encoders = self._encoders(self._mapping(data, "encoders"))
         self.priors = self._priors(self._mapping(data, "priors"))
@@ -120,10 +123,18 @@ class _Reader(Entries, UserDataSection):
                 for name, raw in self._mapping(data, "tune").items()
                 if (tune := self._tune(name, raw, methods))
             },
+            metric,
         )
         if self.faults:
             raise InvalidInput(self.faults)
         return params._replace(printed=frozenset(name for name, spec in methods.items() if self._is_printed(spec)))
+
+    def _metric(self, name: object) -> str:
+        try:
+            return check_name(name)
+        except ValueError as error:
+            self._fault(("metric",), str(error))
+            return DEFAULT
 
     def _is_printed(self, entry: MethodSpec) -> bool:
         """Return True if the source of an entry names the paper and its values are those that the paper selected.
@@ -287,7 +298,7 @@ class _Reader(Entries, UserDataSection):
         return spec, cells
 
 
-_SECTIONS = ("compute", "datasets", "tables", "tune", "encoders", "priors", "methods")
+_SECTIONS = ("compute", "metric", "datasets", "tables", "tune", "encoders", "priors", "methods")
 
 
 __all__ = ["InvalidInput", "Params", "read_params"]

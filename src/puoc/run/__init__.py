@@ -15,6 +15,7 @@ __all__ = [
     "select",
     "stages",
     "status",
+    "stored_metrics",
     "sweep",
     "task_queue",
 ]

@@ -73,7 +73,7 @@ def write_published_rows(root: Path) -> Counter[str]:
     for part in parts:
         for name in names(root, part):
             plan, trials, _ = selected_trials(root, part, name)
-            rows = [_row(plan, planned, records.of(planned.trial.fit)) for planned in trials]
+            rows = [_row(plan, planned, records.of(planned.trial.fit), ledger) for planned in trials]
             counts.update(row.status for row in rows)
             if part == "tables":
                 write_table(root / "results" / "tables", name, rows)
@@ -82,12 +82,12 @@ def write_published_rows(root: Path) -> Counter[str]:
     return counts
 
 
-def _row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None) -> ResultRow:
-    found = row(plan, planned, None)
+def _row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None, ledger: Ledger) -> ResultRow:
+    found = row(plan, planned, None, ledger)
     if entry is None:
         return replace(found, status="skipped", reason=planned.skip) if planned.skip else found
     result = entry.result
-    found = with_record(found, entry, _scored(entry, planned, plan.scoring_digest))
+    found = with_record(found, entry, _scored(entry, planned, plan.scoring_digest), ledger)
     if found.status == "missing":
         return found
     version, commit = result.versions.get("puoc", "unknown"), str(result.git.get("commit", ""))[:8]

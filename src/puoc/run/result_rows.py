@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from puoc.plan.bind import PlannedTrial
 from puoc.records import Encoding, TrialResult
+from puoc.run.stored_metrics import as_text, stored_test_metrics, stored_withheld_metrics
 from puoc.scenarios import sample_and_test
 from puoc.store.ledger import Ledger
 from puoc.store.ledger_records import Entry
@@ -15,20 +16,32 @@ from puoc.store.plans import Config, SweepPlan, TablePlan
 from puoc.store.result_rows import ResultRow
 
 
-def collect(plan: TablePlan | SweepPlan, trials: Iterable[PlannedTrial], ledger: Ledger) -> list[ResultRow]:
-    """Return one row per planned trial; a trial without a record has the status ``missing``."""
+def collect(
+    plan: TablePlan | SweepPlan, trials: Iterable[PlannedTrial], ledger: Ledger, *, with_metrics: bool = True
+) -> list[ResultRow]:
+    """Return one row per planned trial; a trial without a record has the status ``missing``.
+
+    Parameters
+    ----------
+    with_metrics : also compute the metrics, which reads the scores of every trial.
+    """
     entries: dict[str, Entry | None] = {}
     rows = []
     for planned in trials:
         fit_id = planned.trial.fit.id
         if fit_id not in entries:
             entries[fit_id] = ledger.get(fit_id)
-        rows.append(row(plan, planned, entries[fit_id]))
+        rows.append(row(plan, planned, entries[fit_id], ledger if with_metrics else None))
     return rows
 
 
-def row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None) -> ResultRow:
-    """Return the row of a planned trial, from its plan and the record of its fit."""
+def row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None, ledger: Ledger | None) -> ResultRow:
+    """Return the row of a planned trial, from its plan and the record of its fit.
+
+    Parameters
+    ----------
+    ledger : has the scores, from which the metrics are computed; None leaves the metrics empty.
+    """
     trial, fit, entry_plan = planned.trial, planned.trial.fit, plan.entries_by_name[planned.entry]
     config = planned.config
     # with U, which the sample of an OC fit does not have
@@ -90,7 +103,7 @@ def row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None)
     if entry is None:
         return unrecorded
     # a score by other code than the plan's is left out: the next run scores the trial again
-    return with_record(unrecorded, entry, entry.scored(trial.id, plan.scoring_digest))
+    return with_record(unrecorded, entry, entry.scored(trial.id, plan.scoring_digest), ledger)
 
 
 def _encoder_name(encoder: str | Encoding | None) -> str | None:
@@ -104,7 +117,7 @@ def _encoder_name(encoder: str | Encoding | None) -> str | None:
     return encoder.name if encoder.ae_data == "labelled_positives" else f"{encoder.name} of {encoder.ae_data}"
 
 
-def with_record(recorded: ResultRow, entry: Entry, scored: TrialResult | None) -> ResultRow:
+def with_record(recorded: ResultRow, entry: Entry, scored: TrialResult | None, ledger: Ledger | None) -> ResultRow:
     """Return the row with the values of a record filled in; without a score an ok fit is missing."""
     result = entry.result
     adopted_from = (result.adopted or {}).get("from")
@@ -126,11 +139,18 @@ def with_record(recorded: ResultRow, entry: Entry, scored: TrialResult | None) -
     )
     if scored is None:
         return recorded
-    return replace(
+    recorded = replace(
         recorded,
         auc=scored.auc,
         auc_train_pool=scored.auc_train_pool,
         auc_val_pu=entry.auc_val_pu(scored),
         scoring_digest=scored.scoring_digest,
         imported_from=scored.imported or result.imported,
+    )
+    if ledger is None:
+        return recorded
+    return replace(
+        recorded,
+        metrics=as_text(stored_test_metrics(ledger, result.fit, scored, recorded.alpha)),
+        metrics_val_pu=as_text(stored_withheld_metrics(result, entry.auc_val_pu(scored))),
     )

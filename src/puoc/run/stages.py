@@ -216,7 +216,7 @@ def _row_reporter(
 
     def report(fit_ids: Sequence[str]) -> None:
         finished = [(*place, fit_id) for fit_id in fit_ids for place in by_fit.get(fit_id, ())]
-        on_rows([row(plan, planned, ledger.get(fit_id)) for plan, planned, fit_id in finished])
+        on_rows([row(plan, planned, ledger.get(fit_id), ledger) for plan, planned, fit_id in finished])
 
     return report
 

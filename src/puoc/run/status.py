@@ -51,7 +51,7 @@ def pipeline_status(root: Path) -> PipelineStatus:
         status.not_run += [f"{name} ({', '.join(unselected)})"] if unselected else []
         status.unchecked += [] if has_checksum(path) else [path.relative_to(root)]
         results = {_trial_key(r, part): r for r in read_results(path)}
-        for recorded in collect(plan, trials, ledger):
+        for recorded in collect(plan, trials, ledger, with_metrics=False):
             written = results.get(_trial_key(recorded, part))
             result = written or recorded
             status.adopted += recorded.adopted_from is not None

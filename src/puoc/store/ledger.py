@@ -122,10 +122,15 @@ class Ledger:
 
     def scores(self, trial: TrialResult) -> Array | None:
         """Return the scores of the test rows, positives first; None if they were not kept."""
-        if trial.scores is None:
+        path = self.scores_path(trial)
+        if path is None:
             return None
-        scores: Array = np.load(self._folder(trial.fit_id) / trial.scores, allow_pickle=False)
+        scores: Array = np.load(path, allow_pickle=False)
         return scores
+
+    def scores_path(self, trial: TrialResult) -> Path | None:
+        """Return the path of the scores of the test rows; None if they were not kept."""
+        return None if trial.scores is None else self._folder(trial.fit_id) / trial.scores
 
     # writing
 

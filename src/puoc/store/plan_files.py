@@ -16,10 +16,12 @@ from puoc.store.plans import ComputeSpec, Config, FrozenWeights, SweepPlan, Tabl
 WORK = Path("work")  # these are below a project's root
 PLAN = WORK / "plan"
 CONFIGS = WORK / "configs"
+METRIC = PLAN / "metric.json"  # the stages that compare depend on it, and no other
 
 _DATA = TypeAdapter(dict[str, dict[str, JsonValue]])
 _WEIGHTS = TypeAdapter(dict[str, FrozenWeights])
 _CONFIGS = TypeAdapter(dict[str, Config])
+_METRIC = TypeAdapter(dict[str, str])
 
 
 def read_table(path: Path) -> TablePlan:
@@ -115,3 +117,14 @@ def read_data(root: Path) -> list[str]:
 def read_weights(root: Path) -> dict[str, FrozenWeights]:
     """Return the files of frozen encoders, by their name in params.yaml. Raises ValueError as ``read_table``."""
     return read_form(root / PLAN / "weights.json", _WEIGHTS, BY_PLAN)
+
+
+def read_metric(root: Path) -> str:
+    """Return the name of the metric by which methods are compared; auc for a plan of a version that had no other.
+
+    Raises
+    ------
+    ValueError : as ``read_table``.
+    """
+    path = root / METRIC
+    return read_form(path, _METRIC, BY_PLAN).get("metric", "auc") if path.exists() else "auc"

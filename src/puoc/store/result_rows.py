@@ -53,6 +53,8 @@ class ResultRow:
     auc: float | None = None  # validation rows of a sweep lack this column and the next one
     auc_train_pool: float | None = None
     auc_val_pu: float | None
+    metrics: str | None = None  # of test rows, JSON text by name; validation rows of a sweep lack it
+    metrics_val_pu: str | None = None  # of withheld rows, JSON text by name
     fit_seconds: float | None
     peak_memory: int | None
     n_lanes: int | None
@@ -95,6 +97,7 @@ class TestRow(TrialKey):
 
     auc: float | None
     auc_train_pool: float | None
+    metrics: str | None = None  # JSON text by name
 
     @classmethod
     def of(cls, row: ResultRow) -> Self:
@@ -108,6 +111,7 @@ class TestRow(TrialKey):
             trial_id=row.trial_id,
             auc=row.auc,
             auc_train_pool=row.auc_train_pool,
+            metrics=row.metrics,
         )
 
 
@@ -133,7 +137,7 @@ class ValidationRow(OutcomeRow):
 
 
 #: Columns that validation rows of a sweep lack.
-TEST_COLUMNS = ("auc", "auc_train_pool")
+TEST_COLUMNS = ("auc", "auc_train_pool", "metrics")
 
 
 def read_results(path: Path, again: str = FROM_LEDGER) -> list[ResultRow]:

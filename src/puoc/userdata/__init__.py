@@ -7,6 +7,7 @@ __all__ = [
     "fit",
     "pages",
     "preflight",
+    "promises",
     "ranking_check",
     "row_digests",
     "score",

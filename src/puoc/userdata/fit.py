@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -53,15 +54,17 @@ def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
     settings = settings.for_inputs(pair.preparing.inputs)
     seen = _check_inputs(settings, pair.preparing.inputs)
     encoded = preflight.learns_from_u(settings.encoder)
-    if pair.unlabelled is None and (METHODS[settings.method].kind != "oc" or rule.by_alpha or encoded):
+    if pair.unlabelled is None and (_learns_from_u(settings) or rule.by_alpha or rule.flags):
         purpose = f" for --encoder {settings.encoder.name}" if encoded and isinstance(settings.encoder, Part) else ""
+        purpose = purpose or (" for --false-alarms and --precision" if rule.flags else "")
         raise ValueError(f"{settings.method}: unlabelled rows are needed{purpose}; give them by --unlabelled FILE")
     if isinstance(settings.prior, Part) and seen not in PRIORS[settings.prior.name].inputs:
         taken = " or ".join(sorted(PRIORS[settings.prior.name].inputs))
         raise ValueError(f"--prior: {settings.prior.name} takes {taken} rows, and these are {seen} rows; give a number")
-    check_rule(rule, 0 if pair.held is None else len(pair.held))
+    apart = None if pair.unlabelled is None else _apart(pair, settings, rule, 0)
+    check_rule(rule, 0 if pair.held is None else len(pair.held), 0 if apart is None else len(apart.new))
     encoder = settings.encoder if isinstance(settings.encoder, Part) else _plain_encoder(settings, pair)
-    n_u = 0 if pair.unlabelled is None else len(pair.unlabelled)
+    n_u = 0 if apart is None else len(apart.learned)
     _check_weights(settings)
     preflight.check_rows(settings, encoder, pair.preparing.shape, len(pair.positives), n_u)
 
@@ -126,6 +129,10 @@ def fit(
     """
     rule, settings = rule or ThresholdRule(), settings.for_inputs(pair.preparing.inputs)
     check(pair, settings, rule)
+    new_u = pair.unlabelled
+    if rule.flags and pair.unlabelled is not None:
+        learned, new = _apart(pair, settings, rule, seed)
+        new_u, pair = _rows(pair.unlabelled, new), replace(pair, unlabelled=_rows(pair.unlabelled, learned))
     X_p, X_u = _as_seen(pair, pair.X_p), None if pair.X_u is None else _as_seen(pair, pair.X_u)
     name = _encoder_name(settings)
     begin(f"encoder {name}" if name else "preparing the rows")
@@ -144,11 +151,11 @@ def fit(
         return modelfile.score_rows(estimator, encoder, rows.X, pair.preparing.dtype, pair.preparing.scale)
 
     begin("scoring")
-    threshold = threshold_of(pair, rule, alpha, scores)
+    threshold = threshold_of(replace(pair, unlabelled=new_u), rule, alpha, scores)
     test = None
     if pair.test is not None and pair.test.positive is not None:
         test = auc_of_test(scores(pair.test), pair.test.positive, pair.test.where, overlapping)
-    notes = [*prior_notes, *notes_on(threshold, alpha, 0 if pair.unlabelled is None else len(pair.unlabelled))]
+    notes = [*prior_notes, *notes_on(threshold, alpha, 0 if new_u is None else len(new_u))]
     ranking = _ranking(pair, settings, alpha, scores, seed) if check_ranking else "as asked"
     notes.append(
         f"ranking not checked: {ranking}"
@@ -176,6 +183,37 @@ def fit(
     )
 
 
+class _Apart(NamedTuple):
+    """Places of unlabelled rows: those that the model learns from, and those that are new to it."""
+
+    learned: NDArray[np.int64]
+    new: NDArray[np.int64]
+
+
+def _learns_from_u(settings: Settings) -> bool:
+    return METHODS[settings.method].kind != "oc" or preflight.learns_from_u(settings.encoder)
+
+
+def _apart(pair: Pair, settings: Settings, rule: ThresholdRule, seed: int) -> _Apart:
+    """Return the unlabelled rows that the model learns from and those that a bound of false alarms rests on.
+
+    A model that learns from U gives these rows lower scores than new ones. So a half of them is kept from it. The
+    estimator of the prior sees the same half as the method.
+    """
+    assert pair.unlabelled is not None, "checked by the caller"
+    n = len(pair.unlabelled)
+    places = np.arange(n)
+    if not rule.flags or not _learns_from_u(settings):
+        return _Apart(places, places)
+    drawn = np.random.default_rng(seed).permutation(n)
+    return _Apart(np.sort(drawn[n // 2 :]), np.sort(drawn[: n // 2]))
+
+
+def _rows(rows: Rows, places: NDArray[np.int64]) -> Rows:
+    mask = np.isin(np.arange(len(rows)), places)
+    return replace(rows, X=rows.X[mask], numbers=rows.numbers[mask], raw=rows.raw.rows(mask))
+
+
 def _train(settings: Settings, X_p: Array, X_u: Array | None, alpha: float | None, seed: int) -> Estimator:
     one_class = METHODS[settings.method].kind == "oc"
     sample = PUSample(X_p, None, None, seed) if one_class else PUSample(X_p, X_u, alpha, seed)
@@ -189,8 +227,7 @@ def _ranking(
     """Return how the method ranks positives, by the model itself if it saw no such rows; or why that is unknown."""
     if pair.unlabelled is None:
         return "there are no unlabelled rows; give some by --unlabelled FILE"
-    learns_from_u = METHODS[settings.method].kind != "oc" or preflight.learns_from_u(settings.encoder)
-    if pair.held is not None and not learns_from_u:
+    if pair.held is not None and not _learns_from_u(settings):
         return ranking_check.seen_by_nothing(scores(pair.held), scores(pair.unlabelled))
 
     halves = iter((1, 2))

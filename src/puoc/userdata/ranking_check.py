@@ -88,10 +88,10 @@ def is_of_written_model(method: str, encoder: str | None, threshold: Threshold |
     Parameters
     ----------
     method, encoder : registered names.
-    threshold : of the model. One by recall means that positives were withheld.
+    threshold : of the model. All but that by alpha mean that positives were withheld.
     """
     sees_u = METHODS[method].kind != "oc" or hasattr(ENCODERS.get(encoder or ""), "learns_from")
-    return not sees_u and threshold is not None and threshold.by == "recall"
+    return not sees_u and threshold is not None and threshold.by != "alpha"
 
 
 def warning_of(ranking: Ranking, *, of_written: bool, test: AucInterval | None = None) -> str | None:

@@ -141,7 +141,8 @@ def _names(folder: Path) -> list[str]:
 
 def column_of(threshold: Threshold) -> str:
     """Return the name of the column of decisions, after what the threshold is based on."""
-    return f"positive_{'by_alpha' if threshold.by == 'alpha' else 'at_recall'}_{threshold.asked:g}"
+    words = {"alpha": "by_alpha", "recall": "at_recall", "false_alarms": "at_false_alarms", "precision": "at_precision"}
+    return f"positive_{words[threshold.by]}_{threshold.asked:g}"
 
 
 def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:

@@ -126,7 +126,8 @@ def settings(
     takes = takes or needs_prior or (may_use_prior and prior is not None)
     if prior is not None and not takes:
         raise ValueError(
-            f"--prior: {name} takes no class prior; leave it out. Only --by-alpha and --recall use one with {name}"
+            f"--prior: {name} takes no class prior; leave it out. With {name}, only --by-alpha, --recall, "
+            "--false-alarms and --precision use one"
         )
     chosen_encoder = encoder if encoder is not None or entry is None else entry.encoder
     return Settings(

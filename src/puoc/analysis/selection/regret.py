@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from puoc.analysis.metrics import DEFAULT
 from puoc.analysis.tables.frames import number, present
+from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import Trials, present_sweep
 from puoc.store.checked_parquet import read_frame
 from puoc.store.plan_files import read_configs, sweep_names
@@ -54,7 +56,9 @@ _KEY = ["entry", "config_id", "cell", "seed"]
 _NEEDED = ([*_KEY, "trial_id", "method", "params", "is_published", "auc_val_pu"], [*_KEY, "trial_id", "auc"])
 
 
-def choices(root: Path, plans: list[TablePlan], planned_trials: Trials | None = None) -> list[ChoiceRow]:
+def choices(
+    root: Path, plans: list[TablePlan], planned_trials: Trials | None = None, metric: str = DEFAULT
+) -> list[ChoiceRow]:
     """Return one row per planned sweep and table that uses its choice.
 
     The oracle choice uses test labels and serves only for this comparison.
@@ -62,6 +66,7 @@ def choices(root: Path, plans: list[TablePlan], planned_trials: Trials | None = 
     Parameters
     ----------
     planned_trials : see ``puoc.analysis.selection.surface.sweeps``.
+    metric : by which configurations are compared on test rows.
 
     Raises
     ------
@@ -76,6 +81,7 @@ def choices(root: Path, plans: list[TablePlan], planned_trials: Trials | None = 
             continue
         val, test = (read_frame(*both) for both in zip(paths, _NEEDED, strict=True))
         _check(val, test, paths)
+        test = as_metric(test, metric)
         val, test, plan_note = present_sweep(val, test, tune, planned_trials)
         if val.empty:
             rows.append(ChoiceRow(tune=tune, entry=tune, note=plan_note or "not run"))

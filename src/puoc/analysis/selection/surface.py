@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from puoc.analysis.metrics import DEFAULT
 from puoc.analysis.selection.choice_file import SelectedConfig, read_choice
 from puoc.analysis.tables.frames import number
+from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import Trials, present_sweep
 from puoc.store.checked_parquet import BY_SWEEP, FROM_LEDGER, read_frame
 from puoc.store.plan_files import planned_sweep, sweep_names
@@ -95,13 +97,16 @@ class Value(NamedTuple):
     by_seed: pd.Series[float]  # means over the cells
 
 
-def sweeps(root: Path, planned_trials: Trials | None = None) -> tuple[list[SweepRow], list[SurfaceRow]]:
+def sweeps(
+    root: Path, planned_trials: Trials | None = None, metric: str = DEFAULT
+) -> tuple[list[SweepRow], list[SurfaceRow]]:
     """Return one row per sweep with a plan or results, and one row per configuration.
 
     Parameters
     ----------
     planned_trials : ids of the planned trials, by sweep. Rows of other trials belong to an earlier plan, perhaps on
         another dataset. They are left out, and the note counts them. All rows are used if it is None.
+    metric : of the test rows.
 
     Raises
     ------
@@ -110,7 +115,7 @@ def sweeps(root: Path, planned_trials: Trials | None = None) -> tuple[list[Sweep
     sweep_rows: list[SweepRow] = []
     surfaces: list[SurfaceRow] = []
     for name, files in unplanned(root).items():
-        val, test = _tuned(files, BY_SWEEP, "method", "scenario", "dataset")
+        val, test = _tuned(files, BY_SWEEP, metric, "method", "scenario", "dataset")
         if len(val):
             method, scenario, dataset = (str(val[key].iloc[0]) for key in ("method", "scenario", "dataset"))
             row = SweepRow(tune=name, method=method, scenario=scenario, dataset=dataset, note="")
@@ -131,7 +136,7 @@ def sweeps(root: Path, planned_trials: Trials | None = None) -> tuple[list[Sweep
         if not all(path.is_file() for path in paths):
             sweep_rows.append(row)
             continue
-        val, test, plan_note = present_sweep(*_tuned(paths, FROM_LEDGER), tune, planned_trials)
+        val, test, plan_note = present_sweep(*_tuned(paths, FROM_LEDGER, metric), tune, planned_trials)
         if val.empty:
             sweep_rows.append(replace(row, note=plan_note or row.note))
             continue
@@ -269,8 +274,8 @@ def _difference(values: dict[str, Value], first: str | None, second: str | None)
     return sides[0].mean - sides[1].mean, _error((sides[0].by_seed - sides[1].by_seed).dropna())
 
 
-def _tuned(paths: Sequence[Path], again: str, *besides: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _tuned(paths: Sequence[Path], again: str, metric: str, *besides: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the validation and test rows of a sweep."""
     key = ("config_id", "cell", "seed", "trial_id")
     val = read_frame(paths[0], (*key, "params", "is_published", "auc_val_pu", *besides), again)
-    return val, read_frame(paths[1], (*key, "auc"), again)
+    return val, as_metric(read_frame(paths[1], (*key, "auc"), again), metric)

@@ -12,4 +12,5 @@ __all__ = [
     "seed_power",
     "signed_rank",
     "significance",
+    "withheld_scores",
 ]

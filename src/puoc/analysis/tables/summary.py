@@ -42,11 +42,12 @@ class SummaryRow:
     twin: str | None
     labels: str
     configs: str
+    metric: str = "auc"  # what the mean is of
     cell: str
     cell_index: int
     is_average: bool
     n: int  # values behind the mean: rows of a cell, complete seeds of the average
-    mean: float | None  # of auc
+    mean: float | None  # of the metric
     std: float | None  # ddof 1
     min: float | None
     max: float | None
@@ -84,22 +85,24 @@ class SummaryRow:
         )
 
 
-def summarise(plan: TablePlan, rows: pd.DataFrame | None) -> list[SummaryRow]:
+def summarise(plan: TablePlan, rows: pd.DataFrame | None, metric: str = "auc") -> list[SummaryRow]:
     """Return one row per entry and column (cells, then the average). The plan alone determines shape and order.
 
     Parameters
     ----------
     plan : the plan of the table.
     rows : as returned by ``planned_rows``; None if the table was not run.
+    metric : name of what the column ``auc`` of the rows has.
     """
     grid = None if rows is None else Grid.from_rows(plan, rows)
     summary = []
     for position, entry in enumerate(plan.entries):
         for index in (*range(len(plan.cells)), None):
             row = _unrun_row(plan, entry, index) if grid is None else _run_row(grid, position, index)
-            summary.append(replace(row, state=_state(row, plan.tested)))
+            summary.append(replace(row, metric=metric, state=_state(row, plan.tested)))
         cells, average = summary[-1 - len(plan.cells) : -1], summary[-1]
-        summary[-1] = replace(average, below_chance=below_chance({row.cell: row.mean for row in cells}))
+        if metric == "auc":  # other metrics have another level of chance
+            summary[-1] = replace(average, below_chance=below_chance({row.cell: row.mean for row in cells}))
     return _ranked(summary)
 
 

@@ -56,12 +56,21 @@ class FittedEncoder(BaseModel):
 class Threshold(Record):
     """Score from which a row is called positive, and what it is based on."""
 
-    by: Literal["alpha", "recall"]
-    asked: float = Field(gt=0, lt=1)  # the share of U to be called positive, or the smallest recall of new positives
+    by: Literal["alpha", "recall", "false_alarms", "precision"]
+    #: the share of U to be called positive, the smallest recall, the largest share of flagged negatives, or the
+    #: smallest precision
+    asked: float = Field(gt=0, lt=1)
     value: FiniteFloat  # rows with this score or a higher one are called positive
     rows: int = Field(ge=1)  # scored to find it: unlabelled rows, or withheld positives
     share: float = Field(ge=0, le=1)  # of those rows that it calls positive
     alerts: float | None = Field(None, ge=0, le=1)  # share of the unlabelled rows that it calls positive, if known
+    confidence: float | None = Field(None, gt=0, lt=1)  # of the next number; absent in older files
+    promised: float | None = Field(None, ge=0, le=1)  # bound of what was asked, at the confidence
+    recall_low: float | None = Field(None, ge=0, le=1)  # 95 % interval of the recall, or its lower bound
+    recall_high: float | None = Field(None, ge=0, le=1)
+    alpha_low: float | None = Field(None, ge=0, lt=1)  # the interval of alpha that the bound is given
+    alpha_high: float | None = Field(None, ge=0, lt=1)
+    is_promise: bool | None = None  # False: it rests on one value of alpha, which nobody knows
 
     @model_validator(mode="before")
     @classmethod

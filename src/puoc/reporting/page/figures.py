@@ -52,16 +52,18 @@ class Figure(NamedTuple):
     caption: str
 
 
-def table_figure(plan: TablePlan, rows: pd.DataFrame, summary: Sequence[SummaryRow]) -> Figure | None:
-    """Return the figure of a table; None if nothing was scored."""
+def table_figure(
+    plan: TablePlan, rows: pd.DataFrame, summary: Sequence[SummaryRow], metric: str = "AUC"
+) -> Figure | None:
+    """Return the figure of a table; None if nothing was scored. ``metric`` names what the values are of."""
     if not any(row.n for row in summary):
         return None
     if plan.scenario in _SWEEPS:
-        return _sweep(plan, rows)
-    return _cells(plan, summary)
+        return _sweep(plan, rows, metric)
+    return _cells(plan, summary, metric)
 
 
-def _cells(plan: TablePlan, summary: Sequence[SummaryRow]) -> Figure:
+def _cells(plan: TablePlan, summary: Sequence[SummaryRow], metric: str) -> Figure:
     data: list[JsonValue] = []
     styles = _styles(plan)
     for position, entry in enumerate(plan.entries):
@@ -82,11 +84,11 @@ def _cells(plan: TablePlan, summary: Sequence[SummaryRow]) -> Figure:
         "showgrid": False,
         "zeroline": False,
     }
-    caption = "Mean AUC on held-out test rows by cell; bars span one standard deviation over seeds."
-    return Figure({"data": data, "layout": _layout(axis, len(plan.entries))}, caption + _key(plan))
+    caption = f"Mean {metric} on held-out test rows by cell; bars span one standard deviation over seeds."
+    return Figure({"data": data, "layout": _layout(axis, len(plan.entries), metric)}, caption + _key(plan))
 
 
-def _sweep(plan: TablePlan, rows: pd.DataFrame) -> Figure:
+def _sweep(plan: TablePlan, rows: pd.DataFrame, metric: str) -> Figure:
     name, words, scale = _SWEEPS[plan.scenario]
     at_cell = _positions(rows, name)
     data: list[JsonValue] = []
@@ -109,8 +111,8 @@ def _sweep(plan: TablePlan, rows: pd.DataFrame) -> Figure:
         "gridcolor": "#eef0f3",
         "tickvals": [*sorted(set(at_cell.values()))],
     }
-    caption = f"Mean AUC on held-out test rows over the {words}; bars span one standard deviation over seeds."
-    return Figure({"data": data, "layout": _layout(axis, len(plan.entries))}, caption + _key(plan))
+    caption = f"Mean {metric} on held-out test rows over the {words}; bars span one standard deviation over seeds."
+    return Figure({"data": data, "layout": _layout(axis, len(plan.entries), metric)}, caption + _key(plan))
 
 
 def _positions(rows: pd.DataFrame, name: str) -> dict[str, float]:
@@ -161,7 +163,7 @@ def _bars(deviations: Sequence[float | None]) -> JsonObject:
     return {"type": "data", "array": [value or 0.0 for value in deviations], "thickness": 1.1, "width": 2.5}
 
 
-def _layout(x_axis: JsonObject, n_entries: int) -> JsonObject:
+def _layout(x_axis: JsonObject, n_entries: int, metric: str) -> JsonObject:
     frame: JsonObject = {
         "showline": True,
         "linecolor": "#9ca3af",
@@ -169,7 +171,7 @@ def _layout(x_axis: JsonObject, n_entries: int) -> JsonObject:
         "tickcolor": "#9ca3af",
         "automargin": True,
     }
-    y_axis: JsonObject = {"title": {"text": "AUC, held-out rows"}, "gridcolor": "#eef0f3", "zeroline": False}
+    y_axis: JsonObject = {"title": {"text": f"{metric}, held-out rows"}, "gridcolor": "#eef0f3", "zeroline": False}
     chance: JsonObject = {
         "type": "line",
         "xref": "paper",
@@ -182,7 +184,7 @@ def _layout(x_axis: JsonObject, n_entries: int) -> JsonObject:
     return {
         "xaxis": x_axis | frame,
         "yaxis": y_axis | frame,
-        "shapes": [chance],
+        "shapes": [chance] if metric == "AUC" else [],
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": {"size": 12}},
         "font": {"family": FONT, "size": 13, "color": "#1f2933"},
         "margin": {"l": 60, "r": 16, "t": 40 + 20 * (n_entries // 5), "b": 56},

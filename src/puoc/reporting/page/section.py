@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from puoc.analysis.metrics import DEFAULT
 from puoc.analysis.paper.protocol import ProtocolRow
 from puoc.analysis.selection.regret import ChoiceRow
 from puoc.analysis.statistics.ranks import RankRow
 from puoc.analysis.statistics.seed_power import EvidenceRow
 from puoc.analysis.statistics.signed_rank import PAIRS_FOR_INTERVAL
 from puoc.analysis.statistics.significance import SignificanceRow
+from puoc.analysis.tables.metric_tables import MetricRow
 from puoc.analysis.tables.summary import SummaryRow
 from puoc.reporting.page.figures import table_figure
+from puoc.reporting.page.metrics import MetricTable, label_of, metric_table
 from puoc.reporting.page.protocol import ProtocolView, protocol_views
 from puoc.reporting.page.ranks import PowerView, power_views, rank_view
 from puoc.reporting.page.significance import TestView, evidence_sentences, test_views
@@ -38,6 +41,8 @@ class Table:
     protocol: list[ProtocolRow]
     evidence: list[EvidenceRow]
     choice: list[ChoiceRow]
+    metrics: list[MetricRow]
+    metric: str = DEFAULT  # what the means and the column ``auc`` of the rows are of
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ class Section:
     power: list[PowerView]
     best: str
     counts: dict[str, int]
+    metric: str
+    metrics: MetricTable | None
     # of a table that was run
     figure: FigureView | None = None
     plane: FigureView | None = None
@@ -101,7 +108,7 @@ def table_section(anchor: str, table: Table, plane: Mapping[str, object] | None)
         notes=[*empty_notes(table.summary), *table.stale],
         earlier=table.earlier,
         below_chance=chance_notes(table.summary),
-        constant=constant_notes(rows),
+        constant=constant_notes(rows) if table.metric == DEFAULT else [],
         evidence=evidence_sentences(table.tests, run=rows is not None, tested=plan.tested),
         criterion=any(row.n_val_pu for row in table.summary),
         tests=test_views(table.tests),
@@ -110,10 +117,12 @@ def table_section(anchor: str, table: Table, plane: Mapping[str, object] | None)
         power=power_views(table.evidence),
         best=", ".join(view.name for view in views if view.cells[-1].best),
         counts=_status_counts(plan, rows),
+        metric=label_of(table.metric),
+        metrics=metric_table(plan, table.metrics),
     )
     if rows is None:
         return section
-    figure = table_figure(plan, rows, table.summary)
+    figure = table_figure(plan, rows, table.summary, label_of(table.metric))
     ranks = rank_view(table.ranks)
     return replace(
         section,

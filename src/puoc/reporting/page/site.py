@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -15,17 +16,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from puoc.analysis.compare import Comparison, FailureRow, read_comparison
 from puoc.analysis.statistics.signed_rank import EXACT_UP_TO
 from puoc.analysis.tables.frames import replace_file
+from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import Trials, present_rows, read_results
 from puoc.reporting.page.answer import answer_view
 from puoc.reporting.page.decision_plane import plane_figure
 from puoc.reporting.page.format import number, p_value, signed, spread
+from puoc.reporting.page.metrics import changes_view, label_of, write_csv
 from puoc.reporting.page.paper import paper_view
 from puoc.reporting.page.ranks import power_heads
 from puoc.reporting.page.section import Table, n_planned, table_section
 from puoc.reporting.page.stale_rows import adopted_notes, earlier_note, published_notes, stale_notes
 from puoc.reporting.page.sweeps import sweep_views
 from puoc.store.counting import counted
-from puoc.store.plan_files import planned_tables
+from puoc.store.plan_files import planned_tables, read_metric
 from puoc.store.plans import TablePlan
 
 _ENVIRONMENT = ["device", "torch_version", "numerics"]
@@ -62,7 +65,7 @@ class DatasetView(NamedTuple):
 
 
 def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
-    """Write ``reports/index.html`` and ``reports/plotly.min.js``; return the path of the page.
+    """Write ``reports/index.html`` and the files beside it; return the path of the page.
 
     Parameters
     ----------
@@ -74,10 +77,14 @@ def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
     ValueError : a results file does not match the plan.
     """
     compared = read_comparison(root)
+    metric = read_metric(root)
     tables = [_table(root, plan, compared, planned_trials) for plan in planned_tables(root)]
     planes = {t.plan.table: plane_figure(root, t.plan, t.rows) for t in tables if t.rows is not None}
-    page = _environment().get_template("page.html.j2").render(_context(tables, compared, planes))
+    viewed = [replace(t, metric=metric, rows=None if t.rows is None else as_metric(t.rows, metric)) for t in tables]
+    context = _context(viewed, compared, planes) | {"metric": label_of(metric)}
+    page = _environment().get_template("page.html.j2").render(context)
     index = root / "reports" / "index.html"
+    write_csv(index.parent, compared.metrics, compared.metric_winners)
     _write_plotly(index.parent / "plotly.min.js")
     replace_file(index, page.encode())
     return index
@@ -97,6 +104,7 @@ def _table(root: Path, plan: TablePlan, compared: Comparison, planned_trials: Tr
         protocol=[row for row in compared.protocol if row.table == plan.table],
         evidence=[row for row in compared.evidence if row.table == plan.table],
         choice=[row for row in compared.choice if row.table == plan.table],
+        metrics=[row for row in compared.metrics if row.table == plan.table],
     )
 
 
@@ -139,6 +147,7 @@ def _context(
         "tuned_apart": [row for row in compared.choice if row.table is None],
         "failures": _failure_views(compared.failures),
         "answer": answer_view(compared.verdicts, compared.claims, compared.family_wins),
+        "changes": changes_view(compared.metric_winners),
         "paper": paper_view(compared.verdicts, compared.claims),
         "environments": _environments(rows),
         "datasets": [_dataset(name) for name in sorted({table.plan.dataset for table in tables})],

@@ -91,7 +91,7 @@ def chance_notes(summary: Sequence[SummaryRow]) -> list[str]:
     """Return the entries that rank worse than chance: the 95 % t interval of the mean AUC over seeds is below .5."""
     cells: dict[str, list[tuple[str, str]]] = {}
     for row in summary:
-        if row.is_average or row.mean is None or row.std is None:
+        if row.is_average or row.metric != "auc" or row.mean is None or row.std is None:
             continue
         error = row.std / row.n**0.5
         if row.mean + student(row.n - 1) * error < CHANCE:
@@ -159,7 +159,7 @@ def _words(row: SummaryRow) -> tuple[str, str, str]:
     words = {"failed": f"failed ({row.n_failed})", "skipped": "n/a"}
     text = words.get(row.state, "not run")
     if row.state == "failed" and not row.n_failed:
-        text = "no AUC"
+        text = "no AUC" if row.metric == "auc" else f"no {row.metric}"
     return text, "", row.reasons or "not run yet"
 
 

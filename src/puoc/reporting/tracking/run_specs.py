@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from puoc.analysis.metrics import metrics as all_metrics
 from puoc.digests import scoring_digest
 from puoc.records import JsonObject, content_id
 from puoc.reporting.tracking.address import TrackingError
@@ -129,10 +130,13 @@ def _tuned(folder: Path, name: str) -> list[ResultRow]:
     rows = read_results(folder / "val" / f"{name}.parquet", source)
     path = folder / "test" / f"{name}.parquet"
     tested = {row.trial_id: row for row in read_rows(path, TestRow, source)} if path.is_file() else {}
-    return [
-        replace(row, auc=test.auc, auc_train_pool=test.auc_train_pool) if (test := tested.get(row.trial_id)) else row
-        for row in rows
-    ]
+    return [_with_test(row, tested.get(row.trial_id)) for row in rows]
+
+
+def _with_test(row: ResultRow, test: TestRow | None) -> ResultRow:
+    if test is None:
+        return row
+    return replace(row, auc=test.auc, auc_train_pool=test.auc_train_pool, metrics=test.metrics)
 
 
 def rows_with_outcome(rows: Iterable[ResultRow]) -> list[ResultRow]:
@@ -169,13 +173,32 @@ def trial_spec(trial: Trial, parent: str | None) -> RunSpec:
     )
     if parent is not None:
         tags["mlflow.parentRunId"] = parent
-    metrics = {key: float(value) for key in _METRICS if (value := getattr(row, key)) is not None}
+    metrics = _stored_metrics(row) | {key: float(value) for key in _METRICS if (value := getattr(row, key)) is not None}
     params = _params(row) | {"seed": str(row.seed)} | _texts(row, ("prior_alpha",))
     if row.kind == "oc":
         params = {key: value for key, value in params.items() if key not in _UNLABELLED}
     name = f"{place.entry} {place.cell} seed {row.seed}"
     status: Literal["FINISHED", "FAILED"] = "FAILED" if row.status == "failed" else "FINISHED"
     return RunSpec(experiment_of(row), "trial", row.trial_id, name, params, tags, metrics, status)
+
+
+def _stored_metrics(row: ResultRow) -> dict[str, float]:
+    """Return the metrics of the stored scores by name. Those that depend on alpha are no property of a one-class fit.
+
+    Raises
+    ------
+    TrackingError : a column of metrics is no JSON object of numbers.
+    """
+    found: dict[str, float] = {}
+    for text in filter(None, (row.metrics, row.metrics_val_pu)):
+        try:
+            found |= {str(name): float(value) for name, value in json.loads(text).items()}
+        except (ValueError, TypeError, AttributeError) as error:
+            got = f"got the metrics {text[:80]!r}; expected a JSON object of numbers"
+            raise TrackingError(f"trial {row.trial_id}: {got}; {FROM_LEDGER}") from error
+    known = all_metrics()
+    of_cell = {name for name in found if name in known and known[name].needs_alpha} if row.kind == "oc" else set()
+    return {name: value for name, value in sorted(found.items()) if name not in of_cell and math.isfinite(value)}
 
 
 def cell_spec(row: ResultRow, members: Sequence[Member]) -> RunSpec:

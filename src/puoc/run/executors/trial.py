@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from puoc import scenarios
+from puoc.analysis.statistics import withheld_scores
 from puoc.analysis.statistics.auc import auc
 from puoc.analysis.statistics.roc import encode, roc_curve
 from puoc.datasets.prepare.arrays import Prepared
@@ -123,9 +124,11 @@ class TrialRun:
     ) -> Outcome:
         fit, scorer = self.fits[lane], Scorer(estimator, inputs.rows)
         scored = self._score(lane, data, draw, scorer)
+        validated = _validate(fit, data, draw, scorer)
         result = self._result(fit).model_copy(
             update={
-                "auc_val_pu": _validate(fit, data, draw, scorer),
+                "auc_val_pu": validated and validated.auc,
+                "withheld": validated and validated.scores,
                 "alpha": inputs.alpha,
                 "alpha_hat": estimator.alpha_hat_,
                 "curve": {name: tuple(float(v) for v in values) for name, values in estimator.curve_.items()},
@@ -141,7 +144,8 @@ class TrialRun:
 
     def _score_again(self, result: FitResult, data: Prepared, draw: scenarios.Draw) -> Outcome:
         scorer = self._recorded_scorer(result, data, draw)
-        val = {"auc_val_pu": _validate(result.fit, data, draw, scorer)}
+        validated = _validate(result.fit, data, draw, scorer)
+        val = {"auc_val_pu": validated and validated.auc}
         scored = self._score(0, data, draw, scorer)
         scored = [one._replace(result=one.result.model_copy(update=val)) for one in scored]
         return Outcome(result, scored, is_new=False)
@@ -238,11 +242,19 @@ def _train_pool(fit: Fit, test: TestSet, data: Prepared, scorer: Scorer) -> floa
     return auc(scores[y], scores[~y], "training pool")
 
 
-def _validate(fit: Fit, data: Prepared, draw: scenarios.Draw, scorer: Scorer) -> float | None:
-    """Return the AUC of withheld labelled positives against withheld unlabelled rows. It needs no negative label."""
+class _Validated(NamedTuple):
+    """Scores of the withheld rows as text, and the AUC of P against U."""
+
+    auc: float
+    scores: str
+
+
+def _validate(fit: Fit, data: Prepared, draw: scenarios.Draw, scorer: Scorer) -> _Validated | None:
+    """Score withheld labelled positives and withheld unlabelled rows. It needs no negative label."""
     if not fit.sample.holdout or not len(draw.u_held):
         return None
-    return auc(scorer(data, draw.p_held), scorer(data, draw.u_held), "withheld rows")
+    positive, unlabelled = scorer(data, draw.p_held), scorer(data, draw.u_held)
+    return _Validated(auc(positive, unlabelled, "withheld rows"), withheld_scores.encode(positive, unlabelled))
 
 
 @cache

@@ -255,7 +255,8 @@ class Tuner:
         if was_stopped:
             self.stopped.add(name)
         else:
-            self.on_rows([row(plan, planned, self.ledger.get(planned.trial.fit.id)) for planned in bind(plan)])
+            ledger = self.ledger
+            self.on_rows([row(plan, planned, ledger.get(planned.trial.fit.id), ledger) for planned in bind(plan)])
 
     def record_dead_actor(self, params: Params, error: str) -> None:
         """Record as failed the fits that were running when a trial's actor died twice; its other fits stay missing."""

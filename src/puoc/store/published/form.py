@@ -105,7 +105,7 @@ def published_form(entry: Entry) -> PublishedFit:
 
     Each trial has its own AUC of the withheld rows, since another ledger may have another trial first.
     """
-    result = entry.result.model_copy(update={"model": None, "session": None, "imported": None})
+    result = entry.result.model_copy(update={"model": None, "session": None, "imported": None, "withheld": None})
     trials = [entry.trials[key] for key in sorted(entry.trials)] + [
         entry.rescored[key] for key in sorted(entry.rescored)
     ]
