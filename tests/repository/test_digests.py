@@ -326,8 +326,8 @@ def test_what_learners_import_counts_or_is_known_not_to_change_a_result() -> Non
     assert {name for module in counted for name in _imported(module)} - counted == set(HARMLESS)
 
 
-#: Where a fault changes no fit: readers of own data, thresholds of fitted models, and metrics of their scores.
-NOT_LEARNING = ("datasets/readers/", "userdata/", "analysis/")
+#: Where a fault changes no fit: readers of own data, model files, thresholds of fitted models, metrics of their scores.
+NOT_LEARNING = ("datasets/readers/", "methods/persistence/", "userdata/", "analysis/")
 
 
 def test_each_deliberate_fault_changes_what_a_digest_covers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ from puoc.datasets.audit.result import Audited, ColumnAudit
 from puoc.datasets.audit.times import TimeOrder, Times, TimeSpan
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import Difference, FileDifferences
+from puoc.userdata.assess.audit_page import Commands, Section, page, section
 from puoc.userdata.assess.page import page as page_of_assessment
-from puoc.userdata.audit_page import Commands, Section, page, section
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(DRIVER is None, reason="no chromedriver (Debian: chromium-driver)")]
 

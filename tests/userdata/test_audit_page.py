@@ -17,10 +17,10 @@ from PIL import Image
 from puoc.datasets.audit.kin import Copies, Kin, SharedValues
 from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
 from puoc.datasets.readers.doubts import Doubt
+from puoc.userdata.assess.audit_page import Commands, Section, page, section
 from puoc.userdata.assess.decision import Assessment, decide
 from puoc.userdata.assess.evidence import Alpha, Evidence, Gained
 from puoc.userdata.assess.page import page as page_of_assessment
-from puoc.userdata.audit_page import Commands, Section, page, section
 
 HOSTILE = "<script>alert(1)</script>&\"'</th><img src=x onerror=alert(2)>{{ 7 * 7 }}"
 N_P, N_U = 60, 90

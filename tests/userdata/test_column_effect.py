@@ -12,8 +12,8 @@ from own_files import puoc
 
 from puoc.datasets.readers import How
 from puoc.datasets.readers.training_files import Paths, audit_files
-from puoc.userdata import column_effect
-from puoc.userdata.column_effect import Effects, effects_of, sample_of
+from puoc.userdata.assess import column_effect
+from puoc.userdata.assess.column_effect import Effects, effects_of, sample_of
 
 N_P, N_U = 60, 80
 

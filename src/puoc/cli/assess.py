@@ -42,8 +42,8 @@ from puoc.cli.read_options import (
 if TYPE_CHECKING:
     from puoc.datasets.readers import Pair
     from puoc.datasets.readers.pu_data import Rows
+    from puoc.userdata.assess.audit_page import Section
     from puoc.userdata.assess.decision import Assessment
-    from puoc.userdata.audit_page import Section
 
 
 def assess(
@@ -154,8 +154,8 @@ def _audit(context: typer.Context, pair: Pair, incoming: Rows | None, seed: int)
     from puoc.datasets.readers.audit_unseen import UnseenRows
     from puoc.datasets.readers.preprocess import TablePreparing
     from puoc.datasets.readers.row_audit import kin_of_pair
-    from puoc.userdata.audit_page import section
-    from puoc.userdata.column_effect import drawn_from, effects_of, places_of
+    from puoc.userdata.assess.audit_page import section
+    from puoc.userdata.assess.column_effect import drawn_from, effects_of, places_of
 
     audited = pair.audited or Audited(n_p=len(pair.X_p), n_u=len(pair.unlabelled or ()), tests=0, columns=())
     audited = audited.model_copy(update={"kin": kin_of_pair(pair, incoming)})

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from puoc.datasets.readers.file_differences import FileDifferences
     from puoc.datasets.readers.options import How
     from puoc.datasets.readers.training_files import TrainingFiles
-    from puoc.userdata.column_effect import Effects
+    from puoc.userdata.assess.column_effect import Effects
 
 _LISTED = 20  # columns that are printed
 _CELLS = 25_000_000  # of P and U, up to which the effects of columns are measured without being asked for
@@ -132,7 +132,7 @@ def audit(
             write_json(json, document)
         if html is not None:
             from puoc.store.atomic import write_bytes
-            from puoc.userdata.audit_page import page, section
+            from puoc.userdata.assess.audit_page import page, section
 
             shown = section(audited, commands(context, doubts), doubts, differences, effects, unseen)
             write_bytes(html, page(shown, files, found.notes).encode())
@@ -150,7 +150,7 @@ def _effects(files: TrainingFiles, audited: Audited, how: How) -> Effects | None
 
     if not audited.columns or not isinstance(files.P, RawTable) or not isinstance(files.U, RawTable):
         return None
-    from puoc.userdata.column_effect import effects_of, sample_of
+    from puoc.userdata.assess.column_effect import effects_of, sample_of
 
     with working("what leaving columns out does"):
         sample = sample_of(files.P, files.U, how, audited)

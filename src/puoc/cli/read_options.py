@@ -15,7 +15,7 @@ from puoc.cli.console import LARGEST_SEED
 if TYPE_CHECKING:
     from puoc.datasets.readers.doubts import Doubt
     from puoc.datasets.readers.options import How
-    from puoc.userdata.audit_page import Commands
+    from puoc.userdata.assess.audit_page import Commands
 
 Positives = Annotated[
     Path | None, typer.Option(help="Labelled positives: a table, a file of texts or a folder of pictures.")
@@ -86,7 +86,7 @@ def commands(context: typer.Context, doubts: Sequence[Doubt] = ()) -> Commands:
     context : of ``puoc audit`` or ``puoc assess``.
     """
     from puoc.datasets.readers.options import option_words
-    from puoc.userdata.audit_page import Commands
+    from puoc.userdata.assess.audit_page import Commands
 
     answers = tuple((doubt.column, tuple(option_words(*doubt.answer))) for doubt in doubts)
     if context.info_name != "audit":

@@ -2,7 +2,6 @@
 
 __all__ = [
     "assess",
-    "audit_page",
     "estimators",
     "fit",
     "pages",

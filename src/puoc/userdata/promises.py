@@ -16,6 +16,7 @@ from puoc.records import Array
 
 CONFIDENCE = 0.95
 _RANKS = 40  # thresholds that are tested at most
+_ROUNDING = 1e-12  # of the probabilities, so that a confidence which is just reached counts
 _MOST = 1 << 24  # rows, in a message
 
 
@@ -50,7 +51,7 @@ def promised_rank(recall: float, withheld: int, confidence: float) -> int:
     quantile 1 - R: with probability P(Bin(m, 1 - R) >= k), or more with ties (Wilks, 1941).
     """
     k = np.arange(1, withheld + 1)
-    kept = bdtrc(k - 1, withheld, 1 - recall) >= confidence
+    kept = bdtrc(k - 1, withheld, 1 - recall) >= confidence - _ROUNDING
     return int(kept.sum())  # the probability falls with k
 
 
@@ -58,7 +59,9 @@ def needed_positives(recall: float, confidence: float | None) -> int:
     """Return the smallest number of withheld positives that can give this recall, on average or at the confidence."""
     if confidence is None:
         return int(np.ceil(1 / (1 - recall) - 1e-9)) - 1
-    return int(np.ceil(np.log(1 - confidence) / np.log(recall) - 1e-9))
+    needed = int(np.ceil(np.log(1 - confidence) / np.log(recall)))
+    # where the confidence is just reached, the logarithm may be one too high
+    return needed - 1 if needed > 1 and promised_rank(recall, needed - 1, confidence) else needed
 
 
 def recall_promised(rank: int, withheld: int, confidence: float = CONFIDENCE) -> float:

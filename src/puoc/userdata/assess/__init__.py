@@ -1,6 +1,8 @@
 """Decide from a user's data whether OC, PU-OC or PU methods can be trusted."""
 
 __all__ = [
+    "audit_page",
+    "column_effect",
     "cross_scores",
     "decision",
     "evidence",

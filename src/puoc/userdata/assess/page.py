@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from puoc.datasets.readers import Column
+from puoc.userdata.assess.audit_page import Section
 from puoc.userdata.assess.decision import Assessment
-from puoc.userdata.audit_page import Section
 from puoc.userdata.pages import environment
 
 

@@ -13,7 +13,7 @@ from puoc.datasets.readers.audit_unseen import UnseenRows
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import FileDifferences
 from puoc.datasets.readers.options import option_words
-from puoc.userdata.column_effect import Effect, Effects, Outcome
+from puoc.userdata.assess.column_effect import Effect, Effects, Outcome
 from puoc.userdata.pages import environment
 
 SHOWN: Final = 100  # columns before the button
