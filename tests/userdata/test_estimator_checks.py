@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from inspect import signature
 from typing import Any
 
@@ -72,9 +73,15 @@ def expected_failures(estimator: PUEstimator) -> dict[str, str]:
     return failures
 
 
+def _has_library(cls: type[PUEstimator]) -> bool:
+    """Whether the library is installed that the method needs, if any."""
+    package = getattr(METHODS[cls._method(None)], "package", None)  # type: ignore[arg-type]
+    return package is None or find_spec(package) is not None
+
+
 def examples(*, quick: bool) -> list[PUEstimator]:
     """Estimators of tables; the checks have no pictures or sequences, which test_estimators.py has."""
-    made = [example(cls) for name, cls in all_estimators().items() if (name in QUICK) == quick]
+    made = [example(cls) for name, cls in all_estimators().items() if (name in QUICK) == quick and _has_library(cls)]
     return [estimator for estimator in made if estimator.__sklearn_tags__().input_tags.two_d_array]
 
 
