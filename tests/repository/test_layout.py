@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -18,6 +19,18 @@ def test_the_top_has_at_most_ten_packages_and_five_modules() -> None:
     modules = [path for path in (SOURCE / "puoc").glob("*.py") if path.name not in ("__init__.py", "__main__.py")]
     assert len(packages) <= 10
     assert len(modules) <= 5
+
+
+def test_the_repository_has_no_stray_file_at_its_top() -> None:
+    """A command that is tried in the repository leaves its output there, and it is soon committed."""
+    known = {".ci", ".dvc", "bench", "docs", "mlruns", "own", "profiles", "published", "src", "tests", "tuning"}
+    known |= {"CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"}
+    known |= {".dockerignore", ".dvcignore", ".gitignore", ".pre-commit-config.yaml", "Dockerfile", "LICENSE"}
+    known |= {"Makefile", "constraints.txt", "data.dvc", "dvc.lock", "dvc.yaml", "params.yaml", "pyproject.toml"}
+    asked = subprocess.run(["git", "ls-files"], cwd=SOURCE.parent, capture_output=True, text=True, check=False)
+    if asked.returncode:
+        pytest.skip("no git checkout")
+    assert {line.partition("/")[0] for line in asked.stdout.splitlines()} <= known
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: str(path.relative_to(SOURCE)))
