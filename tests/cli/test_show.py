@@ -156,6 +156,32 @@ def test_a_table_that_was_not_run_is_shown_as_such(rows: pd.DataFrame) -> None:
     assert "puoc run later" in shown("later/pos=0/oc_svm")
 
 
+def test_all_formats_follow_the_metric_of_the_plan(
+    computed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = shutil.copytree(computed, tmp_path / "by_metric", symlinks=True)
+    monkeypatch.chdir(project)
+    params = project / "params.yaml"
+    params.write_text("metric: average_precision\n" + params.read_text())
+    assert CliRunner().invoke(app, ["plan"]).exit_code == 0
+    rows = pd.read_parquet("results/tables/odd_names.parquet")
+    rows["value"] = [json.loads(text)["average_precision"] for text in rows["metrics"]]
+    cell = cells_of(rows)[0]
+    values = rows[(rows["cell"] == cell) & (rows["entry"] == "pu_svm")]["value"]
+    assert shown().startswith("Tables of the plan, by average_precision on held-out rows")
+    table = shown("odd_names")
+    assert table.startswith("odd_names: named_shift on digits, average_precision on held-out rows")
+    line = next(line for line in table.splitlines() if line.startswith("pu_svm"))
+    assert f"{values.mean():.2f} ± {values.std():.2f}" in line
+    means = list(csv.DictReader(io.StringIO(shown("odd_names", "--format", "csv"))))
+    mean = next(row for row in means if (row["entry"], row["cell"]) == ("pu_svm", cell))
+    assert (mean["metric"], float(mean["mean"])) == ("average_precision", pytest.approx(values.mean(), abs=1e-15))
+    [*trials] = json.loads(shown(f"odd_names/{cell}/pu_svm", "--format", "json"))["rows"]
+    assert [(row["metric"], row["value"]) for row in trials] == [("average_precision", value) for value in values]
+    assert [row["auc"] for row in trials] == rows.loc[values.index, "auc"].tolist()  # as recorded
+    assert "average_precision" in shown(f"odd_names/{cell}/pu_svm").splitlines()[2]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

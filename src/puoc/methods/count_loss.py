@@ -19,6 +19,7 @@ from puoc.methods.training.risks import logistic, mean
 from puoc.registry import method
 
 _IMPOSSIBLE = -1e30  # log of the probability 0; minus infinity would have no gradient
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
 
 
 @method("count_loss")

@@ -17,6 +17,8 @@ from puoc.methods.training.nets import net_for
 from puoc.methods.training.risks import logistic, mean
 from puoc.registry import method
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
 
 @method("cvir")
 @typed

@@ -15,6 +15,8 @@ from puoc.methods.training.nets import net_for
 from puoc.methods.training.risks import mean
 from puoc.registry import method
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
 
 @method("dist_pu")
 @typed

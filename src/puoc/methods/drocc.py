@@ -27,6 +27,8 @@ from puoc.registry import method
 _PROJECTED_EVERY = 10  # steps of the ascent
 _TINY = 1e-12  # deviation 10: a gradient is 0 where all units are dead
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
 
 @typed
 class ShellSearch(Deep):

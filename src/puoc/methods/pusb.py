@@ -18,6 +18,8 @@ from puoc.methods.training.estimator import PUSample, typed
 from puoc.methods.training.nets import net_for
 from puoc.registry import method
 
+SETTING = "case_control"  # that the risk assumes, see docs/glossary.md
+
 
 class Shifted(nn.Module):
     """A network minus an offset, which is no parameter."""

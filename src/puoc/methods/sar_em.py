@@ -18,6 +18,7 @@ from puoc.records import Array
 from puoc.registry import method
 
 _STANDS_STILL = 1e-7  # relative fall of the objective in a round
+SETTING = "single_training_set"  # that the risk assumes, see docs/glossary.md
 
 
 @method("sar_em")

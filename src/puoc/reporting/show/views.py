@@ -10,9 +10,11 @@ from typing import NamedTuple, TypeVar
 import pandas as pd
 
 from puoc.analysis.statistics.significance import SignificanceRow
+from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import UNTESTED
 from puoc.analysis.tables.summary import AVERAGE, SummaryRow
 from puoc.reporting.page.format import DASH, number, p_value, signed, spread
+from puoc.reporting.page.metrics import label_of
 from puoc.reporting.page.sources import draw_sentence
 from puoc.reporting.page.tables import CellView, chance_notes, column_heads, empty_notes, row_views
 from puoc.reporting.show.find import Place
@@ -47,10 +49,12 @@ class Results:
 
     Parameters
     ----------
+    metric : what the means and the tests are of.
     rows : the recorded rows by table; a table that was not run has none.
     """
 
     plans: Sequence[TablePlan]
+    metric: str
     rows: dict[str, pd.DataFrame | None]
     summary: Sequence[SummaryRow]
     tests: Sequence[SignificanceRow]
@@ -91,11 +95,12 @@ def _tables(results: Results, digits: int) -> View:
                 "trials": done,
                 "planned": planned,
                 "best": ", ".join(row.entry for row in best) or None,
+                "metric": results.metric,
                 "mean": best[0].mean if best else None,
             }
         )
     heads = ["table", "scenario", "dataset", "trials", "best entry on average"]
-    return View("Tables of the plan", heads, _plain(lines), [], values)
+    return View(f"Tables of the plan, by {_held_out(results.metric)}", heads, _plain(lines), [], values)
 
 
 def _table(results: Results, plan: TablePlan, digits: int) -> View:
@@ -109,7 +114,8 @@ def _table(results: Results, plan: TablePlan, digits: int) -> View:
         name = f"{line.name} (told alpha)" if line.told_alpha else line.name
         shown = [_cell(cell, row, digits) for cell, row in zip(line.cells, means, strict=True)]
         rows.append([Cell(name), Cell("reference" if line.oracle else line.kind), *shown])
-    title = f"{plan.table}: {plan.scenario} on {plan.dataset}, {_score_name(plan)}, mean \N{PLUS-MINUS SIGN} sd"
+    score = _score_name(plan, results.metric)
+    title = f"{plan.table}: {plan.scenario} on {plan.dataset}, {score}, mean \N{PLUS-MINUS SIGN} sd"
     notes = [f"{len(plan.seeds)} seeds planned"]
     if results.rows.get(plan.table) is None:
         notes.append(f"not run yet; puoc run {plan.table} computes it")
@@ -138,7 +144,7 @@ def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View
             [row.entry, rank, _spread(plan, row, digits), f"{row.n} of {row.n_planned}", best, "; ".join(against)]
         )
     heads = ["entry", "rank", "mean \N{PLUS-MINUS SIGN} sd", "n", "range", "difference to the one-class twin"]
-    title = f"{plan.table}, {column}: {_score_name(plan)}"
+    title = f"{plan.table}, {column}: {_score_name(plan, results.metric)}"
     values = [
         _values(row) | {"tests": json.dumps([asdict(test) for test in tests if test.entry == row.entry])}
         for row in summary
@@ -148,20 +154,25 @@ def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View
 
 def _trials(results: Results, plan: TablePlan, column: str, entry: str) -> View:
     """Show the trials of an entry in a cell, or in all cells, with what they are made of."""
-    title, heads = f"{plan.table}, {column}, {entry}", ["cell", "seed", "AUC", "status", "seconds", "trial", "fit"]
+    title, score = f"{plan.table}, {column}, {entry}", label_of(results.metric) if plan.tested else "AUC"
+    heads = ["cell", "seed", score, "status", "seconds", "trial", "fit"]
     rows = results.rows.get(plan.table)
     chosen = None if rows is None else rows[rows["entry"] == entry]
     if chosen is not None and column != AVERAGE:
         chosen = chosen[chosen["cell"] == column]
     if chosen is None or chosen.empty:
         return View(title, heads, [], [f"not run yet; puoc run {plan.table} computes it"], [])
-    score = "auc" if plan.tested else "auc_val_pu"
-    values = [_record(row) for row in chosen.to_dict("records")]
+    metric = results.metric if plan.tested else "auc_val_pu"
+    of_metric = as_metric(chosen, metric)["auc"] if plan.tested else chosen["auc_val_pu"]
+    values = [
+        _record(row) | {"metric": metric, "value": _value(value)}
+        for row, value in zip(chosen.to_dict("records"), of_metric, strict=True)
+    ]
     lines = [
         [
             str(row["cell"]),
             str(row["seed"]),
-            _digits(row.get(score), 6),
+            _digits(row["value"], 6),
             " ".join(filter(None, (str(row["status"]), str(row.get("reason") or "")))),
             _digits(row.get("fit_seconds"), 2),
             str(row["trial_id"]),
@@ -226,8 +237,12 @@ def _spread(plan: TablePlan, row: SummaryRow, digits: int) -> str:
     return spread(_mean(plan, row), row.std if plan.tested else row.std_val_pu, digits)
 
 
-def _score_name(plan: TablePlan) -> str:
-    return "ROC AUC on held-out rows" if plan.tested else f"AUC of withheld P against withheld U ({UNTESTED})"
+def _score_name(plan: TablePlan, metric: str) -> str:
+    return _held_out(metric) if plan.tested else f"AUC of withheld P against withheld U ({UNTESTED})"
+
+
+def _held_out(metric: str) -> str:
+    return f"{label_of(metric)} on held-out rows"
 
 
 def _plain(lines: Sequence[Sequence[str]]) -> list[list[Cell]]:
