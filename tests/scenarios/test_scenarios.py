@@ -167,6 +167,12 @@ def test_a_column_without_a_name_is_named_by_its_positives():
         ("named_shift", {"shifts": [{"neg": 1, "neg_test": 0}]}, r"classes \[0\] are positive and negative"),
         ("named_shift", {"shifts": [{"neg": 1, "name": "a"}, {"neg": 2, "name": "a"}]}, "a stands there twice"),
         ("named_shift", {"shifts": []}, "at least 1 entry in the list"),
+        ("labelling_sweep", {"labellings": ["scar", "scar"]}, "scar stands there twice"),
+        (
+            "labelling_sweep",
+            {"labellings": [{"sar": "clear_first", "strength": 2}, {"sar": "clear_first", "strength": 2.0}]},
+            "clear_first 2 stands there twice",
+        ),
         ("pos_modes", {"neg": [8]}, r"classes \[8\] are positive and negative"),
         ("pos_modes", {"k": [5]}, "k=5 needs 5 classes; got 4 in of"),
         ("fixed_classes", {"neg": [1]}, r"classes \[1\] are positive and negative"),

@@ -53,6 +53,15 @@ def test_functions_refuse_what_they_do_not_take() -> None:
         puoc.assess(np.array([["a"]]), X)
     with pytest.raises(ValueError, match="alpha=2"):
         puoc.make_pu(alpha=2)
+    with pytest.raises(ValueError, match=r"n_u=10\.5.*expected whole numbers"):
+        puoc.make_pu(n_u=10.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="got 2; expected p-values in"):
+        puoc.holm([0.1, 2])
+    with pytest.raises(ValueError, match="effect='a'"):
+        puoc.power(10, effect="a")  # type: ignore[arg-type]
+    for arguments in ({}, {"alpha": 2}, {"alpha": "tice"}):  # not only when a search has fitted its first model
+        with pytest.raises(ValueError, match="alpha: got"):
+            puoc.pu_scorer("proxy_accuracy", **arguments)
 
 
 def test_a_missing_library_of_an_extra_is_named_with_its_pip_line() -> None:

@@ -14,13 +14,22 @@ from puoc.scenarios.mixture_sweeps import Mixtures
 from puoc.store.cells import Cell
 
 
+def _name(labelling: AnyLabelling) -> str:
+    return labelling.label if labelling else "scar"
+
+
+def _distinct_names(labellings: tuple[AnyLabelling, ...]) -> tuple[AnyLabelling, ...]:
+    distinct(tuple(map(_name, labellings)))
+    return labellings
+
+
 @scenario("labelling_sweep")
 class LabellingSweep(Mixtures):
     """P labelled by different mechanisms beside one U."""
 
     alpha: Alpha
     n_unl: Count
-    labellings: Annotated[tuple[AnyLabelling, ...], AfterValidator(distinct)]
+    labellings: Annotated[tuple[AnyLabelling, ...], AfterValidator(_distinct_names)]
 
     @model_validator(mode="after")
     def _one_labelling(self) -> Self:
@@ -32,7 +41,7 @@ class LabellingSweep(Mixtures):
         """Return one cell for each mechanism, named as ``scar`` or ``clear_first 10``."""
         cells = []
         for labelling in self.labellings:
-            name = labelling.label if labelling else "scar"
+            name = _name(labelling)
             cell = self._mixed(name, self.alpha, self.n_unl, n_classes)
             cells.append(cell.model_copy(update={"labelling": labelling}))
         return cells

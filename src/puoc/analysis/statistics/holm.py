@@ -21,7 +21,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
     Raises
     ------
-    ValueError : no value, more than one axis, text, or a value that is not finite.
+    ValueError : no value, more than one axis, text, or a value that is not finite or not in [0, 1].
 
     Source: Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure.
 
@@ -32,6 +32,9 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     [0.03, 0.08, 0.5]
     """
     p = finite_values(p_values)
+    outside = p[(p < 0) | (p > 1)]
+    if len(outside):
+        raise ValueError(f"got {outside[0]:g}; expected p-values in [0, 1]")
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty_like(p)

@@ -7,6 +7,7 @@ planning assumption. The test is the exact one. Power is simulated with fixed dr
 from __future__ import annotations
 
 from functools import cache
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +49,11 @@ def power(n: int, effect: float, comparisons: int = 1, level: float = 0.05) -> f
     >>> power(5, effect=2.0), power(10, effect=2.0) > 0.99
     (0.0, True)
     """
-    if n < 1 or comparisons < 1 or not np.isfinite(effect) or not 0 < level < 1:
+    numbers = all(isinstance(value, Real) for value in (n, comparisons, effect, level))
+    if not numbers or n < 1 or comparisons < 1 or not np.isfinite(effect) or not 0 < level < 1:
         raise ValueError(
-            f"got n={n}, comparisons={comparisons}, effect={effect}, level={level}; expected n and comparisons of at "
-            "least 1, a finite effect and a level between 0 and 1"
+            f"got n={n!r}, comparisons={comparisons!r}, effect={effect!r}, level={level!r}; expected n and comparisons "
+            "of at least 1, a finite effect and a level between 0 and 1"
         )
     n = min(n, MAX_SEEDS)
     bound = _largest_low_sum(n, level / comparisons)

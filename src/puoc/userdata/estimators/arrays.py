@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,7 +133,7 @@ def make_pu(
 
     Raises
     ------
-    ValueError : a number below 1, or alpha outside [0, 1].
+    ValueError : a number that is not whole or below 1, alpha outside [0, 1], or a separation that is not finite.
 
     Source: ours; no dataset of the benchmark.
 
@@ -143,10 +144,13 @@ def make_pu(
     >>> X.shape, int(y.sum()), int(truth[y == 0].sum())
     ((30, 5), 10, 5)
     """
-    if min(n_p, n_u, d) < 1 or not 0 <= alpha <= 1:
+    whole = all(isinstance(number, Integral) and number >= 1 for number in (n_p, n_u, d))
+    if not whole or not isinstance(alpha, Real) or not 0 <= alpha <= 1:
         raise ValueError(
-            f"got n_p={n_p}, n_u={n_u}, d={d}, alpha={alpha}; expected numbers of at least 1, and alpha in [0, 1]"
+            f"got n_p={n_p}, n_u={n_u}, d={d}, alpha={alpha}; expected whole numbers of at least 1, and alpha in [0, 1]"
         )
+    if not isinstance(separation, Real) or not np.isfinite(separation):
+        raise ValueError(f"separation: got {separation!r}; expected a finite number")
     rng = np.random.default_rng(random_state)
     n_pos = round(alpha * n_u)
     truth = np.concatenate([np.ones(n_p + n_pos, dtype=np.int64), np.zeros(n_u - n_pos, dtype=np.int64)])

@@ -19,6 +19,7 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.records import Params
 from puoc.registry import METHODS
 from puoc.userdata import fit as fitting
+from puoc.userdata.estimators.arguments import check_arguments
 from puoc.userdata.estimators.labels import Labels, labels_of
 from puoc.userdata.estimators.rows import ArrayRows, Sides, categories_of, is_frame, pair_of, plain_rows, raw_rows
 from puoc.userdata.estimators.scorers import pu_auc_score
@@ -71,8 +72,7 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> Settings:
         """Return the settings of ``puoc fit``. Raises ValueError for an argument that the method does not take."""
-        if self.threshold not in ("alpha", "recall", None):
-            raise ValueError(f"threshold: got {self.threshold!r}; expected 'alpha', 'recall' or None")
+        check_arguments(vars(self))
         prior = None if self.class_prior in (None, "tice") else self.class_prior
         with errors_in_arguments():
             return settings(
@@ -93,8 +93,6 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
         seed = self._seed()
         from_positives = METHODS[chosen.method].kind == "oc" and not learns_from_u(chosen.encoder)
         rule = ThresholdRule(self.threshold == "alpha", self.recall if self.threshold == "recall" else None)
-        if rule.recall is not None and not (0 < rule.recall < 1 and 0 < self.withhold < 1):
-            raise ValueError(f"got recall={self.recall!r}, withhold={self.withhold!r}; expected shares in (0, 1)")
         about: dict[str, Any] = {"columns": self._columns, "classes": labels.classes.tolist()}
         about["named"] = hasattr(self, "feature_names_in_")
         with errors_in_arguments():
@@ -300,7 +298,8 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
             chosen = self._settings()
             return methods.inputs_of(chosen.method, chosen.params)
         except ValueError:  # wrong arguments are reported by fit
-            cls = METHODS.get(self._method())
+            name = self._method()
+            cls = METHODS.get(name) if isinstance(name, str) else None
             return frozenset() if cls is None else cls.inputs
 
     def __getstate__(self) -> dict[str, Any]:

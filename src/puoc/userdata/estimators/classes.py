@@ -220,7 +220,7 @@ class OneClassDetector(OutlierMixin, PUEstimator):  # type: ignore[misc]
 
 def _check_kind(estimator: PUEstimator, *, one_class: bool) -> None:
     name = estimator._method()
-    cls = METHODS.get(name)
+    cls = METHODS.get(name) if isinstance(name, str) else None
     if cls is None:
         near = get_close_matches(str(name), METHODS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,7 @@ def proxy_accuracy_score(y: ArrayLike, predicted: ArrayLike, *, alpha: float, po
     >>> proxy_accuracy_score([1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], alpha=0.25)
     1.0
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha: got {alpha!r}; expected the share of positives among unlabelled rows, in (0, 1)")
+    _check_alpha(alpha)
     recall, called = _shares(y, predicted, pos_label, "proxy_accuracy")
     return float(2 * alpha * recall + (1 - alpha) - called)
 
@@ -129,7 +129,7 @@ def pu_scorer(name: str, **arguments: Any) -> Callable[..., float]:
 
     Raises
     ------
-    ValueError : an unknown name.
+    ValueError : an unknown name, or ``"proxy_accuracy"`` without an alpha in (0, 1).
 
     Examples
     --------
@@ -143,9 +143,16 @@ def pu_scorer(name: str, **arguments: Any) -> Callable[..., float]:
 
     if name not in _SCORERS:
         raise ValueError(f"scorer: got {name!r}; expected one of {', '.join(_SCORERS)}")
+    if name == "proxy_accuracy":
+        _check_alpha(arguments.get("alpha"))
     measure, response = _SCORERS[name]
     scorer: Callable[..., float] = make_scorer(measure, response_method=response, **arguments)
     return scorer
+
+
+def _check_alpha(alpha: Any) -> None:
+    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+        raise ValueError(f"alpha: got {alpha!r}; expected the share of positives among unlabelled rows, in (0, 1)")
 
 
 def _shares(y: ArrayLike, predicted: ArrayLike, pos_label: Any, what: str) -> tuple[float, float]:
