@@ -90,7 +90,13 @@ def test_an_ok_row_without_an_auc_is_told_and_not_averaged() -> None:
     summary = summarise(asked, rows(asked, {("oc_svm", "a"): [0.5, float("nan"), 0.7]}))
     cell = at(summary, "a", "oc_svm")
     assert (cell.n, cell.mean) == (2, pytest.approx(0.6))
-    assert "1 ok without an AUC" in cell.reasons
+    assert "1 ok without a value" in cell.reasons
+    [by_f1] = [
+        row
+        for row in summarise(asked, rows(asked, {("oc_svm", "a"): [float("nan")] * 3}), "f1")
+        if (row.entry, row.cell) == ("oc_svm", "a")
+    ]
+    assert by_f1.reasons == "3 ok without a value of f1, which the stored results do not determine"
 
 
 def test_an_average_names_the_cells_below_chance_that_it_hides() -> None:
@@ -204,7 +210,7 @@ def test_holes_single_pairs_and_absent_twins_are_named_in_words() -> None:
     values |= {("oc_svm", "b"): [0.5, "failed", "failed"], ("pu_svm", "b"): [0.6, 0.7, 0.8]}
     values |= {("oc_svm", "c"): ["missing"] * 3, ("pu_svm", "c"): [0.6, 0.7, 0.8]}
     tests = twin_tests(asked, rows(asked, values))
-    assert at(tests, "a").note == "2 of 3 planned pairs; oc_svm has 2 (1 ok without an AUC)"
+    assert at(tests, "a").note == "2 of 3 planned pairs; oc_svm has 2 (1 ok without a value)"
     assert at(tests, "b").note == "1 of 3 planned pairs; oc_svm has 1 (2 failed); one pair: no test can reject"
     assert at(tests, "b").p == 1.0
     assert at(tests, "c").note == "no pair; oc_svm has 0 (3 missing)"

@@ -154,6 +154,7 @@ def test_latex_and_markdown_have_a_row_for_each_entry_and_escape_names(rows: pd.
 def test_a_table_that_was_not_run_is_shown_as_such(rows: pd.DataFrame) -> None:
     assert "not run" in shown("later")
     assert "puoc run later" in shown("later/pos=0/oc_svm")
+    assert "puoc run later" in shown("later/pos=0")
 
 
 def test_all_formats_follow_the_metric_of_the_plan(

@@ -22,7 +22,7 @@ from puoc.analysis.statistics.signed_rank import (
     signed_rank_test,
     smallest_p,
 )
-from puoc.analysis.tables.grid import CIRCUMSTANCES, Floats, Grid, Outcomes
+from puoc.analysis.tables.grid import CIRCUMSTANCES, UNSCORED, Floats, Grid, Outcomes
 from puoc.analysis.tables.results import UNTESTED
 from puoc.analysis.tables.summary import AVERAGE
 from puoc.store.plans import EntryPlan, TablePlan
@@ -231,7 +231,7 @@ def _holes(pair: tuple[EntryPlan, EntryPlan], sides: list[Floats], counts: list[
         if known == planned:
             continue
         why = [f"{number} {status}" for status, number in count.holes().items() if number]
-        why += [part for part in count.reasons.split("; ") if part.endswith("ok without an AUC")]
+        why += [part for part in count.reasons.split("; ") if part.endswith(UNSCORED)]
         parts.append(f"{entry.entry} has {known}" + (f" ({', '.join(why)})" if why else ""))
     return "; ".join(parts)
 

@@ -17,6 +17,8 @@ CIRCUMSTANCES = (("device", "device"), ("torch_version", "torch version"), ("num
 _SCORES = ("auc", "auc_train_pool", "auc_val_pu")
 _TEXTS = ("status", "reason", "trial_id", *(column for column, _ in CIRCUMSTANCES))
 
+#: What the reasons of a mean call rows that are ok and have no score.
+UNSCORED = "ok without a value"
 Floats = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
@@ -92,7 +94,7 @@ class Grid:
         )
         ok = int((status == "ok").sum())
         unscored = ok - int((~np.isnan(auc)).sum())
-        reasons_by_status = [f"{unscored} ok without an AUC"] if unscored else []
+        reasons_by_status = [f"{unscored} {UNSCORED}"] if unscored else []
         counts = dict.fromkeys(("failed", "skipped", "missing"), 0)
         if ok < status.size:
             for name in counts:

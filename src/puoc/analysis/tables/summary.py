@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from puoc.analysis.tables.grid import Floats, Grid, Outcomes
+from puoc.analysis.tables.grid import UNSCORED, Floats, Grid, Outcomes
 from puoc.store.plans import EntryPlan, TablePlan
 
 #: Name of the column of class-averaged AUC; ``is_average`` distinguishes it from a cell with that name.
@@ -99,6 +99,9 @@ def summarise(plan: TablePlan, rows: pd.DataFrame | None, metric: str = "auc") -
     for position, entry in enumerate(plan.entries):
         for index in (*range(len(plan.cells)), None):
             row = _unrun_row(plan, entry, index) if grid is None else _run_row(grid, position, index)
+            if metric != "auc" and plan.tested:
+                undetermined = f"{UNSCORED} of {metric}, which the stored results do not determine"
+                row = replace(row, reasons=row.reasons.replace(UNSCORED, undetermined))
             summary.append(replace(row, metric=metric, state=_state(row, plan.tested)))
         cells, average = summary[-1 - len(plan.cells) : -1], summary[-1]
         if metric == "auc":  # other metrics have another level of chance

@@ -116,12 +116,15 @@ def _table(results: Results, plan: TablePlan, digits: int) -> View:
         rows.append([Cell(name), Cell("reference" if line.oracle else line.kind), *shown])
     score = _score_name(plan, results.metric)
     title = f"{plan.table}: {plan.scenario} on {plan.dataset}, {score}, mean \N{PLUS-MINUS SIGN} sd"
-    notes = [f"{len(plan.seeds)} seeds planned"]
-    if results.rows.get(plan.table) is None:
-        notes.append(f"not run yet; puoc run {plan.table} computes it")
-    else:
-        notes += [f"{where}: {reasons}" for where, reasons in empty_notes(summary)] + chance_notes(summary)
+    notes = [f"{len(plan.seeds)} seeds planned", *_notes(results, plan, summary)]
     return View(title, ["entry", "kind", *heads], rows, notes, [_values(row) for row in summary])
+
+
+def _notes(results: Results, plan: TablePlan, summary: Sequence[SummaryRow]) -> list[str]:
+    """Return why means are missing, and which entries rank worse than chance."""
+    if results.rows.get(plan.table) is None:
+        return [f"not run yet; puoc run {plan.table} computes it"]
+    return [f"{where}: {reasons}" for where, reasons in empty_notes(summary)] + chance_notes(summary)
 
 
 def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View:
@@ -149,7 +152,7 @@ def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View
         _values(row) | {"tests": json.dumps([asdict(test) for test in tests if test.entry == row.entry])}
         for row in summary
     ]
-    return View(title, heads, _plain(lines), [], values)
+    return View(title, heads, _plain(lines), _notes(results, plan, summary), values)
 
 
 def _trials(results: Results, plan: TablePlan, column: str, entry: str) -> View:

@@ -28,7 +28,7 @@ def check_arguments(arguments: Mapping[str, Any]) -> None:
             raise ValueError(f"{name}: got {value!r}; expected {', '.join(expected[:-1])} or {expected[-1]}")
     for name in _SHARES:
         value = arguments[name]
-        if not isinstance(value, Real) or not 0 < value < 1:
+        if not isinstance(value, Real) or not 0 < float(value) < 1:
             raise ValueError(f"{name}: got {value!r}; expected a share in (0, 1)")
     for name in ("method", "encoder"):
         value = arguments.get(name)

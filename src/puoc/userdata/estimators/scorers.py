@@ -151,7 +151,7 @@ def pu_scorer(name: str, **arguments: Any) -> Callable[..., float]:
 
 
 def _check_alpha(alpha: Any) -> None:
-    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise ValueError(f"alpha: got {alpha!r}; expected the share of positives among unlabelled rows, in (0, 1)")
 
 
