@@ -95,18 +95,26 @@ def summarise(plan: TablePlan, rows: pd.DataFrame | None, metric: str = "auc") -
     metric : name of what the column ``auc`` of the rows has.
     """
     grid = None if rows is None else Grid.from_rows(plan, rows)
+    why = "" if rows is None else _why_undetermined(plan, rows)
     summary = []
     for position, entry in enumerate(plan.entries):
         for index in (*range(len(plan.cells)), None):
             row = _unrun_row(plan, entry, index) if grid is None else _run_row(grid, position, index)
             if metric != "auc" and plan.tested:
-                undetermined = f"{UNSCORED} of {metric}, which the stored results do not determine"
-                row = replace(row, reasons=row.reasons.replace(UNSCORED, undetermined))
+                row = replace(row, reasons=row.reasons.replace(UNSCORED, f"{UNSCORED} of {metric}, {why}"))
             summary.append(replace(row, metric=metric, state=_state(row, plan.tested)))
         cells, average = summary[-1 - len(plan.cells) : -1], summary[-1]
         if metric == "auc":  # other metrics have another level of chance
             summary[-1] = replace(average, below_chance=below_chance({row.cell: row.mean for row in cells}))
     return _ranked(summary)
+
+
+def _why_undetermined(plan: TablePlan, rows: pd.DataFrame) -> str:
+    """Return why rows that are ok may lack a metric."""
+    ok_rows = rows[rows["status"] == "ok"]
+    if "metrics" not in rows or ok_rows["metrics"].isna().any():
+        return f"since an earlier version wrote the rows; puoc run {plan.table} writes them again without a fit"
+    return "which the stored results do not determine"
 
 
 def below_chance(mean_by_cell: Mapping[str, float | None]) -> str:
