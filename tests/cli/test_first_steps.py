@@ -157,6 +157,7 @@ def test_a_new_method_is_written_but_for_its_loss_which_says_what_is_expected(
     try:
         exec(text, scope)
         assert METHODS["my_first"].kind == (more[1] if more else "pu")
+        assert ("SETTING" in scope) == ("oc" not in more)  # what puoc plan compares with the setting of a table
         rows = np.zeros((4, 3), np.float32)
         with pytest.raises(NotImplementedError, match=r"my_first.loss: got no loss yet; expected .*my_first.py"):
             make("my_first", entry["params"]).fit(rows, rows, alpha=0.5)

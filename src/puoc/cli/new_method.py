@@ -23,7 +23,7 @@ from puoc.methods.training.lanes import Lane
 from puoc.methods.training.nets import net_for
 from puoc.registry import method
 
-
+{setting}
 @method("{name}")
 @typed
 class {title}(Deep):
@@ -49,6 +49,11 @@ class {title}(Deep):
             "rows and low ones to negative rows; write it in {path}"
         )
 '''
+
+_SETTING = """\
+SETTING = "case_control"  # that the risk assumes; or "single_training_set" (docs/labelling.md)
+
+"""
 
 _ENTRY = """methods:
   {name}:
@@ -79,6 +84,7 @@ def new_method(name: Name, kind: Kind = "pu", twin: Twin = None) -> None:
             kind=kind,
             twin=f'    twin = "{twin}"\n' if twin else "",
             alpha="" if kind == "oc" else "    needs_alpha = True  # False if the loss does not read alpha\n",
+            setting="" if kind == "oc" else _SETTING,
             path=path,
         )
         with path.open("x") as file:
