@@ -106,7 +106,7 @@ def check_name(name: object) -> str:
         one = known[name]
         why = "is computed on withheld rows" if one.rows == "withheld" else "is lower for a better method"
         raise ValueError(f"got {name!r}, which {why}; expected one of {listed}")
-    near = get_close_matches(str(name), names, 1)
+    near = get_close_matches(str(name).lower(), names, 1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise ValueError(f"got {name!r}{hint}; expected one of {listed}")
 
