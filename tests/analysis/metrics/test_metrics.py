@@ -178,8 +178,17 @@ def test_a_text_without_scores_is_refused(text: str) -> None:
         withheld_scores.decode(text)
 
 
-@pytest.mark.parametrize(("name", "said"), [("acu", "did you mean auc"), ("AUC", "did you mean auc"), (3, "got 3"), ("brier", "is lower for"),
-                                            ("lee_liu", "withheld rows"), (None, "expected one of auc")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("acu", "did you mean auc"),
+        ("AUC", "did you mean auc"),
+        (3, "got 3"),
+        ("brier", "is lower for"),
+        ("lee_liu", "withheld rows"),
+        (None, "expected one of auc"),
+    ],
+)
 def test_an_unknown_name_is_refused_with_the_list(name: object, said: str) -> None:
     with pytest.raises(ValueError, match=said) as caught:
         check_name(name)
