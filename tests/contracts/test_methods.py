@@ -49,6 +49,18 @@ def test_scores_are_finite_floats_one_per_row_and_not_all_alike(case: Case) -> N
 
 
 @every_case
+def test_columns_of_neighbouring_float32_numbers_give_finite_scores(case: Case) -> None:
+    """Between two such numbers lies no third, so a threshold that is rounded to float32 leaves a side without rows."""
+    if METHODS[case.name].inputs != {"vector"}:
+        pytest.skip("networks have no thresholds of columns")
+    rng, low = np.random.default_rng(0), np.float32(0.73)
+    X = np.where(rng.random((300, 4)) < 0.5, low, np.nextafter(low, np.float32(1)))
+    model = case.short.make().fit(X[:100], X[100:], alpha=0.5, seed=0)
+    expected = "expected finite scores; a threshold between float32 numbers must stay a float64"
+    assert np.isfinite(model.decision_function(X)).all(), f"{case.name}: got NaN or infinity; {expected}"
+
+
+@every_case
 def test_an_easy_problem_is_solved_and_turns_round_when_the_classes_are_swapped(case: Case) -> None:
     X, y = case.test_rows(200)
     solved = roc_auc_score(y, fitted(case).decision_function(X))

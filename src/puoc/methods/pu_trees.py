@@ -90,8 +90,11 @@ class _Grower:
         self.nodes.append([-1, 0.0, 0, 0, w_p / (w_p + w_n)])
         return len(self.nodes) - 1
 
-    def _split(self, rows: Array) -> tuple[int, float] | None:
-        """Return a column and a threshold; None if the node is pure, too small, or constant in the columns drawn."""
+    def _split(self, rows: Array) -> tuple[int, np.float64] | None:
+        """Return a column and a threshold; None if the node is pure, too small, or constant in the columns drawn.
+
+        The threshold is no Python float: numpy would round it to the float32 of the rows, and a side could get none.
+        """
         weights = self.weights[rows]
         total = weights.sum(axis=0)
         if len(rows) < 2 * self.min_leaf or _risk(total) == 0:
@@ -110,7 +113,7 @@ class _Grower:
         risk = _risk(left) + _risk(total - left)
         risk[(n_left < self.min_leaf) | (len(rows) - n_left < self.min_leaf)] = np.inf
         best = int(np.argmin(risk))
-        return None if risk[best] == np.inf else (int(columns[varied[best]]), float(thresholds[best]))
+        return None if risk[best] == np.inf else (int(columns[varied[best]]), thresholds[best])
 
 
 def _risk(weights: Array) -> Array:
