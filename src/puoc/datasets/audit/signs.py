@@ -20,6 +20,7 @@ from puoc.datasets.audit.numbers import coarser, part_in_other_unit, unit_betwee
 from puoc.datasets.audit.result import Told, Verdict
 from puoc.datasets.audit.spelling import pairs_of
 from puoc.datasets.audit.two_groups import fisher_p
+from puoc.store.counting import quoted
 
 LEAST: Final = 20  # present values of each group from which a column is judged
 
@@ -145,7 +146,7 @@ def _categories(facts: Facts) -> list[Sign]:
         return []
     p, u = facts.sets
     first, second = GROUPS[facts.sides]
-    shown = [", ".join(repr(value) for value in sorted(values)[:3]) for values in (p, u)]
+    shown = [", ".join(quoted(value) for value in sorted(values)[:3]) for values in (p, u)]
     common = "no category" if not p & u else "hardly any category"
     return [Sign("asked", f"has {common} in common: {shown[0]} in the {first}, {shown[1]} in the {second}")]
 
@@ -158,7 +159,7 @@ def _spelling(facts: Facts) -> str:
     if not pairs or min(1 - share for share in facts.shared) < _FILLED:
         return ""
     first, second = GROUPS[facts.sides]
-    shown = ", ".join(f"{one!r} in the {first} is {other!r} in the {second}" for one, other in pairs[:3])
+    shown = ", ".join(f"{quoted(one)} in the {first} is {quoted(other)} in the {second}" for one, other in pairs[:3])
     return f"is spelt differently in both files: {shown}"
 
 
@@ -174,7 +175,7 @@ def _marked(facts: Facts) -> str:
         if fisher_p(round(mark[1] * n), n, 0, facts.present[1 - at]) > _NO_CHANCE:
             continue
         if other.missing >= _FILLED * other.n or facts.marks[1 - at] is not None:
-            share = f"is {mark[0]!r} in {_percent(mark[1])} of the {where} and in none of the {there}"
+            share = f"is {quoted(mark[0])} in {_percent(mark[1])} of the {where} and in none of the {there}"
             return f"{share}, as a mark for a missing value of one file"
     return ""
 
@@ -260,7 +261,9 @@ def _values(facts: Facts, crowd: Crowd, alone_with: int) -> list[Sign]:
     first, second = GROUPS[facts.sides]
     a, b = facts.first, facts.second
     if copies_label(facts):
-        return [Sign("asked", f"is {a.usual!r} in all {first} and {b.usual!r} in all {second}, as a label is")]
+        return [
+            Sign("asked", f"is {quoted(a.usual)} in all {first} and {quoted(b.usual)} in all {second}, as a label is")
+        ]
     if told is None or min(facts.present) < LEAST:
         return []
     weak = _stands_alone(facts, crowd) and alone_with <= _SEVERAL
@@ -300,7 +303,7 @@ def _one_value(facts: Facts) -> str:
     first, second = GROUPS[facts.sides]
     pure = facts.first if facts.first.distinct == 1 else facts.second
     where, there = (first, second) if pure is facts.first else (second, first)
-    return f"is {pure.usual!r} in all {where} and another value in {_percent(_pure_share(facts))} of the {there}"
+    return f"is {quoted(pure.usual)} in all {where} and another value in {_percent(_pure_share(facts))} of the {there}"
 
 
 def suspected(all_facts: Sequence[Facts]) -> list[bool]:
