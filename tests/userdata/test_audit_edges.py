@@ -87,3 +87,19 @@ def test_an_audit_says_why_nothing_was_compared_or_measured() -> None:
     assert "was not measured; expected 20 rows of P and of U, or more" in said
     _, said = puoc("audit", *FILES, "--no-effect")
     assert "--effect measures what a column does" in said
+
+
+def test_numbers_that_repeat_without_a_common_value_are_asked_about() -> None:
+    rng = np.random.default_rng(0)
+    odd, even = rng.choice([1, 3, 5, 7], 60), rng.choice([2, 4, 6, 8], 80)  # days of two exports
+    write({"day": odd, "level": odd}, {"day": even, "level": rng.integers(1, 9, 80)}, n_p=60, n_u=80)
+    _, said = puoc("audit", *FILES, "--no-effect")
+    assert "column 'day' has no frequent value in common, though they lie in one range: 1, 3, 5 in the" in said, said
+    assert "column 'level' has" not in said
+
+
+def test_numbers_of_two_ranges_may_be_those_of_two_classes() -> None:
+    rng = np.random.default_rng(0)
+    write({"grade": rng.integers(1, 4, 60)}, {"grade": rng.integers(4, 8, 80)}, n_p=60, n_u=80)
+    _, said = puoc("audit", *FILES, "--no-effect")
+    assert "no frequent value in common" not in said, said

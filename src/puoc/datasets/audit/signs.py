@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from puoc.datasets.audit.facts import Facts
@@ -28,6 +29,7 @@ _FILLED: Final = 0.05  # share of present values in one group, none in the other
 _NEVER: Final = 0.1  # share of missing values in one group, none in the other
 _GAP: Final = 0.8  # difference of the shares of missing values
 _NO_CHANCE: Final = 1e-4  # adjusted p-value of shares that no sampling explains
+_TURNS: Final = 4  # times that values of both groups alternate by size
 _NEARLY: Final = 0.95  # AUC of a column that nearly says the group, so that it is noted
 _NEARLY_LOW: Final = 0.9  # lower end of its interval
 _ALL: Final = 0.99  # AUC of a column that says the group, as a time or a number of a row does, or a copy of a label
@@ -131,7 +133,8 @@ def _of_file(facts: Facts, crowd: Crowd) -> list[Sign]:
     """Return signs that only a file gives, of columns with enough values."""
     if min(facts.present) < LEAST:
         return []
-    return [*_categories(facts), *_filled(facts), *_digits(facts, crowd), *_order(facts)]
+    found = [*_categories(facts), *_filled(facts), *_digits(facts, crowd), *_order(facts)]
+    return found or _alternating(facts)
 
 
 def _categories(facts: Facts) -> list[Sign]:
@@ -149,6 +152,24 @@ def _categories(facts: Facts) -> list[Sign]:
     shown = [", ".join(quoted(value) for value in sorted(values)[:3]) for values in (p, u)]
     common = "no category" if not p & u else "hardly any category"
     return [Sign("asked", f"has {common} in common: {shown[0]} in the {first}, {shown[1]} in the {second}")]
+
+
+def _alternating(facts: Facts) -> list[Sign]:
+    """Return a sign of numbers that repeat, with no frequent value in both groups although both lie in one range."""
+    if facts.sorted is None or min(facts.first.distinct, facts.second.distinct) < 2:
+        return []
+    if any(n < 3 * side.distinct for n, side in zip(facts.present, (facts.first, facts.second), strict=True)):
+        return []
+    one, other = (sorted(set(values.tolist())) for values in facts.sorted)
+    if not set(one).isdisjoint(other):
+        return []
+    of_first = [side for _, side in sorted([*((value, True) for value in one), *((value, False) for value in other)])]
+    if sum(a != b for a, b in pairwise(of_first)) < _TURNS:
+        return []
+    shown = [", ".join(f"{value:.6g}" for value in values[:3]) for values in (one, other)]
+    first, second = GROUPS[facts.sides]
+    apart = f"{shown[0]} in the {first}, {shown[1]} in the {second}"
+    return [Sign("asked", f"has no frequent value in common, though they lie in one range: {apart}")]
 
 
 def _spelling(facts: Facts) -> str:
