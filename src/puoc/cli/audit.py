@@ -116,7 +116,8 @@ def audit(
                 from puoc.datasets.readers.audit_unseen import unseen_in_tables
 
                 unseen = unseen_in_tables(found, how, doubts)
-        effects = _effects(found, audited, how) if effect or (effect is None and _quick(found)) else None
+        wanted = _quick(found) if effect is None else effect
+        effects = _effects(found, audited, how) if wanted else None
     files = {role: str(path) if path else None for role, path in paths._asdict().items()}
     with exit_on_storage_error("nothing was written"), folders_as_before(json, html):
         if json is not None:
@@ -137,6 +138,8 @@ def audit(
             shown = section(audited, commands(context, doubts), doubts, differences, effects, unseen)
             write_bytes(html, page(shown, files, found.notes).encode())
     _print(audited, doubts, differences, effects)
+    if effects is None and found.audited is not None:
+        say(_no_effects(wanted))
     for line in (line for one in unseen for line in one.lines("--json FILE")):
         say(f"note: {line}")
     for path in (json, html):
@@ -155,6 +158,16 @@ def _effects(files: TrainingFiles, audited: Audited, how: How) -> Effects | None
     with working("what leaving columns out does"):
         sample = sample_of(files.P, files.U, how, audited)
         return None if sample is None else effects_of(sample, audited)
+
+
+def _no_effects(wanted: bool) -> str:
+    """Return why there are no effects of columns."""
+    what = "what a column does to the answer of puoc assess"
+    if not wanted:
+        return f"--effect measures {what}"
+    from puoc.userdata.assess.input_rows import MIN_ROWS
+
+    return f"{what} was not measured; expected {MIN_ROWS} rows of P and of U, or more, and a column that varies"
 
 
 def _quick(files: TrainingFiles) -> bool:
@@ -194,8 +207,6 @@ def _print(
         say(f"puoc fit and puoc assess ask about {these}; to answer: {answers_to(doubts)}")
     else:
         say("no column is in doubt")
-    if effects is None:
-        say("--effect measures what a column does to the answer of puoc assess")
     for line in () if effects is None else effects.lines():
         say(line)
 
@@ -204,6 +215,8 @@ def _print_rows(audited: Audited, differences: Sequence[FileDifferences]) -> Non
     """Print the audit of pictures or texts."""
     assert audited.kin is not None, "rows without columns are compared with each other"
     say(f"{audited.n_p} labelled and {audited.n_u} unlabelled {audited.kin.what}")
+    if audited.kin.what == "rows":
+        say("no column was compared: each has one value, or none, in all rows of P and U")
     for files in differences:
         differ = f"{len(files.found)} of {files.tested} properties differ in how they were saved"
         say(f"{files.where} and {files.other}: {differ if files.found else 'saved alike'}")

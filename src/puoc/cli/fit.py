@@ -42,8 +42,8 @@ from puoc.cli.read_options import (
     full_answers,
     how_given,
 )
-from puoc.cli.recommended import check_unspecific, recommended
-from puoc.cli.threshold_options import WITHHOLDING, threshold_rule
+from puoc.cli.recommended import check_unspecific, method_of, recommended
+from puoc.cli.threshold_options import WITHHOLDING, check_within, threshold_rule
 
 if TYPE_CHECKING:
     from puoc.userdata.settings import Settings
@@ -187,6 +187,8 @@ def fit(
         )
         # a wrong --prior is refused before the rows are assessed, whatever the method will be
         named = read_method(method or _WITH_PRIOR, given=params or (), encoder=encoder)
+        if prior is not None and rule.alpha is not None and isinstance(named.prior, float):
+            check_within(named.prior, rule.alpha)
         method_settings = None if method is None else named
         from_positives = method_settings is not None and _learns_from_positives(method_settings)
         with working("reading"):
@@ -204,8 +206,10 @@ def fit(
         print_profile(pair)
         audited = check_overlap(pair, allow_overlap)
         if method_settings is None:
-            chosen = recommended(pair, seed)
-            method_settings = read_method(chosen.method, given=chosen.params, encoder=chosen.encoder)
+            from puoc.userdata.fit import rows_to_choose_by
+
+            chosen = recommended(rows_to_choose_by(pair, rule, seed), seed)
+            method_settings = method_of(chosen, read_method, prior, rule)
         method_settings = method_settings.for_inputs(pair.preparing.inputs)
         if repeats != "apart":  # with "apart", new positives equal training rows just as often
             warn_of_biased_threshold(audited, from_positives)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,8 @@ from puoc.cli.console import say, working
 
 if TYPE_CHECKING:
     from puoc.datasets.readers import Pair
+    from puoc.userdata.settings import Settings
+    from puoc.userdata.thresholds import ThresholdRule
 
 _FAMILIES = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
@@ -26,7 +29,7 @@ def check_unspecific(
     params: list[str] | None, encoder: str | None, settings: Path | None, *, has_unlabelled: bool
 ) -> None:
     """Raise ValueError for options that belong to a method, and without rows to assess."""
-    given = {"--params": params, "--encoder": encoder, "--settings": settings}
+    given = {"--params": " ".join(params or ()), "--encoder": encoder, "--settings": settings}
     for option, value in given.items():
         if value:
             raise ValueError(f"{option}: got {value} without --method; expected --method METHOD, to which it belongs")
@@ -35,6 +38,27 @@ def check_unspecific(
             "--method: the method is missing; expected --method METHOD, such as --method knn for a table. Without it "
             "puoc fit takes what puoc assess recommends, and that needs unlabelled rows (--unlabelled, or --data)"
         )
+
+
+def method_of(
+    chosen: Recommendation, read: Callable[..., Settings], prior: str | None, rule: ThresholdRule
+) -> Settings:
+    """Return the settings of the recommended method. If nothing uses ``--prior``, say so and leave it out.
+
+    Parameters
+    ----------
+    read : ``puoc.userdata.settings.settings`` with the options of the command. It refuses such a prior, as is right
+        for a method that the user named.
+    """
+    from puoc.methods import METHODS
+
+    method = METHODS[chosen.method]
+    used = method.kind != "oc" and getattr(method, "needs_alpha", True)
+    change = {}
+    if prior is not None and not (used or rule.by_alpha or rule.withholds):
+        say(f"--prior {prior} is not used: {chosen.method} takes no class prior")
+        change = {"prior": None}
+    return read(chosen.method, given=chosen.params, encoder=chosen.encoder, **change)
 
 
 def recommended(pair: Pair, seed: int) -> Recommendation:

@@ -11,6 +11,16 @@ WITHHOLDING = "--recall, --false-alarms or --precision"
 _EXAMPLES = {"--recall": 0.9, "--false-alarms": 0.01, "--precision": 0.8, "--confidence": 0.95}
 
 
+def check_within(prior: float, alpha: tuple[float, float]) -> None:
+    """Raise ValueError for a --prior that the --alpha-interval excludes."""
+    low, high = alpha
+    if not low <= prior <= high:
+        raise ValueError(
+            f"--prior: got {prior:g}, which --alpha-interval {low:g},{high:g} excludes, and both are the share of "
+            "positives in U; expected a share inside of the interval, or a wider interval"
+        )
+
+
 def threshold_rule(
     by_alpha: bool,
     recall: float | None,

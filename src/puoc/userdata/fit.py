@@ -205,8 +205,29 @@ def _apart(pair: Pair, settings: Settings, rule: ThresholdRule, seed: int) -> _A
     places = np.arange(n)
     if not rule.flags or not _learns_from_u(settings):
         return _Apart(places, places)
+    return _halves(n, seed)
+
+
+def _halves(n: int, seed: int) -> _Apart:
     drawn = np.random.default_rng(seed).permutation(n)
     return _Apart(np.sort(drawn[n // 2 :]), np.sort(drawn[: n // 2]))
+
+
+def rows_to_choose_by(pair: Pair, rule: ThresholdRule, seed: int) -> Pair:
+    """Return the rows by which a method may be chosen, without unlabelled rows that a bound will rest on.
+
+    The withheld positives are not among ``pair.positives`` anyway.
+
+    Raises
+    ------
+    ValueError : there are too few rows for the threshold, whatever the method.
+    """
+    n = 0 if pair.unlabelled is None else len(pair.unlabelled)
+    halves = _halves(n, seed)
+    check_rule(rule, 0 if pair.held is None else len(pair.held), len(halves.new))
+    if pair.unlabelled is None or not rule.flags:
+        return pair
+    return replace(pair, unlabelled=_rows(pair.unlabelled, halves.learned))
 
 
 def _rows(rows: Rows, places: NDArray[np.int64]) -> Rows:

@@ -177,9 +177,17 @@ def _histogram(x: Numbers, y: Numbers) -> Histogram:
     """Return shares in bins of equal width between the quantiles .01 and .99 of both groups."""
     low = min(x[len(x) // 100], y[len(y) // 100])
     high = max(x[-1 - len(x) // 100], y[-1 - len(y) // 100])
-    edges = np.linspace(low, high, BINS + 1) if high > low else np.array([low, low])
+    edges = _edges(float(low), float(high)) if high > low else np.array([low, low])
     shares = []
     for values in (x, y):
         places = np.searchsorted(values, edges[1:-1], "left")
         shares.append(tuple(float(v) for v in np.diff(places, prepend=0, append=len(values)) / len(values)))
     return Histogram(edges=tuple(float(edge) for edge in edges), first=shares[0], second=shares[1])
+
+
+def _edges(low: float, high: float) -> NDArray[np.float64]:
+    """Return the edges of equal bins, also between ends whose difference is no float64."""
+    if np.isfinite(high - low):
+        return np.linspace(low, high, BINS + 1)
+    part = np.linspace(0.0, 1.0, BINS + 1)
+    return low * (1 - part) + high * part

@@ -35,6 +35,7 @@ _SURE: Final = 20  # bits by which cells agree beyond the number of pairs of row
 _FINEST: Final = 9  # digits after the point, and zeros before it, to which numbers are rounded
 _SAME: Final = 5e-4  # relative difference of numbers that are the same to 3 digits
 _ROUNDED_TO: Final = 1 / 8  # of the spread of a column; coarser numbers are no sign of a copy
+_SMALLEST: Final = 1e-290  # width of a bin by which numbers can be divided
 
 Codes = NDArray[np.uint8]
 Numbers = NDArray[np.float64]
@@ -58,8 +59,10 @@ def code_numbers(name: str, x: Numbers, training: int) -> Column:
     low, high = np.quantile(sample, (0.05, 0.95)) if len(sample) else (0.0, 0.0)
     if high <= low and len(sample):
         low, high = float(sample.min()), float(sample.max())
-    spread = float(high - low)
-    width = spread / _BINS if spread > 0 and np.isfinite(spread) else 1.0
+    spread = float(high) - float(low)
+    width = spread / _BINS
+    if not _SMALLEST < width < np.inf:  # also of one value
+        width = 1.0
     with np.errstate(invalid="ignore", over="ignore"):
         # round numbers do not lie at the edge of a bin
         bins = np.mod(np.floor((x - low) / width + 0.37), _MISSING)

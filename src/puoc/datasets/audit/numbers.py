@@ -57,6 +57,9 @@ class Repeated(NamedTuple):
     inside: bool  # True if it lies within the values of the other group, False for a mark such as -999
 
 
+_SMALLEST: Final = 1e-290  # a smaller number times a power of ten that shows its digits is infinite
+
+
 class Resolution(NamedTuple):
     """Digits of numbers: after the point, negative for whole tens or hundreds; and significant ones."""
 
@@ -66,8 +69,9 @@ class Resolution(NamedTuple):
 
 
 def resolution(x: Numbers) -> Resolution:
-    """Count the digits of numbers (n,), zeros left out, as the shortest notation has them."""
-    x = np.abs(x[x != 0])[:: 1 + len(x) // _COUNTED]
+    """Count the digits of numbers (n,), zeros and numbers below 1e-290 left out, as the shortest notation has them."""
+    size = np.abs(x)
+    x = size[size >= _SMALLEST][:: 1 + len(x) // _COUNTED]
     if not len(x):
         return Resolution(np.zeros(0), 0, 0.0)
     size = np.floor(np.log10(x)).astype(np.int64)

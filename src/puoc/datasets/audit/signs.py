@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from puoc.datasets.audit.facts import Facts
@@ -20,6 +21,7 @@ from puoc.datasets.audit.numbers import coarser, part_in_other_unit, unit_betwee
 from puoc.datasets.audit.result import Told, Verdict
 from puoc.datasets.audit.spelling import pairs_of
 from puoc.datasets.audit.two_groups import fisher_p
+from puoc.store.counting import quoted
 
 LEAST: Final = 20  # present values of each group from which a column is judged
 
@@ -27,6 +29,7 @@ _FILLED: Final = 0.05  # share of present values in one group, none in the other
 _NEVER: Final = 0.1  # share of missing values in one group, none in the other
 _GAP: Final = 0.8  # difference of the shares of missing values
 _NO_CHANCE: Final = 1e-4  # adjusted p-value of shares that no sampling explains
+_TURNS: Final = 4  # times that values of both groups alternate by size
 _NEARLY: Final = 0.95  # AUC of a column that nearly says the group, so that it is noted
 _NEARLY_LOW: Final = 0.9  # lower end of its interval
 _ALL: Final = 0.99  # AUC of a column that says the group, as a time or a number of a row does, or a copy of a label
@@ -130,7 +133,8 @@ def _of_file(facts: Facts, crowd: Crowd) -> list[Sign]:
     """Return signs that only a file gives, of columns with enough values."""
     if min(facts.present) < LEAST:
         return []
-    return [*_categories(facts), *_filled(facts), *_digits(facts, crowd), *_order(facts)]
+    found = [*_categories(facts), *_filled(facts), *_digits(facts, crowd), *_order(facts)]
+    return found or _alternating(facts)
 
 
 def _categories(facts: Facts) -> list[Sign]:
@@ -145,9 +149,27 @@ def _categories(facts: Facts) -> list[Sign]:
         return []
     p, u = facts.sets
     first, second = GROUPS[facts.sides]
-    shown = [", ".join(repr(value) for value in sorted(values)[:3]) for values in (p, u)]
+    shown = [", ".join(quoted(value) for value in sorted(values)[:3]) for values in (p, u)]
     common = "no category" if not p & u else "hardly any category"
     return [Sign("asked", f"has {common} in common: {shown[0]} in the {first}, {shown[1]} in the {second}")]
+
+
+def _alternating(facts: Facts) -> list[Sign]:
+    """Return a sign of numbers that repeat, with no frequent value in both groups although both lie in one range."""
+    if facts.sorted is None or min(facts.first.distinct, facts.second.distinct) < 2:
+        return []
+    if any(n < 3 * side.distinct for n, side in zip(facts.present, (facts.first, facts.second), strict=True)):
+        return []
+    one, other = (sorted(set(values.tolist())) for values in facts.sorted)
+    if not set(one).isdisjoint(other):
+        return []
+    of_first = [side for _, side in sorted([*((value, True) for value in one), *((value, False) for value in other)])]
+    if sum(a != b for a, b in pairwise(of_first)) < _TURNS:
+        return []
+    shown = [", ".join(f"{value:.6g}" for value in values[:3]) for values in (one, other)]
+    first, second = GROUPS[facts.sides]
+    apart = f"{shown[0]} in the {first}, {shown[1]} in the {second}"
+    return [Sign("asked", f"has no frequent value in common, though they lie in one range: {apart}")]
 
 
 def _spelling(facts: Facts) -> str:
@@ -158,7 +180,7 @@ def _spelling(facts: Facts) -> str:
     if not pairs or min(1 - share for share in facts.shared) < _FILLED:
         return ""
     first, second = GROUPS[facts.sides]
-    shown = ", ".join(f"{one!r} in the {first} is {other!r} in the {second}" for one, other in pairs[:3])
+    shown = ", ".join(f"{quoted(one)} in the {first} is {quoted(other)} in the {second}" for one, other in pairs[:3])
     return f"is spelt differently in both files: {shown}"
 
 
@@ -174,7 +196,7 @@ def _marked(facts: Facts) -> str:
         if fisher_p(round(mark[1] * n), n, 0, facts.present[1 - at]) > _NO_CHANCE:
             continue
         if other.missing >= _FILLED * other.n or facts.marks[1 - at] is not None:
-            share = f"is {mark[0]!r} in {_percent(mark[1])} of the {where} and in none of the {there}"
+            share = f"is {quoted(mark[0])} in {_percent(mark[1])} of the {where} and in none of the {there}"
             return f"{share}, as a mark for a missing value of one file"
     return ""
 
@@ -260,7 +282,9 @@ def _values(facts: Facts, crowd: Crowd, alone_with: int) -> list[Sign]:
     first, second = GROUPS[facts.sides]
     a, b = facts.first, facts.second
     if copies_label(facts):
-        return [Sign("asked", f"is {a.usual!r} in all {first} and {b.usual!r} in all {second}, as a label is")]
+        return [
+            Sign("asked", f"is {quoted(a.usual)} in all {first} and {quoted(b.usual)} in all {second}, as a label is")
+        ]
     if told is None or min(facts.present) < LEAST:
         return []
     weak = _stands_alone(facts, crowd) and alone_with <= _SEVERAL
@@ -300,7 +324,7 @@ def _one_value(facts: Facts) -> str:
     first, second = GROUPS[facts.sides]
     pure = facts.first if facts.first.distinct == 1 else facts.second
     where, there = (first, second) if pure is facts.first else (second, first)
-    return f"is {pure.usual!r} in all {where} and another value in {_percent(_pure_share(facts))} of the {there}"
+    return f"is {quoted(pure.usual)} in all {where} and another value in {_percent(_pure_share(facts))} of the {there}"
 
 
 def suspected(all_facts: Sequence[Facts]) -> list[bool]:

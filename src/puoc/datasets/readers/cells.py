@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.values import ANY_TEXT, NotNumbers, are_numbers, numbers_of, texts_of, written
+from puoc.store.counting import quoted
 
 _EXACT = 2**53  # whole numbers up to here are float64
 _DOUBTFUL = ("na", "none", "null")  # texts for a missing value that may also be a category
@@ -134,7 +135,7 @@ class Cells:
         present = pc.drop_null(pa.chunked_array(found, pa.string()))
         if not len(present):
             return ""
-        texts = " or ".join(map(repr, pc.unique(present).to_pylist()[:3]))
+        texts = " or ".join(map(quoted, pc.unique(present).to_pylist()[:3]))
         keeps = f"--category {self.name!r} keeps such texts as categories"
         return f"{texts} in {len(present)} cells is read as missing; {keeps}"
 

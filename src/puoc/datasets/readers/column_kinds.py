@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 from puoc.datasets.readers.cells import Cells
 from puoc.datasets.readers.doubts import doubt
 from puoc.datasets.readers.values import NotNumbers, are_infinite, are_numbers, numbers_of, sentences
-from puoc.store.counting import noun
+from puoc.store.counting import LONGEST, noun, quoted
 
 _MIN_CATEGORIES = 10  # different texts that are taken for categories in a file of any length
 _SIGNED = r"^[^\p{L}\p{N}_]*\p{Nd}[\p{Nd}\p{Zs}.,'\x{2019}]*[^\p{L}\p{N}_]*$"  # 10%, $2, (3), 1'000, a minus of Unicode
-_SHOWN = 60  # characters of a text that a message shows
 _REPEATED = 5  # times that texts occur on average, from which categories are suggested
 _MAX_CATEGORIES = 50  # different texts that are taken for categories without an option
 
@@ -43,7 +42,7 @@ def kind_of(cells: Cells, distinct: int) -> Literal["number", "category"]:
     table, part, mask = next(found for found in zip(cells.tables, parts, numbers, strict=True) if not found[2].all())
     at = int(np.flatnonzero(~mask)[0])
     odd = str(part[at])
-    place = f"{table.where}, row {table.row(at)}: column {name!r} holds {odd!r}"
+    place = f"{table.where}, row {table.row(at)}: column {name!r} holds {quoted(odd)}"
     infinite = sum(int(are_infinite(part).sum()) for part in parts)
     if infinite == others:
         doubt(
@@ -58,9 +57,9 @@ def kind_of(cells: Cells, distinct: int) -> Literal["number", "category"]:
             name,
             f"{place}, no number, but {present - others} of its {present} values "
             f"{noun(present - others, 'is a number', 'are numbers')}. Say --missing "
-            f"{odd!r} if that means that there is no value, --category {name!r} to read the column as "
+            f"{quoted(odd)} if that means that there is no value, --category {name!r} to read the column as "
             f"categories, or --drop {name!r}.",
-            *(("missing", odd) if len(different) == 1 else ("drop", None)),
+            *(("missing", odd) if len(different) == 1 and len(odd) <= LONGEST else ("drop", None)),
         )
     signed = sum(int(pc.sum(pc.fill_null(pc.match_substring_regex(part, _SIGNED), False)).as_py()) for part in parts)
     if signed == present:
@@ -70,8 +69,7 @@ def kind_of(cells: Cells, distinct: int) -> Literal["number", "category"]:
             f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.",
         )
     if many:
-        sample = odd if len(odd) <= _SHOWN else odd[: _SHOWN - 3] + "..."
-        has = f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as {sample!r}"
+        has = f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as {quoted(odd)}"
         if sentences(pa.chunked_array(list(parts), pa.string())):
             doubt(
                 name,
@@ -94,6 +92,6 @@ def _check_size(cells: Cells) -> None:
         except NotNumbers as error:
             doubt(
                 cells.name,
-                f"{table.where}, row {table.row(error.row)}: column {cells.name!r} holds {error.value!r}, too large "
-                f"for a number of 64 bits; mend it, or --drop {cells.name!r}",
+                f"{table.where}, row {table.row(error.row)}: column {cells.name!r} holds {quoted(error.value)}, too "
+                f"large for a number of 64 bits; mend it, or --drop {cells.name!r}",
             )

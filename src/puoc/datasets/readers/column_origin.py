@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from puoc.datasets.readers.cells import Cells
 from puoc.datasets.readers.doubts import doubt
+from puoc.store.counting import quoted
 
 _TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
 _PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
@@ -23,9 +24,9 @@ def check_origin(cells: Cells) -> None:
     (first,), (other,) = values
     doubt(
         name,
-        f"{tables[0].where}: column {name!r} is {first!r} in all rows, and {other!r} in all of {tables[1].where}: it "
-        f"says which file a row is from, and nothing else would be learned. Say --drop {name!r}, also if it is the "
-        f"label, or --category {name!r} to keep it",
+        f"{tables[0].where}: column {name!r} is {quoted(first)} in all rows, and {quoted(other)} in all of "
+        f"{tables[1].where}: it says which file a row is from, and nothing else would be learned. Say "
+        f"--drop {name!r}, also if it is the label, or --category {name!r} to keep it",
     )
 
 

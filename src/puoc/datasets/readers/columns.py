@@ -19,7 +19,7 @@ from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.side_audit import SideAudit, doubts_of
 from puoc.datasets.readers.values import texts_of
 from puoc.records import Record
-from puoc.store.counting import noun
+from puoc.store.counting import cut, noun
 
 
 class Column(Record):
@@ -63,7 +63,8 @@ def looked_at(files: Sequence[RawTable], how: How, audit: SideAudit) -> tuple[li
     audited = audit.done(how)
     places = {name: place for place, name in enumerate((*files[0].columns, *files[0].unread))}
     found = [*doubts, *doubts_of(audited, files[0].where, {doubt.column for doubt in doubts})]
-    return profile, sorted(found, key=lambda doubt: places.get(doubt.column, len(places))), audited
+    found = _settled(sorted(found, key=lambda doubt: places.get(doubt.column, len(places))), profile)
+    return profile, found, audited
 
 
 def profile_of(tables: Sequence[RawTable], how: How, *, one_class: bool = False) -> list[Column]:
@@ -94,10 +95,15 @@ def _raise(tables: Sequence[RawTable], doubts: Sequence[Doubt], profile: Sequenc
     """Raise DoubtfulColumns if there are doubts; ``profile`` holds the columns that could be read."""
     if not doubts:
         return
-    asked = {doubt.column for doubt in doubts}
-    doubts = settled(doubts, others=any(c.read_as != "left out" and c.name not in asked for c in profile))
+    doubts, asked = _settled(doubts, profile), {doubt.column for doubt in doubts}
     with_hint = [table for table in tables if table.hint and asked & {*table.columns, *table.unread}]
     raise DoubtfulColumns(tables[0].where, doubts, with_hint[0].hint if with_hint else "")
+
+
+def _settled(doubts: Sequence[Doubt], profile: Sequence[Column]) -> list[Doubt]:
+    """Return the doubts with answers that go together and with the columns that could be read."""
+    asked = {doubt.column for doubt in doubts}
+    return settled(doubts, others=any(c.read_as != "left out" and c.name not in asked for c in profile))
 
 
 def _profile(
@@ -236,6 +242,6 @@ def _check_measures(cells: Cells) -> None:
     if why:
         doubt(
             name,
-            f"{where}: column {name!r} {why}, such as {', '.join(cells.facts()['first'])}. {NEW_ROWS}"
+            f"{where}: column {name!r} {why}, such as {', '.join(map(cut, cells.facts()['first']))}. {NEW_ROWS}"
             f"Say --drop {name!r}, or --{keep} {name!r} if it measures something",
         )

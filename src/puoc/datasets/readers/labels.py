@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.raw_table import RawTable
-from puoc.store.counting import noun
+from puoc.store.counting import cut, noun, quoted
 
+_LISTED = 6  # label values that a message shows
 _UNLABELLED = {"u", "unl", "unlabelled", "unlabeled"}
 #: Usual values for positives (labelled ones, in training) and for the other rows.
 _PAIRS = (
@@ -66,22 +67,22 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
     unlabelled = [value for value in counts if value != positive and _is(value, _UNLABELLED)]
     if others == "negative" and how.positive is None and unlabelled:
         raise ValueError(
-            f"{table.where}: the label {column!r} is {unlabelled[0]!r} in {counts[unlabelled[0]]} "
+            f"{table.where}: the label {column!r} is {quoted(unlabelled[0])} in {counts[unlabelled[0]]} "
             f"{noun(counts[unlabelled[0]], 'row')}; unlabelled "
             "rows are no test rows, since nobody knows their classes: expected negatives. If these are, say "
             f"--positive {positive}.{table.hint}"
         )
     is_positive = np.asarray(pc.equal(cells, positive), dtype=np.bool_)
-    rest = " and ".join(
-        f"{value or '(empty)'!s} ({n} {noun(n, 'row')})" for value, n in counts.items() if value != positive
-    )
-    read = f"{positive} ({counts[positive]} {noun(counts[positive], 'row')}) read as positive"
+    shown = [f"{cut(value) or '(empty)'} ({n} {noun(n, 'row')})" for value, n in counts.items() if value != positive]
+    more = [f"{len(shown) - _LISTED} further values"] if len(shown) > _LISTED else []
+    rest = " and ".join([*shown[:_LISTED], *more])
+    read = f"{cut(positive)} ({counts[positive]} {noun(counts[positive], 'row')}) read as positive"
     return Labels(is_positive, f"label {column!r}: {read}, {rest} as {others}")
 
 
 def _positive(table: RawTable, column: str, counts: dict[str, int], how: How) -> str:
-    values = ", ".join(f"{value!r} in {n} {noun(n, 'row')}" for value, n in list(counts.items())[:6])
-    begin = f"{table.where}: the label {column!r} has {values}{', ...' if len(counts) > 6 else ''}"
+    values = ", ".join(f"{quoted(value)} in {n} {noun(n, 'row')}" for value, n in list(counts.items())[:_LISTED])
+    begin = f"{table.where}: the label {column!r} has {values}{', ...' if len(counts) > _LISTED else ''}"
     if len(counts) == 1:
         raise ValueError(f"{begin}; expected two values, positive and another.{table.hint}")
     if how.positive is not None:

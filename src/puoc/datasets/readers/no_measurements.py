@@ -125,7 +125,8 @@ def _may(name: str, parts: Sequence[NDArray[np.float64]]) -> bool:
 
 def _order(parts: Sequence[NDArray[np.float64]]) -> str:
     """Return ``rise`` or ``fall`` if the numbers of all files do so from row to row, a few ties aside; else nothing."""
-    steps = [np.diff(x) for x in parts if len(x) > 1]
+    with np.errstate(over="ignore"):  # the sign of a step is all that counts
+        steps = [np.diff(x) for x in parts if len(x) > 1]
     if not steps:
         return ""
     for word, sign in (("rise", 1), ("fall", -1)):
