@@ -169,6 +169,7 @@ def nemenyi(n_blocks: int, n_methods: int, level: float = 0.05) -> float:
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_blocks)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.0, 0.5, 0.99])
 def test_equal_methods_are_told_apart_at_the_level_whatever_cells_share(shared: float) -> None:
     gen = np.random.default_rng(11)

@@ -116,6 +116,7 @@ def test_the_bounds_meet_when_a_guess_says_which_rows_are_variables(risk: Any, a
     assert abs(found.objective - found.bound) < 1e-8 * max(1, abs(found.objective))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.5, 0.99, 0.995, 0.999])
 @pytest.mark.parametrize("columns", [1, 3, 6])
 def test_repeated_rows_which_lie_on_a_kink_are_solved_too(columns: int, alpha: float) -> None:

@@ -94,6 +94,7 @@ def counted(root: Path) -> dict[str, dict[str, dict[str, int]]]:
     return result
 
 
+@pytest.mark.slow
 def test_the_counts_are_those_of_an_independent_script(site: Path) -> None:
     by_script, shown = counted(site), lines(site, "answer-numbers")
     assert [head.lower() for head in shown.pop("Table")[2:-1]] == list(STATES)

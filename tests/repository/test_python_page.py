@@ -22,6 +22,7 @@ def run(text: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> int:
     return len(blocks)
 
 
+@pytest.mark.slow
 def test_every_block_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = PAGE.read_text()
     assert run(text, monkeypatch, tmp_path) == text.count("```") // 2  # a block of another kind would not run

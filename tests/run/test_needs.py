@@ -116,6 +116,7 @@ def test_an_encoder_sees_the_kept_labelled_positives_and_no_unlabelled_row(root:
         assert fit.labels == "pu"
 
 
+@pytest.mark.slow
 def test_a_model_file_scores_raw_rows_as_the_ledger_did(root: Path) -> None:
     run_part(root, "tables", "first")
     _, asked = planned_trials(root, "tables", "first")
@@ -210,6 +211,7 @@ FROZEN = (
 )
 
 
+@pytest.mark.slow
 def test_frozen_features_are_computed_once_a_dataset_and_in_parts(
     root: Path, mirror: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

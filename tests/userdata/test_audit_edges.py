@@ -98,6 +98,20 @@ def test_numbers_that_repeat_without_a_common_value_are_asked_about() -> None:
     assert "column 'level' has" not in said
 
 
+@pytest.mark.parametrize("copies", ["all three times", "drawn with replacement"])
+def test_measurements_that_repeat_since_rows_were_copied_are_not_asked_about(copies: str) -> None:
+    rng = np.random.default_rng(0)
+
+    def rows(n: int) -> dict[str, np.ndarray]:
+        once = rng.normal(size=(n // 3, 2)).round(3)
+        taken = np.tile(np.arange(n // 3), 3) if copies == "all three times" else rng.integers(0, n // 6, n)
+        return {"size": once[taken, 0], "age": once[taken, 1]}
+
+    write(rows(90), rows(120), n_p=90, n_u=120)
+    _, said = puoc("audit", *FILES, "--no-effect")
+    assert "no frequent value in common" not in said, said
+
+
 def test_numbers_of_two_ranges_may_be_those_of_two_classes() -> None:
     rng = np.random.default_rng(0)
     write({"grade": rng.integers(1, 4, 60)}, {"grade": rng.integers(4, 8, 80)}, n_p=60, n_u=80)

@@ -97,6 +97,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 FILES = ("--positives", "p.csv", "--unlabelled", "u.csv")
 
 
+@pytest.mark.slow
 def test_the_page_lists_doubtful_columns_on_top_with_the_command_that_settles_them(here: Path) -> None:
     code, said = puoc("audit", *FILES, "--html", "new/audit.html")
     assert code == 0, said

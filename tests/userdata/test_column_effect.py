@@ -122,6 +122,7 @@ def test_columns_that_name_or_date_the_rows_and_files_of_few_rows_stop_nothing(t
     assert "assessed on" not in said
 
 
+@pytest.mark.slow
 def test_the_commands_show_the_effect_in_the_page_and_the_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = pair(tmp_path, checked=flag(0.2))
     monkeypatch.chdir(tmp_path)

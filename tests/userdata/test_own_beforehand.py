@@ -118,6 +118,7 @@ TAKEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "shape"), TAKEN)
 def test_rows_do_not_fit_a_method_beforehand_as_they_do_not_later(name: str, shape: tuple[int, ...]) -> None:
     cls, params = METHODS[name], short(PACKAGED[name])

@@ -347,6 +347,7 @@ def test_one_column_is_too_little_for_a_network_that_standardises_rows(files) ->
 PACKAGED = YamlFile(Path(settings.__file__).with_name("defaults.yaml")).data["methods"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sorted(PACKAGED))
 def test_every_packaged_method_fits_what_it_takes(method: str, files) -> None:
     if (library := getattr(METHODS[method], "package", None)) is not None:
@@ -472,6 +473,7 @@ def test_the_commands_and_the_python_of_the_documentation_run(files) -> None:
     exec(python, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("fit", "--method", "nnpu", "--prior", "0.3", *NETWORK, "--out", "m"), ("assess",)])
 def test_the_largest_seed_is_taken_and_the_next_one_refused(words: tuple[str, ...], files) -> None:
     words = (*words, "--positives", "p.csv", "--unlabelled", "u.csv")

@@ -29,6 +29,7 @@ _FILLED: Final = 0.05  # share of present values in one group, none in the other
 _NEVER: Final = 0.1  # share of missing values in one group, none in the other
 _GAP: Final = 0.8  # difference of the shares of missing values
 _NO_CHANCE: Final = 1e-4  # adjusted p-value of shares that no sampling explains
+_GRID: Final = 0.5  # share of the places of a grid that are taken
 _TURNS: Final = 4  # times that values of both groups alternate by size
 _NEARLY: Final = 0.95  # AUC of a column that nearly says the group, so that it is noted
 _NEARLY_LOW: Final = 0.9  # lower end of its interval
@@ -154,8 +155,18 @@ def _categories(facts: Facts) -> list[Sign]:
     return [Sign("asked", f"has {common} in common: {shown[0]} in the {first}, {shown[1]} in the {second}")]
 
 
+def _fill_a_grid(values: Sequence[float]) -> bool:
+    """Return True if different values take at least half of the places between them, at their smallest distance."""
+    ordered = sorted(values)
+    step = min(b - a for a, b in pairwise(ordered))
+    return len(ordered) >= _GRID * (1 + (ordered[-1] - ordered[0]) / step)
+
+
 def _alternating(facts: Facts) -> list[Sign]:
-    """Return a sign of numbers that repeat, with no frequent value in both groups although both lie in one range."""
+    """Return a sign of numbers that repeat, with no frequent value in both groups although both lie in one range.
+
+    They must fill a grid, such as the days of a week. Numbers of rows that were copied repeat too, and fill none.
+    """
     if facts.sorted is None or min(facts.first.distinct, facts.second.distinct) < 2:
         return []
     if any(n < 3 * side.distinct for n, side in zip(facts.present, (facts.first, facts.second), strict=True)):
@@ -164,7 +175,7 @@ def _alternating(facts: Facts) -> list[Sign]:
     if not set(one).isdisjoint(other):
         return []
     of_first = [side for _, side in sorted([*((value, True) for value in one), *((value, False) for value in other)])]
-    if sum(a != b for a, b in pairwise(of_first)) < _TURNS:
+    if sum(a != b for a, b in pairwise(of_first)) < _TURNS or not _fill_a_grid([*one, *other]):
         return []
     shown = [", ".join(f"{value:.6g}" for value in values[:3]) for values in (one, other)]
     first, second = GROUPS[facts.sides]
