@@ -131,8 +131,9 @@ SCENARIOS: Registry[Scenario] = Registry("scenario", "puoc.scenarios")
 
 
 def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
+    learns = not any(registry is other for other in (DATASETS, SCENARIOS))  # == would load all files
     # the method of a fit may be a method, an encoder or a prior, so a name may be used once among these
-    sharing = (registry,) if any(registry is own for own in (DATASETS, SCENARIOS)) else (METHODS, ENCODERS, PRIORS)
+    sharing = (METHODS, ENCODERS, PRIORS) if learns else (registry,)
 
     def register(cls: C) -> C:
         for known in (other.registered(name) for other in sharing):
@@ -142,9 +143,9 @@ def _registrar(registry: Registry[B], name: str) -> Callable[[C], C]:
                 places = f"in {known.__module__} and {cls.__module__}"
                 raise ValueError(f"{registry.kind} {name!r} is defined twice, {places}; expected once")
         setattr(cls, "kind" if registry is SCENARIOS else "name", name)
-        for learns in ("fit_lanes", "estimate") if registry not in (DATASETS, SCENARIOS) else ():
-            if hasattr(cls, learns):
-                setattr(cls, learns, _refusing_labels(getattr(cls, learns)))
+        for learn in ("fit_lanes", "estimate") if learns else ():
+            if hasattr(cls, learn):
+                setattr(cls, learn, _refusing_labels(getattr(cls, learn)))
         if registry is METHODS and hasattr(cls, "decision_function"):
             scores = "decision_function"
             setattr(cls, scores, _taking_frames(getattr(cls, scores)))
