@@ -17,6 +17,7 @@ from toys import (
     SETTINGS,
     Case,
     every_case,
+    every_case_of_columns,
     every_method,
     every_network,
     fitted,
@@ -48,11 +49,9 @@ def test_scores_are_finite_floats_one_per_row_and_not_all_alike(case: Case) -> N
     assert np.unique(scores).size > len(X) // 2, f"{got}, {np.unique(scores).size} different ones; {expected}"
 
 
-@every_case
+@every_case_of_columns
 def test_columns_of_neighbouring_float32_numbers_give_finite_scores(case: Case) -> None:
     """Between two such numbers lies no third, so a threshold that is rounded to float32 leaves a side without rows."""
-    if METHODS[case.name].inputs != {"vector"}:
-        pytest.skip("networks have no thresholds of columns")
     rng, low = np.random.default_rng(0), np.float32(0.73)
     X = np.where(rng.random((300, 4)) < 0.5, low, np.nextafter(low, np.float32(1)))
     model = case.short.make().fit(X[:100], X[100:], alpha=0.5, seed=0)

@@ -100,6 +100,10 @@ def _given(case: Case) -> Any:
 
 
 every_case = pytest.mark.parametrize("case", [_given(case) for case in CASES])
+#: The cases of methods that take columns alone, and not images or sequences too: those without networks.
+every_case_of_columns = pytest.mark.parametrize(
+    "case", [_given(case) for case in CASES if METHODS[case.name].inputs == {"vector"}]
+)
 #: One setting of each method for each kind of rows: settings change the loss, and these the network.
 _NETWORKS = list({(case.name, case.inputs): case for case in reversed(CASES)}.values())
 every_network = pytest.mark.parametrize("case", [_given(case) for case in _NETWORKS])
