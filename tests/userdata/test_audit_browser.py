@@ -11,7 +11,8 @@ import pytest
 from browsing import DRIVER, Browser, browser
 from test_audit_page import HOSTILE, column, decided, told
 
-from puoc.datasets.audit.kin import Copies, Kin, SharedValues
+from puoc.datasets.audit.grouping import SharedValues
+from puoc.datasets.audit.kin import Copies, Kin
 from puoc.datasets.audit.result import Audited, ColumnAudit
 from puoc.datasets.audit.times import TimeOrder, Times, TimeSpan
 from puoc.datasets.readers.doubts import Doubt

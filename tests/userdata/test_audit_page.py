@@ -14,7 +14,8 @@ import pytest
 from own_files import puoc, refused
 from PIL import Image
 
-from puoc.datasets.audit.kin import Copies, Kin, SharedValues
+from puoc.datasets.audit.grouping import SharedValues
+from puoc.datasets.audit.kin import Copies, Kin
 from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
 from puoc.datasets.readers.doubts import Doubt
 from puoc.userdata.assess.audit_page import Commands, Section, page, section

@@ -11,7 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from puoc.registry import METHODS
 from puoc.userdata.estimators.base import PUEstimator
-from puoc.userdata.estimators.classes import OneClassDetector, PUClassifier, all_estimators
+from puoc.userdata.estimators.classes import all_estimators
+from puoc.userdata.estimators.general import OneClassDetector, PUClassifier
 from puoc.userdata.settings import packaged_methods
 
 #: Run with the fast tests: a classifier and a detector.

@@ -14,7 +14,7 @@ from own_files import puoc
 from puoc.cli.recommended import Recommendation, method_of
 from puoc.datasets.readers import read_pair
 from puoc.datasets.readers.options import How
-from puoc.userdata.fit import _apart, rows_to_choose_by
+from puoc.userdata.kept_apart import kept_apart, rows_to_choose_by
 from puoc.userdata.settings import Settings, settings
 from puoc.userdata.thresholds import ThresholdRule
 
@@ -99,6 +99,6 @@ def test_the_method_is_chosen_without_the_rows_that_a_bound_rests_on() -> None:
     bounded = ThresholdRule(false_alarms=0.5)
     [before, after] = [rows_to_choose_by(pair, rule, seed=0) for rule in (ThresholdRule(recall=0.8), bounded)]
     assert len(before.X_u) == 120
-    learned, new = _apart(pair, settings("pu_svm", prior="0.3"), bounded, 0)
+    learned, new = kept_apart(pair, settings("pu_svm", prior="0.3"), bounded, 0)
     assert (after.X_u == pair.X_u[learned]).all()
     assert not {*learned} & {*new}

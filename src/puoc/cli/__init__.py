@@ -8,6 +8,7 @@ __all__ = [
     "data_profile",
     "doctor",
     "empty_paths",
+    "environment",
     "fit",
     "help",
     "ledger",

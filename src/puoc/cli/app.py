@@ -37,6 +37,7 @@ from puoc.cli.console import (
     say,
     working,
 )
+from puoc.cli.environment import mirror, seconds_of_measuring
 from puoc.store.counting import counted
 
 # One thread per worker and one worker per core; this must be set before numpy or torch is imported.
@@ -114,7 +115,7 @@ def plan(
         from puoc.cli.plan_overview import describe
 
         with working("count and forecast"):
-            lines = describe(new_plan, ROOT, _seconds_of_measuring(), keep=not check)
+            lines = describe(new_plan, ROOT, seconds_of_measuring(), keep=not check)
         for line in lines:
             say(line)
 
@@ -139,17 +140,17 @@ def fetch(
         from puoc.store.plan_files import read_data, read_weights
 
         datasets = read_data(ROOT)
-        mirror = source or _mirror()
+        folder = source or mirror()
         failures: list[str] = []  # what is missing does not keep the rest from being downloaded
         with working("raw data"), collected(failures):
-            write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=mirror, replace=replace)
+            write_fetched(datasets, ROOT / "data", ROOT / "work" / "data", mirror=folder, replace=replace)
         with working("weights and word vectors"):
             for encoder in read_weights(ROOT).values():
                 with collected(failures):
                     if encoder.vectors is not None:
-                        word_vectors(encoder.vectors, mirror)
+                        word_vectors(encoder.vectors, folder)
                     elif encoder.weights is not None and encoder.network is not None:
-                        weights_file(encoder.network, encoder.weights, mirror, keep=source is not None)
+                        weights_file(encoder.network, encoder.weights, folder, keep=source is not None)
         if failures:
             raise ValueError("\n".join(failures))
         difference = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
@@ -165,7 +166,7 @@ def prepare() -> None:
         from puoc.run.stages import prepare_data
 
         with working("prepare"):
-            digests, notes = prepare_data(ROOT, _mirror())
+            digests, notes = prepare_data(ROOT, mirror())
     for note in notes:
         say(note)
     say(", ".join(f"{name} {digest[:12]}" for name, digest in digests.items()))
@@ -252,21 +253,6 @@ def _sync_mlflow() -> None:
         with working("MLflow") as shown:
             counts = sync_runs(ROOT, lambda done, total: shown.update(done, total, "runs"))
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
-
-
-def _seconds_of_measuring() -> float:
-    """Return how long ``puoc plan`` may measure this machine's speed. A stage of DVC uses what was measured before."""
-    from puoc.plan.forecast.machine_speed import LIMIT_SECONDS
-
-    value = os.environ.get("PUOC_MEASURE_SECONDS", "0" if "DVC_STAGE" in os.environ else str(LIMIT_SECONDS))
-    if not value.strip().isdecimal():
-        raise ValueError(f"PUOC_MEASURE_SECONDS: got {value!r}; expected a whole number of seconds, or 0 for none")
-    return float(value)
-
-
-def _mirror() -> Path | None:
-    value = os.environ.get("PUOC_MIRROR")
-    return Path(value) if value else None
 
 
 #: In the order of the help.

@@ -46,7 +46,7 @@ from puoc.cli.recommended import check_unspecific, method_of, recommended
 from puoc.cli.threshold_options import WITHHOLDING, check_within, threshold_rule
 
 if TYPE_CHECKING:
-    from puoc.userdata.settings import Settings
+    pass
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
 _WITH_PRIOR = "pu_svm"  # a method that takes every --prior
@@ -173,6 +173,7 @@ def fit(
 
             check_installed("mlflow")
         from puoc.datasets.readers import read_pair
+        from puoc.userdata.kept_apart import learns_from_u, rows_to_choose_by
         from puoc.userdata.settings import settings as read_settings
 
         how = how_given(context)
@@ -190,7 +191,7 @@ def fit(
         if prior is not None and rule.alpha is not None and isinstance(named.prior, float):
             check_within(named.prior, rule.alpha)
         method_settings = None if method is None else named
-        from_positives = method_settings is not None and _learns_from_positives(method_settings)
+        from_positives = method_settings is not None and not learns_from_u(method_settings)
         with working("reading"):
             pair = read_pair(
                 positives,
@@ -206,8 +207,6 @@ def fit(
         print_profile(pair)
         audited = check_overlap(pair, allow_overlap)
         if method_settings is None:
-            from puoc.userdata.fit import rows_to_choose_by
-
             chosen = recommended(rows_to_choose_by(pair, rule, seed), seed)
             method_settings = method_of(chosen, read_method, prior, rule)
         method_settings = method_settings.for_inputs(pair.preparing.inputs)
@@ -250,14 +249,6 @@ def fit(
     assert out is not None, "checked above"
     _write(out, model.content, mlflow)
     warn(model.warning)
-
-
-def _learns_from_positives(method_settings: Settings) -> bool:
-    """Return True if neither the method nor its encoder looks at unlabelled rows."""
-    from puoc.registry import METHODS
-    from puoc.userdata.preflight import learns_from_u
-
-    return METHODS[method_settings.method].kind == "oc" and not learns_from_u(method_settings.encoder)
 
 
 def _check_suffix(out: Path | None) -> None:

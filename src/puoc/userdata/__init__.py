@@ -4,6 +4,7 @@ __all__ = [
     "assess",
     "estimators",
     "fit",
+    "kept_apart",
     "pages",
     "preflight",
     "promises",

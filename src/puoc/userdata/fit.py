@@ -26,6 +26,7 @@ from puoc.registry import METHODS, PRIORS
 from puoc.store.provenance import versions
 from puoc.store.steps import begin
 from puoc.userdata import preflight, ranking_check
+from puoc.userdata.kept_apart import kept_apart, learns_from_u, taken
 from puoc.userdata.settings import Part, Settings, packaged_methods
 from puoc.userdata.tested import auc_of_test
 from puoc.userdata.thresholds import ThresholdRule, check_rule, notes_on, threshold_of
@@ -54,14 +55,14 @@ def check(pair: Pair, settings: Settings, rule: ThresholdRule) -> None:
     settings = settings.for_inputs(pair.preparing.inputs)
     seen = _check_inputs(settings, pair.preparing.inputs)
     encoded = preflight.learns_from_u(settings.encoder)
-    if pair.unlabelled is None and (_learns_from_u(settings) or rule.by_alpha or rule.flags):
+    if pair.unlabelled is None and (learns_from_u(settings) or rule.by_alpha or rule.flags):
         purpose = f" for --encoder {settings.encoder.name}" if encoded and isinstance(settings.encoder, Part) else ""
         purpose = purpose or (" for --false-alarms and --precision" if rule.flags else "")
         raise ValueError(f"{settings.method}: unlabelled rows are needed{purpose}; give them by --unlabelled FILE")
     if isinstance(settings.prior, Part) and seen not in PRIORS[settings.prior.name].inputs:
         taken = " or ".join(sorted(PRIORS[settings.prior.name].inputs))
         raise ValueError(f"--prior: {settings.prior.name} takes {taken} rows, and these are {seen} rows; give a number")
-    apart = None if pair.unlabelled is None else _apart(pair, settings, rule, 0)
+    apart = None if pair.unlabelled is None else kept_apart(pair, settings, rule, 0)
     check_rule(rule, 0 if pair.held is None else len(pair.held), 0 if apart is None else len(apart.new))
     encoder = settings.encoder if isinstance(settings.encoder, Part) else _plain_encoder(settings, pair)
     n_u = 0 if apart is None else len(apart.learned)
@@ -131,8 +132,8 @@ def fit(
     check(pair, settings, rule)
     new_u = pair.unlabelled
     if rule.flags and pair.unlabelled is not None:
-        learned, new = _apart(pair, settings, rule, seed)
-        new_u, pair = _rows(pair.unlabelled, new), replace(pair, unlabelled=_rows(pair.unlabelled, learned))
+        learned, new = kept_apart(pair, settings, rule, seed)
+        new_u, pair = taken(pair.unlabelled, new), replace(pair, unlabelled=taken(pair.unlabelled, learned))
     X_p, X_u = _as_seen(pair, pair.X_p), None if pair.X_u is None else _as_seen(pair, pair.X_u)
     name = _encoder_name(settings)
     begin(f"encoder {name}" if name else "preparing the rows")
@@ -183,58 +184,6 @@ def fit(
     )
 
 
-class _Apart(NamedTuple):
-    """Places of unlabelled rows: those that the model learns from, and those that are new to it."""
-
-    learned: NDArray[np.int64]
-    new: NDArray[np.int64]
-
-
-def _learns_from_u(settings: Settings) -> bool:
-    return METHODS[settings.method].kind != "oc" or preflight.learns_from_u(settings.encoder)
-
-
-def _apart(pair: Pair, settings: Settings, rule: ThresholdRule, seed: int) -> _Apart:
-    """Return the unlabelled rows that the model learns from and those that a bound of false alarms rests on.
-
-    A model that learns from U gives these rows lower scores than new ones. So a half of them is kept from it. The
-    estimator of the prior sees the same half as the method.
-    """
-    assert pair.unlabelled is not None, "checked by the caller"
-    n = len(pair.unlabelled)
-    places = np.arange(n)
-    if not rule.flags or not _learns_from_u(settings):
-        return _Apart(places, places)
-    return _halves(n, seed)
-
-
-def _halves(n: int, seed: int) -> _Apart:
-    drawn = np.random.default_rng(seed).permutation(n)
-    return _Apart(np.sort(drawn[n // 2 :]), np.sort(drawn[: n // 2]))
-
-
-def rows_to_choose_by(pair: Pair, rule: ThresholdRule, seed: int) -> Pair:
-    """Return the rows by which a method may be chosen, without unlabelled rows that a bound will rest on.
-
-    The withheld positives are not among ``pair.positives`` anyway.
-
-    Raises
-    ------
-    ValueError : there are too few rows for the threshold, whatever the method.
-    """
-    n = 0 if pair.unlabelled is None else len(pair.unlabelled)
-    halves = _halves(n, seed)
-    check_rule(rule, 0 if pair.held is None else len(pair.held), len(halves.new))
-    if pair.unlabelled is None or not rule.flags:
-        return pair
-    return replace(pair, unlabelled=_rows(pair.unlabelled, halves.learned))
-
-
-def _rows(rows: Rows, places: NDArray[np.int64]) -> Rows:
-    mask = np.isin(np.arange(len(rows)), places)
-    return replace(rows, X=rows.X[mask], numbers=rows.numbers[mask], raw=rows.raw.rows(mask))
-
-
 def _train(settings: Settings, X_p: Array, X_u: Array | None, alpha: float | None, seed: int) -> Estimator:
     one_class = METHODS[settings.method].kind == "oc"
     sample = PUSample(X_p, None, None, seed) if one_class else PUSample(X_p, X_u, alpha, seed)
@@ -248,7 +197,7 @@ def _ranking(
     """Return how the method ranks positives, by the model itself if it saw no such rows; or why that is unknown."""
     if pair.unlabelled is None:
         return "there are no unlabelled rows; give some by --unlabelled FILE"
-    if pair.held is not None and not _learns_from_u(settings):
+    if pair.held is not None and not learns_from_u(settings):
         return ranking_check.seen_by_nothing(scores(pair.held), scores(pair.unlabelled))
 
     halves = iter((1, 2))

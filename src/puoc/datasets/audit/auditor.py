@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from puoc.datasets.audit.facts import Facts
 from puoc.datasets.audit.result import Audited, ColumnAudit, Told, Verdict, ranked
-from puoc.datasets.audit.signs import Crowd, Sign, signs, suspected
+from puoc.datasets.audit.sign import Crowd, Sign
+from puoc.datasets.audit.signs import signs, suspected
 from puoc.datasets.audit.two_groups import adjusted
 
 

@@ -1,8 +1,7 @@
-"""Copies of rows within and between groups, and columns that group rows on both sides."""
+"""Copies of rows within and between groups."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations, combinations_with_replacement
 from types import MappingProxyType
@@ -11,7 +10,8 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.datasets.audit.row_groups import SHORT, WORDS, Group
+from puoc.datasets.audit.grouping import SharedValues
+from puoc.datasets.audit.row_groups import SHORT, Group
 from puoc.datasets.audit.times import Times
 from puoc.records import Record
 
@@ -22,19 +22,6 @@ _PARTS: Final = 8  # of the columns; near-equal rows agree in all but one part
 _EXAMPLES: Final = 3
 _COARSE: Final = np.uint64(40)  # bits of a float64 that near-equal numbers may differ in; 12 of the fraction are left
 _SALT: Final = 0x9E3779B97F4A7C15
-_REPEATS: Final = 2.0  # rows of one value on average, from which a column groups the rows
-_MANY: Final = 20  # values from which a column of texts groups the rows
-
-_NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_]+")
-_UNITS_OF_ROWS = frozenset(
-    {
-        *("patient", "person", "subject", "participant", "user", "customer", "client", "member", "employee", "student"),
-        *("household", "family", "animal", "owner", "author", "writer", "speaker", "rater", "annotator", "account"),
-        *("device", "machine", "sensor", "camera", "scanner", "phone", "vehicle", "host", "plate", "batch", "lot"),
-        *("run", "session", "visit", "site", "station", "hospital", "clinic", "lab", "store", "shop", "merchant"),
-        *("school", "day", "week", "date", "video", "recording", "document", "domain", "group", "cluster", "fold"),
-    }
-)
 
 
 class Copies(Record):
@@ -46,23 +33,6 @@ class Copies(Record):
     equal: int
     near: int | None = None  # further rows that are near-equal; absent: not compared
     examples: tuple[tuple[int, int], ...] = ()  # numbers of equal, or else near-equal, rows in their files
-
-
-class SharedValues(Record):
-    """Values of a column, such as persons or devices, that stand in two groups of rows."""
-
-    column: str
-    first: Group
-    second: Group
-    values_first: int  # different ones
-    values_second: int
-    shared: int
-    rows_first: int  # rows with a shared value
-    rows_second: int
-
-    def __str__(self) -> str:
-        both = f"{self.shared} of {self.values_first} values in {WORDS[self.first]} are in {WORDS[self.second]} too"
-        return f"column {self.column!r}: {both}; rows of one person or device may be on both sides"
 
 
 class Kin(Record):
@@ -271,50 +241,3 @@ def companions(keys: NDArray[np.generic], others: NDArray[np.generic]) -> NDArra
     known, first = np.unique(others, return_index=True)
     places = np.searchsorted(known, keys).clip(max=len(known) - 1)
     return np.where(known[places] == keys, first[places], -1).astype(np.int64)
-
-
-def may_group(name: str, kind: str) -> bool:
-    """Return True if a column may group the rows: it is one of texts, or has a name such as patient or device."""
-    return kind == "category" or _is_named(name)
-
-
-def groups_rows(name: str, kind: str, distinct: int, present: int) -> bool:
-    """Return True if a column may say which rows belong together, as those of one person, device or day do.
-
-    Its values repeat, and it has a name such as patient or device, or is a column of many texts.
-    """
-    if distinct < 2 or present < _REPEATS * distinct:
-        return False
-    return _is_named(name) or (kind == "category" and distinct >= _MANY)
-
-
-def _is_named(name: str) -> bool:
-    return any(word.casefold() in _UNITS_OF_ROWS for word in _NAME_WORDS.findall(name))
-
-
-def shared_values(
-    column: str, values: Mapping[Group, Mapping[str, int]], pairs: Sequence[tuple[Group, Group]] = ()
-) -> list[SharedValues]:
-    """Return for each two groups how many values of a column stand in both; none if no value does.
-
-    Parameters
-    ----------
-    values : of each group, the rows of each value.
-    """
-    found = []
-    for first, second in pairs or combinations(values, 2):
-        both = values[first].keys() & values[second].keys()
-        if both:
-            found.append(
-                SharedValues(
-                    column=column,
-                    first=first,
-                    second=second,
-                    values_first=len(values[first]),
-                    values_second=len(values[second]),
-                    shared=len(both),
-                    rows_first=sum(values[first][value] for value in both),
-                    rows_second=sum(values[second][value] for value in both),
-                )
-            )
-    return found

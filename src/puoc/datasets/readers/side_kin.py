@@ -10,17 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from puoc.datasets.audit.kin import (
-    MOST,
-    Contents,
-    Keys,
-    Kin,
-    SharedValues,
-    copies_of,
-    groups_rows,
-    may_group,
-    shared_values,
-)
+from puoc.datasets.audit.grouping import SharedValues, groups_rows, may_group, shared_values
+from puoc.datasets.audit.kin import MOST, Contents, Keys, Kin, copies_of
 from puoc.datasets.audit.row_groups import Group
 from puoc.datasets.audit.times import Times, times_of
 from puoc.datasets.readers.cells import Cells

@@ -52,6 +52,7 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
     _positive_alone = False  # whether fit needs no unlabelled rows
     method: str
 
+    params: Params | None
     class_prior: Any
     encoder: str | None
     threshold: str | None
@@ -68,7 +69,7 @@ class PUEstimator(BaseEstimator):  # type: ignore[misc]
         return self.method
 
     def _hyperparameters(self) -> Params:
-        raise NotImplementedError
+        return dict(self.params or {})
 
     def _settings(self) -> Settings:
         """Return the settings of ``puoc fit``. Raises ValueError for an argument that the method does not take."""
