@@ -2,6 +2,8 @@
 
 A fit is identified by its content: ``Record.id`` hashes the canonical JSON of a record. So two tables that need the
 same fit share it. No record names a table or a scenario.
+
+The file is longer than others, because the records contain one another, and their JSON is read as one format.
 """
 
 from __future__ import annotations

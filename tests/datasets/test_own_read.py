@@ -23,6 +23,7 @@ from PIL import Image
 from pyarrow import parquet
 
 from puoc.datasets.readers import How, RawTable, read_pair, read_table
+from puoc.datasets.readers.csv_dialect import layout_of
 
 PLAIN = "a,b\n1.5,x\n2.5,y\n3.5,x\n"
 
@@ -607,3 +608,11 @@ def test_a_text_file_that_looks_like_a_table_gets_a_warning(separator: str, tmp_
     assert "ends in .csv" in said
     plain = file(tmp_path, "\n".join(f"well, it was {i} or so" for i in range(60)), "q.txt")
     assert "cells" not in check(plain)[1]
+
+
+def test_a_long_cell_leaves_the_limit_of_other_readers_as_it_was(tmp_path: Path) -> None:
+    """A reader of a dataset finds a quote without an end by this limit, which is one for the whole process."""
+    before = csv.field_size_limit()
+    (tmp_path / "long.csv").write_text(f"text,n\n{'a' * (before + 1)},1\nb,2\n")
+    assert layout_of(tmp_path / "long.csv", How()).separator == ","
+    assert csv.field_size_limit() == before

@@ -2,6 +2,8 @@
 
 The message of a fault contains the file, the line, the key, the value, the expected value and the nearest spelling. All
 faults of a file are reported at once.
+
+The file is longer than others, because each section is checked against those that the reader has read before it.
 """
 
 from __future__ import annotations

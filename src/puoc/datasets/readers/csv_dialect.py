@@ -180,9 +180,13 @@ def _decoded(path: Path, head: bytes, encoding: str, whole: bool) -> str:
 
 
 def _parsed(text: str, separator: str) -> list[list[str]]:
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be a long text
-    rows = (row for row in csv.reader(text.splitlines(keepends=True), delimiter=separator) if row)
-    return [row for row, _ in zip(rows, range(_ROWS), strict=False)]
+    usual = csv.field_size_limit()
+    csv.field_size_limit(max(usual, len(text)))  # a cell may be a long text
+    try:
+        rows = (row for row in csv.reader(text.splitlines(keepends=True), delimiter=separator) if row)
+        return [row for row, _ in zip(rows, range(_ROWS), strict=False)]
+    finally:
+        csv.field_size_limit(usual)  # it is one for the process, and readers of datasets find a lost quote by it
 
 
 def _separator(path: Path, text: str, first: str) -> str:

@@ -16,6 +16,7 @@ from puoc.datasets.readers.columns import Column, profile_of, unmet
 from puoc.datasets.readers.file_differences import FileDifferences, checked
 from puoc.datasets.readers.holdout import Repeats, withhold_contents, withhold_rows
 from puoc.datasets.readers.images import PicturePreparing, RawPictures, fit_pictures
+from puoc.datasets.readers.labelled_parts import joined, labelled_parts
 from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.options import How
 from puoc.datasets.readers.preprocess import TablePreparing, fit_table
@@ -255,30 +256,6 @@ def _test_rows(preparing: Preparing, path: Path, how: How, files: TrainingFiles)
     positive = np.repeat([True, False], [len(part) for part in parts])
     differences = _differences(parts[0], parts[1], how)
     return _rows(preparing, joined(parts, str(path)), positive, ()), differences
-
-
-def labelled_parts(path: Path, how: How, kind: str) -> list[Raw]:
-    """Read the parts positive and negative of test rows of pictures or texts. Raises ValueError as ``read_pair``."""
-    for option, value in (("--label", how.label), ("--positive", how.positive)):
-        if value is not None:
-            raise ValueError(
-                f"{option}: got {value!r}, and the test rows of {kind} are read from the parts positive and "
-                f"negative of {path}, which have no columns; expected no {option}, or a table for --test and for the "
-                "others"
-            )
-    suffix = "" if how.kind_of(path / "positive") == "images" or (path / "positive").is_dir() else ".txt"
-    parts = [read_raw(path / f"{name}{suffix}", how) for name in ("positive", "negative")]
-    same_kind(parts[1], parts[0])
-    return parts
-
-
-def joined(parts: Sequence[Raw], where: str) -> RawPictures | RawTexts:
-    """Return pictures or texts of several files as one."""
-    notes = tuple(note for part in parts for note in part.notes)
-    if pictures := [part for part in parts if isinstance(part, RawPictures)]:
-        return RawPictures(where, [path for part in pictures for path in part.paths], notes=notes)
-    texts = [text for part in parts if isinstance(part, RawTexts) for text in part.texts]
-    return RawTexts(where, texts, notes=notes)
 
 
 def _rows(preparing: Preparing, raw: Raw, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:

@@ -17,10 +17,11 @@ from puoc.datasets.audit.row_groups import Group
 from puoc.datasets.readers.audit_unseen import UnseenRows, unseen_in_rows
 from puoc.datasets.readers.file_differences import FileDifferences, between
 from puoc.datasets.readers.images import RawPictures, fit_pictures
+from puoc.datasets.readers.labelled_parts import joined, labelled_parts
 from puoc.datasets.readers.labels import labels_of
 from puoc.datasets.readers.near_duplicates import near_duplicates
 from puoc.datasets.readers.options import How
-from puoc.datasets.readers.pu_data import Pair, Rows, joined, labelled_parts
+from puoc.datasets.readers.pu_data import Pair, Rows
 from puoc.datasets.readers.raw_table import RawTable
 from puoc.datasets.readers.row_contents import of_pictures, of_texts
 from puoc.datasets.readers.side_kin import times_in

@@ -7,18 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from puoc.datasets.audit.kin import Copies, Kin
-from puoc.datasets.audit.result import Audited, ColumnAudit, Histogram, Told
+from puoc.datasets.audit.result import Audited, ColumnAudit, Told
 from puoc.datasets.audit.row_groups import SHORT, WORDS
 from puoc.datasets.readers.audit_unseen import UnseenRows
 from puoc.datasets.readers.doubts import Doubt
 from puoc.datasets.readers.file_differences import FileDifferences
 from puoc.datasets.readers.options import option_words
+from puoc.userdata.assess.audit_bars import Bars, bars_of, short
 from puoc.userdata.assess.column_effect import Effect, Effects, Outcome
 from puoc.userdata.pages import environment
 
 SHOWN: Final = 100  # columns before the button
-_WIDTH, _HALF = 120, 20  # of a histogram, and of its part above the axis
-_LONGEST: Final = 24  # characters of a category in a description
 _LINES: Final = 30  # columns with values that training does not have
 _PLACES: Final = 5  # numbers of rows
 _UNSEEN: Final[Mapping[str, str]] = {
@@ -36,15 +35,6 @@ class Commands(NamedTuple):
 
     base: tuple[str, ...]  # with the files and the options that say how to read them
     answers: tuple[tuple[str, tuple[str, ...]], ...] = ()  # to the doubts: the column, and the option
-
-
-class Bars(NamedTuple):
-    """Histogram of a column: SVG paths of P above the axis and of U below it."""
-
-    first: str
-    second: str
-    text: str  # alternative
-    range: str  # of the values; of categories nothing
 
 
 class Row(NamedTuple):
@@ -188,12 +178,12 @@ def _row(column: ColumnAudit, doubt: Doubt | None, effect: Effect | None) -> Row
         read_as=column.read_as,
         verdict=_IN_WORDS[verdict],
         rank=list(_IN_WORDS).index(verdict),
-        bars=None if column.histogram is None else _bars(column.histogram),
+        bars=None if column.histogram is None else bars_of(column.histogram),
         most=most,
         upper=0.0 if most is None else max(most.high, 1 - most.low, most.says),
         column=column,
         why=_sentence("; it ".join(column.reasons), "It "),
-        no_bars=_no_bars(column),
+        no_bars=_nobars_of(column),
         leave_out=_option("drop", column.name) if doubt is None else _option(*doubt.answer),
         keep=_option(column.read_as, column.name) if verdict == "asked" else "",
         effect=effect,
@@ -224,7 +214,7 @@ def _unseen(one: UnseenRows) -> UnseenSection:
             column.rows,
             column.share,
             "no value" if column.training is None else column.training,
-            ", ".join(map(_short, column.values)),
+            ", ".join(map(short, column.values)),
             ", ".join(map(str, column.first_rows[:_PLACES]))
             + (", ..." if column.rows > _PLACES and column.first_rows else ""),
             column.used,
@@ -253,7 +243,7 @@ def _sentence(text: str, start: str) -> str:
     return f"{start}{text}." if text and not text.endswith(".") else text
 
 
-def _no_bars(column: ColumnAudit) -> str:
+def _nobars_of(column: ColumnAudit) -> str:
     """Return why a column has no histogram."""
     empty = [group for group, share in (("P", column.missing_p), ("U", column.missing_u)) if share == 1]
     return f"no value in {' and '.join(empty)}" if empty else "" if column.histogram else "not compared"
@@ -261,39 +251,6 @@ def _no_bars(column: ColumnAudit) -> str:
 
 def _option(name: str, value: str) -> str:
     return shlex.join(option_words(name, value))
-
-
-def _bars(histogram: Histogram) -> Bars:
-    n = len(histogram.first)
-    top = max(*histogram.first, *histogram.second, 1e-9)
-    step = _WIDTH / n
-    gap = 1 if n <= 1 or step > 4 else 0
-    paths = []
-    for shares, sign in ((histogram.first, "-"), (histogram.second, "")):
-        parts = []
-        for i, share in enumerate(shares):
-            height = max(round(_HALF * share / top), 1) if share > 0 else 0
-            if height:
-                left, right = round(i * step), round((i + 1) * step) - gap
-                back = "" if sign else "-"
-                parts.append(f"M{left} {_HALF + 1 + (0 if sign else 1)}v{sign}{height}h{right - left}v{back}{height}z")
-        paths.append("".join(parts))
-    edges = histogram.edges
-    described = []
-    for group, shares in (("P", histogram.first), ("U", histogram.second)):
-        i = max(range(n), key=shares.__getitem__)
-        label = _short(histogram.labels[i]) if histogram.labels else _interval(edges, i)
-        described.append(f"{group}: {100 * shares[i]:.0f} % {label}")
-    text = f"Shares, most in {'; '.join(described)}"
-    return Bars(paths[0], paths[1], text, f"{edges[0]:.4g} to {edges[-1]:.4g}" if edges else "")
-
-
-def _interval(edges: Sequence[float], i: int) -> str:
-    return f"at {edges[0]:.3g}" if edges[0] == edges[-1] else f"in {edges[i]:.3g} to {edges[i + 1]:.3g}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _copies(one: Copies, what: str) -> CopiesRow:

@@ -1,4 +1,7 @@
-"""What all estimators share: arguments, the fit by way of ``puoc fit``, scores, and model files."""
+"""What all estimators share: arguments, the fit by way of ``puoc fit``, scores, and model files.
+
+The file is longer than others, because scikit-learn's contract is one class, whose methods use what ``fit`` sets.
+"""
 
 from __future__ import annotations
 
