@@ -7,6 +7,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -48,8 +49,13 @@ def results(root: Path) -> list[tuple[object, ...]]:
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
-    """Forks of a process, without the git that it starts."""
-    return [child for child in psutil.Process(pid).children() if "git" not in child.name()]
+    """Forks of a process, without the git that it starts. A git that ends meanwhile has no name any more."""
+    found = []
+    for child in psutil.Process(pid).children():
+        with suppress(psutil.NoSuchProcess):
+            if "git" not in child.name():
+                found.append(child)
+    return found
 
 
 def _project(root: Path, data: Data) -> Path:
