@@ -8,9 +8,11 @@ pyod and pulearn are needed for all learners.
 
 50 labelled positives of the most frequent class; 150 other positives and 150 negatives in U, or as many as leave as
 many for the test; up to 300 of each in the test; true class prior. The encoder ``standardised`` makes the
-rows of all. With ``--p-noise``, a share of P are negatives. With ``--biased``, P is drawn with the weights (1.5 - p)^10,
-p = p(y=1 | x) of a logistic regression on all rows, so positives that look like negatives come first; the positives of U
-and of the test are then a random sample of the others.
+rows of all.
+
+With ``--p-noise``, a share of P are negatives. With ``--biased``, P is drawn with the weights (1.5 - p)^10,
+p = p(y=1 | x) of a logistic regression on all rows, so positives that look like negatives come first. The positives of
+U and of the test are then a random sample of the others.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def drawn(
     rng = np.random.default_rng([seed, 9])
     p, n = (rng.permutation(np.flatnonzero(side)) for side in (positive, ~positive))
     if biased:
-        scaled = make_encoder("standardised", {"cut": 6.0}).fit(X.astype(np.float32)).encode(X.astype(np.float32))
+        every = X.astype(np.float32)
+        scaled = make_encoder("standardised", {"cut": 6.0}).fit(every, every).encode(every)
         weight = (1.5 - LogisticRegression(max_iter=1000).fit(scaled, positive).predict_proba(scaled)[p, 1]) ** 10
         first = rng.choice(len(p), 50, replace=False, p=weight / weight.sum())
         p = np.concatenate([p[first], np.delete(p, first)])
