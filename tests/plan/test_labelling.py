@@ -192,13 +192,14 @@ def test_settings_of_methods_are_known_ones() -> None:
     assert set(assumed.values()) <= {None, "case_control", "single_training_set"}
     assert all(assumed[name] == "case_control" for name in ("nnpu", "pu_svm", "drpu", "pu_csi", "vpu"))
     assert assumed["oc_svm"] is None
-    assert assumed["sar_em"] == "single_training_set"  # a row of the one sample is labelled with the chance e(x) f(x)
+    # a row of the one sample is labelled with the chance e(x) f(x)
+    assert assumed["sar_em"] == assumed["lbe"] == "single_training_set"
 
 
 def test_each_method_that_sees_u_states_its_setting_or_needs_none() -> None:
     """A method without SETTING never warns, so a new one has to state it or be listed here."""
     of_neither = {
-        *("naive", "naive_forest", "naive_boosting", "pu_bagging", "pan"),  # P against U, without alpha
+        *("naive", "naive_forest", "naive_boosting", "pu_bagging", "pan", "p3mix"),  # P against U, without alpha
         "pulearn",  # several classifiers, which differ
     }
     ours = {name for name, cls in METHODS.items() if cls.__module__.startswith("puoc.") and cls.kind != "oc"}
