@@ -150,7 +150,7 @@ def _try(python: Path, work: Path) -> None:
         with (work / f"{name}.csv").open("w", newline="") as file:
             rows = ([(7 * i + 3 * j) % 11 + shift * (i % 3 > 0) for j in range(4)] for i in range(_ROWS))
             csv.writer(file).writerows([["a", "b", "c", "d"], *rows])
-    own = "--positives p.csv --unlabelled u.csv".split()
+    own = ["--positives", "p.csv", "--unlabelled", "u.csv"]
     puoc = str(python.parent / "puoc")
     _used(work, puoc, "--help")
     _used(work, puoc, "assess", *own)
@@ -167,24 +167,29 @@ def _try(python: Path, work: Path) -> None:
             _stop_at([f"{method}: a model that was fitted here has other scores there; expected the same bytes"])
         _say(f"{method}: {_ROWS} scores of a model from here are the same bytes there")
     for words in (["sweep", "--method", "x"], ["track"], ["report"], ["ui"], ["study", "--method", "x"]):
-        done = subprocess.run([puoc, *words], cwd=work, capture_output=True, text=True, check=False)
+        done = subprocess.run([puoc, *words], cwd=work, env=_alone(), capture_output=True, text=True, check=False)
         said = " ".join((done.stdout + done.stderr).split())
         if done.returncode != 2 or "pip install 'puoc[platform]'" not in said:
             _stop_at([f"puoc {words[0]}: got exit code {done.returncode} and {said[-300:]!r}; expected the pip line"])
 
 
+def _alone() -> dict[str, str]:
+    """Return the environment without packages of other places, which pip would take for installed ones."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+
+
 def _used(work: Path, *words: str) -> None:
-    """Run a command that must work, without the code of this checkout where another Python runs it."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    if words[0] == sys.executable:
-        environment["PYTHONPATH"] = str(ROOT / "src")
+    """Run a command that must work: one of the new environment, or of this checkout."""
+    environment = _alone() | ({"PYTHONPATH": str(ROOT / "src")} if words[0] == sys.executable else {})
     done = subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         _stop_at([f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"])
 
 
 def _run(*words: str) -> None:
-    code = subprocess.run(words, cwd=ROOT, check=False).returncode
+    """Run a tool that must succeed; its output is shown. One of the new environment sees nothing of this one."""
+    environment = None if words[0] == sys.executable else _alone()
+    code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode
     if code:
         _stop_at([f"{' '.join(words[:4])} ...: exit code {code}"])
 
