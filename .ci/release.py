@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -17,6 +19,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -80,6 +83,7 @@ def main() -> None:
     """Run all steps, and stop at the first that fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unreleased", action="store_true", help="the changelog may still be headed Unreleased")
+    parser.add_argument("--unaudited", action="store_true", help="continue if no database of advisories can be reached")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="folder to write; it is emptied first")
     parser.add_argument("--trial", type=Path, help="folder of the empty environment, which is kept")
     options = parser.parse_args()
@@ -97,12 +101,11 @@ def main() -> None:
         python = _installed(wheel, options.trial or Path(folder) / "trial")
         _try(python, Path(folder) / "work")
         _say("== known vulnerabilities of all pinned versions")
-        words = ["-r", "constraints.txt", "--no-deps", "--disable-pip", "--progress-spinner", "off"]
-        _run(sys.executable, "-m", "pip_audit", *words)
+        _audit(Path(folder) / "audit.json", unaudited=options.unaudited)
         _say("== software bill of materials")
         bill = dist / f"{wheel.stem.partition('-py3')[0]}.cdx.json"
-        words = ["environment", str(python), "--pyproject", str(source / "pyproject.toml"), "-o", str(bill)]
-        _run(sys.executable, "-m", "cyclonedx_py", *words)
+        words = ["environment", str(python), "--pyproject", str(source / "pyproject.toml"), "--output-reproducible"]
+        _run(sys.executable, "-m", "cyclonedx_py", *words, "-o", str(bill))
     _say(f"done: {', '.join(path.name for path in sorted(dist.iterdir()))} in {dist}. Nothing was uploaded")
 
 
@@ -146,10 +149,11 @@ def _packages(python: Path) -> Path:
 def _try(python: Path, work: Path) -> None:
     """Use what was installed as a user would, in an empty folder, and compare scores with those made here."""
     work.mkdir()
-    for name, shift in (("p", 2.0), ("u", 0.0)):
+    drawn = random.Random(0)
+    for name, positive in (("p", 1.0), ("u", 0.3)):
         with (work / f"{name}.csv").open("w", newline="") as file:
-            rows = ([(7 * i + 3 * j) % 11 + shift * (i % 3 > 0) for j in range(4)] for i in range(_ROWS))
-            csv.writer(file).writerows([["a", "b", "c", "d"], *rows])
+            shifts = [3.0 * (drawn.random() < positive) for _ in range(_ROWS)]
+            csv.writer(file).writerows([["a", "b", "c", "d"], *([drawn.gauss(at) for _ in range(4)] for at in shifts)])
     own = ["--positives", "p.csv", "--unlabelled", "u.csv"]
     puoc = str(python.parent / "puoc")
     _used(work, puoc, "--help")
@@ -173,6 +177,45 @@ def _try(python: Path, work: Path) -> None:
             _stop_at([f"puoc {words[0]}: got exit code {done.returncode} and {said[-300:]!r}; expected the pip line"])
 
 
+def _audit(file: Path, *, unaudited: bool) -> None:
+    """Look up the pinned versions; stop at a known vulnerability, and where nothing could be looked up.
+
+    pip-audit ends with 0 where it reaches no database, after a line for each version.
+    """
+    words = ["-r", "constraints.txt", "--no-deps", "--disable-pip", "--progress-spinner", "off"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip_audit", *words, "-f", "json", "-o", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if not file.exists():
+        _stop_at([f"pip-audit: exit code {done.returncode}\n{done.stderr[-2000:]}"])
+    found, skipped, faults = read_audit(json.loads(file.read_text()))
+    _say(f"{found} versions looked up, {len(skipped)} not: {', '.join(skipped[:10])}{' ...' * (len(skipped) > 10)}")
+    _stop_at(faults)
+    if not found and not unaudited:
+        _stop_at(["no version could be looked up; expected a network that reaches a database, or --unaudited"])
+
+
+def read_audit(report: dict[str, Any]) -> tuple[int, list[str], list[str]]:
+    """Return how many versions pip-audit looked up, the names of those it did not, and a line for each advisory."""
+    looked_up, skipped, faults = 0, [], []
+    for one in report["dependencies"]:
+        if "skip_reason" in one:
+            skipped.append(one["name"])
+            continue
+        looked_up += 1
+        for advisory in one["vulns"]:
+            mended = ", ".join(advisory["fix_versions"]) or "none yet"
+            faults.append(
+                f"{one['name']} {one['version']}: {advisory['id']}, mended in {mended}; pin such a version in "
+                "constraints.txt, or follow SECURITY.md"
+            )
+    return looked_up, skipped, faults
+
+
 def _alone() -> dict[str, str]:
     """Return the environment without packages of other places, which pip would take for installed ones."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
@@ -187,9 +230,8 @@ def _used(work: Path, *words: str) -> None:
 
 
 def _run(*words: str) -> None:
-    """Run a tool that must succeed; its output is shown. One of the new environment sees nothing of this one."""
-    environment = None if words[0] == sys.executable else _alone()
-    code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode
+    """Run a tool that must succeed; its output is shown."""
+    code = subprocess.run(words, cwd=ROOT, env=_alone(), check=False).returncode
     if code:
         _stop_at([f"{' '.join(words[:4])} ...: exit code {code}"])
 
