@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Most megabytes of the core beside what torch brings.
@@ -45,7 +45,7 @@ def faults_of_words(root: Path, *, unreleased: bool = False) -> Iterator[str]:
     newest = headings[0] if headings else ""
     if not (unreleased and newest == "Unreleased") and newest.partition(" ")[0] != version:
         yield f"CHANGELOG.md: got {newest!r} as its newest heading; expected {version}, the version of src/puoc"
-    cited = str(yaml.safe_load((root / "CITATION.cff").read_text()).get("version"))
+    cited = str(YAML(typ="safe", pure=True).load(root / "CITATION.cff").get("version"))
     if cited != version:
         yield f"CITATION.cff: got the version {cited}; expected {version}, as in src/puoc"
 

@@ -23,7 +23,20 @@ def test_the_top_has_at_most_ten_packages_and_five_modules() -> None:
 
 def test_the_repository_has_no_stray_file_at_its_top() -> None:
     """A command that is tried in the repository leaves its output there, and it is soon committed."""
-    known = {".ci", ".dvc", "bench", "docs", "mlruns", "own", "profiles", "published", "src", "tests", "tuning"}
+    known = {
+        ".ci",
+        ".dvc",
+        ".github",
+        "bench",
+        "docs",
+        "mlruns",
+        "own",
+        "profiles",
+        "published",
+        "src",
+        "tests",
+        "tuning",
+    }
     known |= {"CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"}
     known |= {".dockerignore", ".dvcignore", ".gitignore", ".pre-commit-config.yaml", "Dockerfile", "LICENSE"}
     known |= {"Makefile", "constraints.txt", "data.dvc", "dvc.lock", "dvc.yaml", "params.yaml", "pyproject.toml"}
