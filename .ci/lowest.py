@@ -21,7 +21,6 @@ TESTS = (
     "tests/contracts",
     "tests/datasets/test_own_read.py",
     "tests/userdata/test_estimators.py",
-    "tests/userdata/test_own_fit.py",
     "tests/userdata/test_python_names.py",
     "tests/repository/test_light_wheel.py",
 )
