@@ -22,7 +22,7 @@ export RAY_USAGE_STATS_ENABLED := 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install more-extras repro published test test-all test-mutations lint fix evidence ui clean
+.PHONY: help install more-extras repro published test test-all test-mutations test-lowest lint fix release evidence ui clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -61,6 +61,9 @@ test-all: install  ## The tests that make test leaves out: faults, simulations, 
 test-mutations: install  ## All deliberate faults; make test-all applies those that a change may have hidden
 	PUOC_MUTATIONS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m slow tests/repository/test_mutations.py
 
+test-lowest:  ## Quick tests with the lowest versions that pyproject.toml allows, in an environment of their own
+	$(PYTHON) .ci/lowest.py $(LOWEST)
+
 lint: install  ## Style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,6 +73,11 @@ lint: install  ## Style, types, layers
 fix: install  ## Correct style with ruff, where it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# RELEASE=--unreleased tries a release whose changelog is not headed by its version yet; .ci/release.py --help has more.
+release:  ## Build and try sdist and wheel, audit, and list what is inside, in dist/; nothing is uploaded
+	$(MAKE) install EXTRAS=dev,release
+	$(BIN)/python .ci/release.py $(RELEASE)
 
 PROFILE ?= quick
 evidence: install  ## Compute PROFILE (default: quick) with the current code, for docs/evidence and the docs' tables

@@ -2,7 +2,8 @@
 
 From Python: an estimator for each method (``PUSVM``, ``NNPU``, ``DROCC``, ...; ``all_estimators()`` lists them), the
 general ``PUClassifier`` and ``OneClassDetector``, splitters, scorers, and functions of plain arrays. docs/python.md
-explains them. A name is loaded at its first use, so ``import puoc`` loads no other library.
+explains them. A name is loaded at its first use, so ``import puoc`` loads no other library. ``__all__`` has all
+names but the classes of methods.
 """
 
 from __future__ import annotations
@@ -10,7 +11,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["__version__"]
+__all__ = [
+    "OneClassDetector",
+    "PUClassifier",
+    "PUKFold",
+    "PUShuffleSplit",
+    "__version__",
+    "all_estimators",
+    "assess",
+    "holm",
+    "lee_liu_score",
+    "load",
+    "make_pu",
+    "power",
+    "proxy_accuracy_score",
+    "pu_auc_score",
+    "pu_scorer",
+    "seeds_for_power",
+    "tice",
+    "wilcoxon_exact",
+]
 
 __version__ = "0.1.0"
 

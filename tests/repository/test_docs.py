@@ -63,7 +63,7 @@ def test_tables_are_what_the_committed_rows_give() -> None:
 @pytest.mark.usefixtures("registries")
 def test_the_method_of_the_docs_learns_an_easy_problem(tmp_path: Path) -> None:
     (source,) = code_blocks("docs/adding-a-method.md", "python")
-    entry, needed = code_blocks("docs/adding-a-method.md", "yaml")
+    entry, needed, _of_other_packages = code_blocks("docs/adding-a-method.md", "yaml")
     for section, kind in (("encoders", encoders), ("priors", priors)):
         for name, asked in YAML(typ="safe").load(needed)[section].items():
             assert kind.normalise(asked.get(section.rstrip("s"), name), asked["params"]) == asked["params"]

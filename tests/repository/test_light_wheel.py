@@ -42,10 +42,17 @@ WORKS = [
     f"assess {OWN} --html page.html",
     "methods",
 ]
+#: Commands that need a plan, which the core cannot make.
+PLANNED = (
+    *("fetch", "prepare", "pending", "tune x", "select", "run x", "compare", "report", "show", "status", "retry all"),
+    *("track", "sweep --method x", "study --method x"),
+)
 #: Commands that need an extra, with a library of it.
 NEEDS = {
     f"fit --method knn {OWN} --out other --mlflow folder": "mlflow",
     "ui --port 5999": "mlflow",
+    "published": "plotly",
+    **dict.fromkeys(PLANNED, "optuna"),
 }
 NEEDS_SLOWLY = {"plan --check": "optuna"}
 
@@ -57,7 +64,7 @@ def answers(folder: Path, words: list[str], *, fits: bool) -> dict[str, tuple[in
     (folder / "mlruns").mkdir()
     (folder / "mlruns" / "mlflow.db").touch()
     (folder / "params.yaml").write_text((REPOSITORY / "params.yaml").read_text())
-    for part in ("tuning", "profiles"):
+    for part in ("tuning", "profiles", "published"):
         (folder / part).symlink_to(REPOSITORY / part)
     code = f"HIDDEN, WORDS, FITS = {hidden()!r}, {words!r}, {fits}\n{HIDING}\n{CALLS}"
     environment = {"PYTHONPATH": str(REPOSITORY / "src"), "OMP_NUM_THREADS": "1"}

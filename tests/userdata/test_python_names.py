@@ -36,6 +36,13 @@ def test_a_class_names_each_hyperparameter_with_its_default(name: str) -> None:
         assert argument in text
 
 
+def test_a_star_gives_the_public_names_and_no_others() -> None:
+    found: dict[str, object] = {}
+    exec("from puoc import *", found)
+    assert found.keys() - {"__builtins__"} == {"__version__", *puoc._PUBLIC} == set(puoc.__all__)
+    assert set(puoc.__all__) <= set(dir(puoc))
+
+
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'NoSuch'.*all_estimators"):
         puoc.NoSuch  # noqa: B018
@@ -71,3 +78,11 @@ def test_a_missing_library_of_an_extra_is_named_with_its_pip_line() -> None:
         raise ModuleNotFoundError("No module named 'torchvision.models'", name="torchvision.models")
     with pytest.raises(ModuleNotFoundError, match="other"), errors_in_arguments():
         raise ModuleNotFoundError("other", name="other")
+
+
+def test_a_class_prior_of_none_means_tice() -> None:
+    X, y, _ = puoc.make_pu(40, 60, random_state=0)
+    by_none, by_name = (puoc.PUSVM(class_prior=prior).fit(X, y) for prior in (None, "tice"))
+    assert by_none.class_prior_ == by_name.class_prior_ == puoc.tice(X[y == 1], X[y == 0])
+    assert puoc.PUTrees(class_prior=None, threshold=None).fit(X, y).class_prior_ is not None
+    assert puoc.Naive(class_prior=None, threshold=None, epochs=1).fit(X, y).class_prior_ is None

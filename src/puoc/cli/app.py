@@ -220,7 +220,9 @@ def report(
         from puoc.analysis.compare import comparison_is_old
         from puoc.reporting.page import build
         from puoc.run.stages import planned_trial_ids
+        from puoc.store.extras import check_installed
 
+        check_installed("plotly", *["mlflow"] * tracked)
         trials = planned_trial_ids(ROOT)
         with working("report"):
             if comparison_is_old(ROOT):

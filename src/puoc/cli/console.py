@@ -169,9 +169,13 @@ def planned(root: Path, computes: bool = False, note: Callable[[str], None] | No
 
     Raises
     ------
-    ValueError : there is no plan in this folder, or the plan is outdated and ``computes`` is set.
+    ValueError : there is no plan in this folder, or the plan is outdated and ``computes`` is set. Where puoc is
+        installed without the libraries that make a plan, the message says what to install.
     """
     if not (root / "work" / "plan" / "compute.json").exists():
+        from puoc.store.extras import check_installed
+
+        check_installed("optuna")
         here = root.resolve()
         if not (root / "params.yaml").exists():
             raise ValueError(f"no params.yaml here, in {here}; run this command in the folder of params.yaml")

@@ -29,12 +29,14 @@ def published(
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.datasets.user.dataset import register_planned
         from puoc.run.published import write_published_rows
+        from puoc.store.extras import check_installed
         from puoc.store.ledger import Ledger
         from puoc.store.published import add_published, read_published, write_plan
 
         if not folder.is_dir():
             raise ValueError(f"{folder}: got no such folder; expected one written by puoc ledger export FOLDER")
         _apart(folder, out)
+        check_installed("plotly", *["mlflow"] * tracked)
         manifest, fits = read_published(folder)
         _clear(out)
         write_plan(folder, out)

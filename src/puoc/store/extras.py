@@ -28,8 +28,12 @@ def missing_extra(error: ModuleNotFoundError) -> str | None:
     return None
 
 
-def check_installed(library: str) -> None:
-    """Raise a ValueError that says what to install, if a library of an extra is not there."""
-    if find_spec(library) is None:
-        error = ModuleNotFoundError(name=library)
-        raise ValueError(missing_extra(error) or f"the library {library} is not installed")
+def check_installed(*libraries: str) -> None:
+    """Raise a ValueError that says what to install, if a library of an extra is not there.
+
+    A command calls this before it writes anything, if it needs the library only later.
+    """
+    for library in libraries:
+        if find_spec(library) is None:
+            error = ModuleNotFoundError(name=library)
+            raise ValueError(missing_extra(error) or f"the library {library} is not installed")

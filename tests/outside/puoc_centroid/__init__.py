@@ -7,35 +7,29 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import PositiveFloat
 
-from puoc.methods.training.estimator import Compute, LaneLoop, PUSample, typed
+from puoc.methods.training.array_model import ArrayModel, Sizes
+from puoc.methods.training.estimator import Compute, PUSample, typed
 from puoc.registry import method
 
 
 @method("centroid")
 @typed
-class Centroid(LaneLoop):
+class Centroid(ArrayModel):
     """The score is minus the mean distance, to the power given, of the columns from those of the centroid."""
 
     kind = "oc"
     needs_alpha = False
+    array_shapes: ClassVar[dict[str, Sizes]] = {"centroid": ("d",)}  # what a model file keeps
     default_params: ClassVar[dict[str, Any]] = {"power": 2.0}  # of puoc fit and of the estimator
 
     power: PositiveFloat
 
     def fit_one(self, sample: PUSample, compute: Compute) -> None:
         """Keep the centroid."""
-        self.centroid_ = sample.X_p.mean(axis=0)
+        self.check_shape(sample.X_p.shape[1:])
+        self.arrays_ = {"centroid": sample.X_p.mean(axis=0)}
         self.curve_ = {"objective": [1.0, 0.0]}
 
     def decision_function(self, X: Any) -> Any:
         """Return scores (n,), float64."""
-        return -(np.abs(X - self.centroid_).astype(np.float64) ** self.power).mean(axis=1)
-
-    def state(self) -> dict[str, Any]:
-        """Return the centroid."""
-        return {"centroid": self.centroid_}
-
-    def restore(self, state: dict[str, Any], shape: tuple[int, ...]) -> Centroid:
-        """Restore the fitted model."""
-        self.centroid_ = state["centroid"]
-        return self
+        return -(np.abs(X - self.arrays_["centroid"]).astype(np.float64) ** self.power).mean(axis=1)

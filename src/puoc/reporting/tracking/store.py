@@ -289,7 +289,8 @@ class Store:
         from mlflow.exceptions import MlflowException
 
         if isinstance(error, ImportError):
-            return "Install the driver of its database: make install EXTRAS=dev,postgresql has that of PostgreSQL."
+            brought = "pip install 'puoc[postgresql]', or make install EXTRAS=dev,postgresql in a checkout"
+            return f"Install the driver of its database. That of PostgreSQL: {brought}."
         if self.is_own:
             advice = "delete mlruns/mlflow.db* and run `puoc track` again (stop `make ui` first)"
             return f"mlruns/ contains no original data: {advice}."
