@@ -46,9 +46,10 @@ KINDS: dict[str, tuple[Change | None, Change | None, str, str]] = {
     "equal categories": (lambda x: {"m": x.k}, None, "m", "equals column 'k' in all labelled positives"),
     "sum": (lambda x: {"f": (100 - x.e).round(1)}, None, "f", "and column 'e' have the sum 100 in all labelled"),
     "sum, with gaps": (with_gaps, None, "f", "and column 'e' have the sum 100 in all labelled positives"),
-    "factor": (lambda x: {"f": (1.1 * x.e).round(2)}, None, "f", "is computed from column 'e', times 1.1 "),
-    "product": (lambda x: {"h": 50 / x.g}, lambda x: {"h": x.h.round(9)}, "h", "and column 'g' have the product 50"),
-    "decimals": (lambda x: {"h": (x.h // 1 + x.g % 1).round(3)}, None, "h", "has the digits after the point of column 'g'"),
+    "factor": (lambda x: {"f": (0.5 * x.e).round(1)}, None, "f", "is column 'e' times 0.5 in all"),
+    "product": (lambda x: {"h": (50 / x.g).round(3)}, None, "h", "and column 'g' have the product "),
+    "decimals": (lambda x: {"h": (x.h // 1 + x.g % 1).round(3)}, None, "h",
+                 "has the digits after the point of column 'g'"),
     "signs": (lambda x: {"b": x.b.abs() * np.sign(x.a)}, lambda x: {"b": -x.b.abs() * np.sign(x.a)}, "b",
               "and column 'a' have equal signs in all labelled positives"),
 }  # fmt: skip
@@ -58,8 +59,7 @@ KINDS: dict[str, tuple[Change | None, Change | None, str, str]] = {
 def test_a_relation_of_one_file_is_asked_about(kind: str, tmp_path: Path) -> None:
     p, u, column, text = KINDS[kind]
     columns = found(tmp_path, p, u)
-    assert list(columns) == [column]
-    assert columns[column][0] == "asked"
+    assert [name for name, (verdict, _) in columns.items() if verdict == "asked"] == [column]
     assert text in columns[column][1]
 
 

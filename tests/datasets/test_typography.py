@@ -20,6 +20,7 @@ from puoc.datasets.readers.words import Tokens, characters_of, words_of
 WORDS = (
     "the naïve café's menu isn't well-known... says \"no\" to you and the rest of us since naive people left it cafe"
 )
+CURLY = str.maketrans("'\"", "\u2019\u201d")
 Change = Callable[[str], str]
 
 
@@ -38,8 +39,8 @@ def without_accents(text: str) -> str:
 
 #: A change of the texts of U, the property that is named, and the tokens by which a method can learn it.
 CHANGES: dict[str, tuple[Change, str, set[Tokens]]] = {
-    "typographic quotation marks": (lambda t: t.replace("'", "’").replace('"', "”"), "quotation marks", {"characters"}),
-    "dashes": (lambda t: t.replace("-", "–"), "dashes", {"characters"}),
+    "typographic quotation marks": (lambda t: t.translate(CURLY), "quotation marks", {"characters"}),
+    "dashes": (lambda t: t.replace("-", "\u2013"), "dashes", {"characters"}),
     "an ellipsis": (lambda t: t.replace("...", "…"), "ellipses", set()),
     "no-break blanks": (lambda t: t.replace(" ", "\u00a0"), "blanks", set()),
     "blanks at the end": (lambda t: t + "  ", "blanks at the ends", set()),
@@ -76,15 +77,18 @@ def test_texts_of_one_source_and_another_language_are_not_asked_about() -> None:
                 RawTexts("p", texts(100, 2 * seed)), RawTexts("u", texts(150, 2 * seed + 1)), How(tokens=tokens)
             )
             assert not found.found
-    german = ["über die Brücke läuft der schöne Hund, grüßt und bellt"] * 60
+    rng = np.random.default_rng(0)
+    words = np.array(["über", "die", "Brücke", "läuft", "der", "schöne", "Hund", "grüßt", "und", "bellt"])
+    german = [" ".join(rng.permutation(words)) for _ in range(60)]
     assert not between(RawTexts("p", texts(60, 1)), RawTexts("u", [*texts(40, 2), *german]), How()).seen
 
 
 def test_words_or_characters_decide_without_an_option() -> None:
-    p, u = texts(60, 1), [text.replace("'", "’").replace('"', "”") for text in texts(80, 2)]
+    p, u = texts(60, 1), [text.translate(CURLY) for text in texts(80, 2)]
     assert not between(RawTexts("p", p), RawTexts("u", u), How()).seen
-    codes = [f"{i:x}-'{i * 7919:x}'" for i in range(40)]  # share no words, so that characters are taken
-    found = between(RawTexts("p", codes), RawTexts("u", [code[1:].replace("'", "’") for code in codes]), How())
+    codes = [f"{i * 7919:x}-'{i * 1299709:x}'" for i in range(40)]  # share no words, so that characters are taken
+    others = [f"{i * 104729:x}-\u2019{i * 15485863:x}\u2019" for i in range(41, 81)]
+    found = between(RawTexts("p", codes), RawTexts("u", others), How())
     assert [one.name for one in found.seen] == ["quotation marks"]
 
 

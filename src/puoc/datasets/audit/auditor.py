@@ -53,8 +53,8 @@ class Auditor:
             part = [facts for facts in self._facts if facts.sides == sides and facts.name not in self._doubted]
             for facts, of_column in zip(part, _judged(part), strict=True):
                 found.setdefault(facts.name, []).extend(of_column)
-            for name, sign in _related(part, found):
-                found[name].append(sign)
+            for column, sign in _related(part, found):
+                found[column].append(sign)
         found |= {name: [Sign("asked", doubt)] for name, doubt in self._doubted.items()}
         facts_of: dict[str, list[Facts]] = {}
         for facts in self._facts:

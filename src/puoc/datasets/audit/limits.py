@@ -11,8 +11,8 @@ from puoc.datasets.audit.two_groups import Numbers, fisher_p
 _LEAST: Final = 8  # rows at the limit
 _SHARE: Final = 0.01  # and their share of the group
 _BEYOND: Final = 5  # rows of the other group beyond the limit
-_RARER: Final = 5.0  # times that the limit is rarer in the other group
-_TIMES: Final = 3.0  # times that the limit is more frequent than any other value of its group
+_RARER: Final = 3.0  # times that the limit is rarer in the other group
+_TIMES: Final = 3.0  # times that the limit is more frequent than any value of its group between the ends
 _VALUES: Final = 10  # different values of a group that can be cut off
 _CHANCE: Final = 1e-6  # that equal groups give rows at the limit and rows beyond it, each in one group alone
 
@@ -41,7 +41,7 @@ def limits(x: Numbers, y: Numbers) -> list[Limit]:
     if len(ends) < _VALUES:
         return []
     found = []
-    for at, others, upper in ((-1, counts[:-1], True), (0, counts[1:], False)):
+    for at, others, upper in ((-1, counts[1:-1], True), (0, counts[1:-1], False)):
         value, count = float(x[ends[at]]), int(counts[at])
         if count < max(_LEAST, _SHARE * len(x), _TIMES * others.max()):
             continue

@@ -3,9 +3,9 @@
 Two columns can each be alike in both files while one file has ``a + b = 100`` in all rows and the other has not. A
 learner of both columns finds that, but it also finds each class that differs in two columns at once, so that its AUC
 cannot tell a file from a class. An exact relation can: no sampling gives it, and a class that had it would show it in
-the positives of U too. The search is therefore for relations that hold in all rows of one group and in none of the
-other: equal columns; a constant difference, factor, sum or product; equal or complementary digits after the point;
-two signs that agree in one group and disagree in the other.
+the positives of U too. The search is therefore for relations that hold in all rows of one group. If they hold in no
+row of the other one, no class in both explains them: equal columns; a constant difference, factor, sum or product;
+equal or complementary digits after the point; two signs that agree.
 
 All pairs of columns are compared on at most ``ROWS`` rows of each group. That chance gives a relation to any pair must
 be less likely than ``_CHANCE``, after Bonferroni's correction over all pairs.
@@ -34,7 +34,10 @@ _SCREEN: Final = 0.02  # below 1 in the screened correlation of columns with mis
 NONE: Final = 0.02  # share of the other group up to which a relation does not hold there
 _SOME: Final = 0.5  # share up to which U may hold positives with the relation
 _SIGNS: Final = 0.96  # agreement of two signs, -1 to 1
+_TURNED: Final = 0.5  # difference of the agreements of both groups
+_UNLIKE: Final = 0.3  # correlation of the sizes, above which signs agree since the columns are correlated
 _CHANCE: Final = 1e-4  # that any pair has a relation by chance
+_SIGNED: Final = 500  # columns whose signs are compared
 _BLOCK: Final = 256  # columns that are compared with all others at once
 
 
@@ -85,7 +88,7 @@ def _of_numbers(samples: Sequence[Sample]) -> Iterator[Relation]:
                 if (held := _holds(changed[at][[i, j]], changed[1 - at][[i, j]], len(names))) is not None:
                     slope, intercept, other = held
                     yield Relation(names[j], kind.words(names[i], slope, intercept), at == 0, other)
-    yield from _of_signs(names, groups)
+    yield from _of_signs(names[:_SIGNED], [X[:_SIGNED] for X in groups])
 
 
 def _identity(X: Values) -> Values:
@@ -107,7 +110,8 @@ def _linear_words(other: str, slope: float, intercept: float) -> str:
         return f"equals column {other!r}" if abs(intercept) < 1e-9 else f"is column {other!r} plus {intercept:.6g}"
     if np.isclose(slope, -1, rtol=1e-4):
         return f"and column {other!r} have the sum {intercept:.6g}"
-    return f"is computed from column {other!r}, times {slope:.6g} plus {intercept:.6g}"
+    shift = "" if abs(intercept) < 1e-2 * abs(slope) else f" plus {intercept:.3g}"
+    return f"is column {other!r} times {slope:.3g}{shift}"
 
 
 def _log_words(other: str, slope: float, intercept: float) -> str:
@@ -139,7 +143,8 @@ def _varied(X: Values) -> Mask:
     for at in np.flatnonzero((n >= _LEAST) & (new.sum(axis=1) >= _VALUES)):
         row, width = ordered[at, : n[at]], half[at]
         frequent[at] = bool((row[width:] == row[: n[at] - width]).any())
-    return (n >= _LEAST) & (new.sum(axis=1) >= _VALUES) & ~frequent
+    found: Mask = (n >= _LEAST) & (new.sum(axis=1) >= _VALUES) & ~frequent
+    return found
 
 
 def _standard(X: Values) -> Values:
@@ -191,7 +196,7 @@ def _holds(X: Values, Y: Values, columns: int) -> tuple[float, float, float] | N
 
 
 def _of_signs(names: Sequence[str], groups: Sequence[Values]) -> Iterator[Relation]:
-    """Yield pairs whose signs agree in one group and disagree in the other; of positive numbers, about the middle."""
+    """Yield pairs whose signs agree, or disagree, in one group alone; of positive numbers, about the middle."""
     both = np.concatenate(groups, axis=1)
     below = np.nanmean(both < 0, axis=1)
     usable = np.array([*map(_varied, groups)]).all(axis=0) & (below < 1)
@@ -200,16 +205,26 @@ def _of_signs(names: Sequence[str], groups: Sequence[Values]) -> Iterator[Relati
         return
     signed = (below[at] > 0.1) & (below[at] < 0.9)
     middle = np.where(signed, 0.0, np.nanmedian(both[at], axis=1))[:, None]
-    signs = [np.nan_to_num(np.sign(X[at] - middle)) for X in groups]
-    least = np.log2(len(at) ** 2 / _CHANCE)  # rows from which chance gives no pair equal signs
+    deviations = [X[at] - middle for X in groups]
+    signs = [np.nan_to_num(np.sign(D)) for D in deviations]
+    least = max(_LEAST, np.log2(len(at) ** 2 / _CHANCE))  # rows from which chance gives no pair equal signs
     counts = [np.abs(S) @ np.abs(S).T for S in signs]
     agree = [np.divide(S @ S.T, n, out=np.zeros_like(n), where=n > 0) for S, n in zip(signs, counts, strict=True)]
-    opposite = (agree[0] >= _SIGNS) & (agree[1] <= -_SIGNS) | (agree[0] <= -_SIGNS) & (agree[1] >= _SIGNS)
-    opposite &= np.minimum(*counts) >= max(_LEAST, least)
-    for i, j in zip(*np.nonzero(np.triu(opposite, 1)), strict=True):
-        about = "have equal signs" if signed[i] and signed[j] else "lie on the same side of their middles"
-        text = f"and column {names[at[i]]!r} {about}"
-        yield Relation(names[at[j]], text, bool(agree[0][i, j] > 0), 0.0)
+    enough = np.minimum(*counts) >= least
+    for first in (True, False):
+        here, there = agree if first else agree[::-1]
+        sizes = _standard(np.abs(deviations[0 if first else 1]))
+        apart = (np.abs(here) >= _SIGNS) & (np.abs(here - there) >= _TURNED) & enough
+        for i, j in zip(*np.nonzero(np.triu(apart & (np.abs(sizes @ sizes.T) <= _UNLIKE), 1)), strict=True):
+            about = "equal" if here[i, j] > 0 else "opposite"
+            what = "signs" if signed[i] and signed[j] else "signs, about their middles,"
+            share = float(1 + there[i, j] * np.sign(here[i, j])) / 2
+            yield Relation(names[at[j]], f"and column {names[at[i]]!r} have {about} {what}", first, _rest(share))
+
+
+def _rest(share: float) -> float:
+    """Return a share, or 0 if it is as small as that of the other group without its relation may be."""
+    return 0.0 if share <= (1 - _SIGNS) / 2 else share
 
 
 def _of_categories(samples: Sequence[Sample]) -> Iterator[Relation]:
