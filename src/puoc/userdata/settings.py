@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -109,6 +110,7 @@ def settings(
         )
     if entry is not None and entry.labels == "oracle":
         raise ValueError(f"--method: {method} needs the true classes of the unlabelled rows, which are not known here")
+    _check_package(method, getattr(METHODS[name], "package", None))
     own = getattr(METHODS[name], "default_params", None)  # of a method of another package
     if entry is None and own is None and not given:
         raise ValueError(f"--method: no hyperparameters of {method} are packaged; give all of them by --params")
@@ -142,6 +144,15 @@ def settings(
         else None,
         plain_params=plain,
     )
+
+
+def _check_package(method: str, package: str | None) -> None:
+    """Raise a ValueError if a method needs a package that is not installed, before any row is read."""
+    if package is not None and find_spec(package) is None:
+        raise ValueError(
+            f"--method: {method} needs the package {package}, which is not installed; expected it here: python -m pip "
+            f"install {package}, or in a checkout of puoc make install EXTRAS={package}"
+        )
 
 
 def _hyperparameters(name: str, params: Params, plain: Params | None, changed: Params) -> tuple[Params, Params | None]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from puoc.datasets.audit.facts import Facts
+from puoc.datasets.audit.relations import NONE, relations
 from puoc.datasets.audit.result import Audited, ColumnAudit, Told, Verdict, ranked
-from puoc.datasets.audit.sign import Crowd, Sign
+from puoc.datasets.audit.sign import GROUPS, Crowd, Sign, percent
 from puoc.datasets.audit.signs import signs, suspected
 from puoc.datasets.audit.two_groups import adjusted
 
@@ -52,6 +53,8 @@ class Auditor:
             part = [facts for facts in self._facts if facts.sides == sides and facts.name not in self._doubted]
             for facts, of_column in zip(part, _judged(part), strict=True):
                 found.setdefault(facts.name, []).extend(of_column)
+            for column, sign in _related(part, found):
+                found[column].append(sign)
         found |= {name: [Sign("asked", doubt)] for name, doubt in self._doubted.items()}
         facts_of: dict[str, list[Facts]] = {}
         for facts in self._facts:
@@ -100,6 +103,21 @@ def _judged(columns: list[Facts]) -> list[list[Sign]]:
         crowd = Crowd(others[0] if others else 0.5, len(others))
         found.append(signs(facts, crowd, max(1, sum(out))))
     return found
+
+
+def _related(columns: list[Facts], found: dict[str, list[Sign]]) -> Iterator[tuple[str, Sign]]:
+    """Yield a sign of each column that has a relation to another one in one group alone.
+
+    A column that is asked about already explains the relations that it has.
+    """
+    clear = [one for one in columns if not any(sign.verdict == "asked" for sign in found[one.name])]
+    if not clear or clear[0].sides == "U and incoming":
+        return
+    for one in relations([facts.sample for facts in clear if facts.sample is not None]):
+        where, there = GROUPS[clear[0].sides][:: 1 if one.in_first else -1]
+        none = one.other <= NONE
+        rest = f"and not in the {there}" if none else f"and in {percent(one.other)} of the {there}"
+        yield one.name, Sign("asked" if none else "noted", f"{one.text} in all {where} {rest}")
 
 
 def _without(says: list[float], own: float) -> list[float]:

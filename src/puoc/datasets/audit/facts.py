@@ -8,7 +8,9 @@ from typing import Final, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from puoc.datasets.audit.limits import Limit, limits
 from puoc.datasets.audit.numbers import Repeated, Resolution, follows_order, repeated_value, resolution
+from puoc.datasets.audit.relations import ROWS, Sample
 from puoc.datasets.audit.result import Histogram, Property, Sides, Told
 from puoc.datasets.audit.spelling import is_mark
 from puoc.datasets.audit.two_groups import Compared, Numbers, of_codes, of_shares, of_sorted
@@ -46,9 +48,11 @@ class Facts:
     second: Side
     told: dict[Property, Told] = field(default_factory=dict)
     histogram: Histogram | None = None
+    sample: Sample | None = None  # of rows that are the same in all columns
     # of numbers
     sorted: tuple[Numbers, Numbers] | None = None  # evenly spaced, at most LOOKED_AT values each
     spikes: tuple[Repeated | None, Repeated | None] = (None, None)  # of the first, and of the second group
+    limits: tuple[list[Limit], list[Limit]] = ([], [])  # at which one group is cut off and the other one is not
     digits: tuple[Resolution, Resolution] | None = None
     order: float = 0.0  # rank correlation with the row of the file, the weaker one of both groups
     usual_in_other: tuple[float, float] = (0.0, 0.0)  # share of each group's most frequent value in the other group
@@ -77,6 +81,7 @@ def of_numbers(name: str, p: Numbers, u: Numbers, sides: Sides, rows: tuple[Code
     rows : numbers of the rows in the file; absent: each group is a file.
     """
     p, u = _spaced(p, MOST), _spaced(u, MOST)
+    sample = Sample(name, _spaced(p, ROWS).astype(np.float64), _spaced(u, ROWS).astype(np.float64), is_number=True)
     absent = np.isnan(p), np.isnan(u)
     facts = Facts(name, "number", sides, Side(len(p), int(absent[0].sum())), Side(len(u), int(absent[1].sum())))
     _add_missing(facts)
@@ -84,12 +89,14 @@ def of_numbers(name: str, p: Numbers, u: Numbers, sides: Sides, rows: tuple[Code
     facts.add("values", of_sorted(x, y))
     if not len(x) or not len(y):
         return facts
+    facts.sample = sample
     facts.order = follows_order(p, u)
     for side, values in ((facts.first, x), (facts.second, y)):
         side.distinct, at, count = _runs(values)
         side.usual, side.usual_share = f"{values[at]:.10g}", count / len(values)
     facts.usual_in_other = _share(y, _most(x)), _share(x, _most(y))
     facts.spikes = repeated_value(x, y), repeated_value(y, x)
+    facts.limits = limits(x, y), limits(y, x)
     facts.sorted = _spaced(x, LOOKED_AT), _spaced(y, LOOKED_AT)
     if facts.first.distinct > 1 and facts.second.distinct > 1:
         facts.digits = resolution(facts.sorted[0]), resolution(facts.sorted[1])
@@ -113,6 +120,8 @@ def of_categories(name: str, p: Codes, u: Codes, values: list[str], sides: Sides
     if not len(x) or not len(y):
         return facts
     facts.add("values", of_codes(x, y))
+    hashes = np.array([hash(value) for value in values] + [np.nan])  # the last one is of a missing value
+    facts.sample = Sample(name, hashes[_spaced(p, ROWS)], hashes[_spaced(u, ROWS)], is_number=False)
     lengths = np.array([len(value) for value in values], dtype=np.float64)
     facts.add("length", of_sorted(np.sort(lengths[x]), np.sort(lengths[y])))
     counts = [np.bincount(codes, minlength=len(values)) for codes in (x, y)]

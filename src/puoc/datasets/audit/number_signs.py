@@ -45,6 +45,19 @@ def _filled_for_missing(facts: Facts) -> list[Sign]:
     return []
 
 
+def cut_off(facts: Facts) -> list[Sign]:
+    """Return a sign for each limit at which one group is cut off and the other one is not."""
+    found = []
+    for cut, where, there in zip(facts.limits, GROUPS[facts.sides], GROUPS[facts.sides][::-1], strict=True):
+        for limit in cut:
+            end, side = ("largest", "above") if limit.upper else ("smallest", "below")
+            at = (
+                f"is cut off at {limit.value:.10g} in the {where}: {percent(limit.share)} of them have this {end} value"
+            )
+            found.append(Sign("asked", f"{at}, and {percent(limit.beyond)} of the {there} are {side} it"))
+    return found
+
+
 def digits(facts: Facts, crowd: Crowd) -> list[Sign]:
     """Return a sign of two units, of rounding, or of other numbers of digits."""
     if facts.digits is None or facts.sorted is None or max(facts.first.distinct, facts.second.distinct) < 10:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from puoc.datasets.audit.facts import Facts
-from puoc.datasets.audit.number_signs import alternating, digits, filled
+from puoc.datasets.audit.number_signs import alternating, cut_off, digits, filled
 from puoc.datasets.audit.sign import GROUPS, NEVER, NO_CHANCE, NOTED, Crowd, Sign, of_auc, percent, stands_alone
 from puoc.datasets.audit.spelling import pairs_of
 from puoc.datasets.audit.two_groups import fisher_p
@@ -107,7 +107,7 @@ def _of_file(facts: Facts, crowd: Crowd) -> list[Sign]:
     """Return signs that only a file gives, of columns with enough values."""
     if min(facts.present) < LEAST:
         return []
-    found = [*_categories(facts), *filled(facts), *digits(facts, crowd), *_order(facts)]
+    found = [*_categories(facts), *(filled(facts) or cut_off(facts)), *digits(facts, crowd), *_order(facts)]
     return found or alternating(facts)
 
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final
 from puoc.datasets.readers.csv_dialect import encoding_of
 from puoc.datasets.readers.images import RawPictures
 from puoc.datasets.readers.options import How
+from puoc.datasets.readers.picture_traces import traces_of
 from puoc.datasets.readers.texts import RawTexts
+from puoc.datasets.readers.typography import typed
 from puoc.datasets.readers.words import same_text
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ Properties = dict[str, Sequence[str | float | None]]
 UNSEEN: Final = (
     "format",
     "EXIF data",
+    "EXIF orientation",
     "ICC profile",
     "resolution tag",
     "bytes a pixel",
@@ -37,6 +40,8 @@ UNSEEN: Final = (
 
 _SIZES: Final = ("size", "pixels")
 _ORIENTATION, _LYING = 0x0112, (5, 6, 7, 8)
+_TURNED: Final = {2: "mirrored", 3: "by 180 degrees", 4: "mirrored, by 180 degrees", 5: "mirrored, to the side",
+           6: "to the right", 7: "mirrored, to the side", 8: "to the left"}  # fmt: skip
 _DAY = 86_400  # seconds
 _MEAN_LUMINANCE = 57.625  # of the table of quality 50 in annex K of the JPEG standard
 _HEAD = 1 << 16  # bytes of a text file by which its line ends are told
@@ -64,7 +69,8 @@ def _of_pictures(raw: RawPictures, sizes: bool) -> Properties:
     """Return the properties of pictures. Their sizes count only if they are resized; else all must be equal."""
     rows = [_of_picture(path) for path in raw.paths]
     names = dict.fromkeys(name for row in rows for name in row if sizes or name not in _SIZES)
-    return {name: [row.get(name) for row in rows] for name in names}
+    traces = traces_of(raw.paths, [row.get("compression") == "without loss" for row in rows])
+    return {name: [row.get(name) for row in rows] for name in names} | traces
 
 
 def _of_picture(path: Path) -> dict[str, str | float | None]:
@@ -88,6 +94,7 @@ def _of_picture(path: Path) -> dict[str, str | float | None]:
                     "mode": picture.mode,
                     **_of_jpeg(picture),
                     "EXIF data": "yes" if len(picture.getexif()) else "no",
+                    "EXIF orientation": _turned(picture.getexif().get(_ORIENTATION)),
                     "ICC profile": "yes" if picture.info.get("icc_profile") else "no",
                     "resolution tag": str(picture.info.get("dpi", "none")),
                     "bytes a pixel": state.st_size / max(1, width * height),
@@ -95,6 +102,11 @@ def _of_picture(path: Path) -> dict[str, str | float | None]:
                 }
     except (OSError, UnidentifiedImageError, SyntaxError, ValueError, DecompressionBombError):
         return {}  # the reader names it
+
+
+def _turned(orientation: object) -> str:
+    """Return how a picture is turned and mirrored when it is read."""
+    return _TURNED.get(orientation, "as it is") if isinstance(orientation, int) else "as it is"
 
 
 def _compression(picture: Image, head: bytes) -> str:
@@ -128,7 +140,7 @@ def _of_texts(raw: RawTexts) -> Properties:
     limit = longest if sum(len(text) == longest for text in raw.texts) >= _CUT_LEAST else 0
     found: Properties = {name: ["yes" if has(text) else "no" for text in raw.texts] for name, has in _TRACES.items()}
     found["cut to a length"] = ["yes" if len(text) == limit >= _CUT_FROM else "no" for text in raw.texts]
-    return found
+    return found | typed(raw.texts)
 
 
 def usual_ends(texts: Sequence[str], others: Sequence[str]) -> tuple[Properties, Properties]:
