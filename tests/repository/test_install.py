@@ -75,6 +75,6 @@ def test_an_extra_that_there_is_not_is_refused_with_those_that_there_are(checkou
     (checkout / ".venv" / ".installed").write_text(".[dev]")
     code, asked, said = install(checkout, "EXTRAS=dev,clutser")
     assert (code, asked) == (2, "")
-    known = "platform, text, images, cluster, dashboard, postgresql, pyod, pulearn, all, dev, release"
+    known = "platform, text, images, cluster, dashboard, postgresql, pyod, pulearn, all, docs, dev, release"
     assert f"EXTRAS: got clutser; expected some of {known}, with commas" in said
     assert (checkout / ".venv" / ".installed").read_text() == ".[dev]"
