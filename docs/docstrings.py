@@ -34,7 +34,7 @@ def as_numpydoc(text: str, returns: str = "") -> str:
         if title in ("Returns", "Yields"):
             body = f"{returns or 'object'}\n" + "\n".join(f"    {line.strip()}" for line in body.splitlines())
         else:
-            body = _ENTRY.sub(lambda entry: f"{entry[1]}\n" + _indented(entry[2]), body)
+            body = _ENTRY.sub(_entries, body)
         return f"{title}\n{'-' * len(title)}\n{body}"
 
     source = _SOURCE.search(text)
@@ -43,6 +43,11 @@ def as_numpydoc(text: str, returns: str = "") -> str:
         return text
     before, mark, after = text.partition("\n\nParameters\n")
     return f"{before}\n\n{source[1]}{mark}{after}"
+
+
+def _entries(found: re.Match[str]) -> str:
+    """Return an entry for each name: names that share a meaning have defaults and types of their own."""
+    return "\n".join(f"{name}\n{_indented(found[2])}" for name in found[1].split(", "))
 
 
 def _indented(text: str) -> str:

@@ -62,7 +62,7 @@ def families() -> str:
         panel.below(f"accepts {taken['in U']:.0%} of the negatives of U", f"and {taken['new']:.0%} of the new negatives")
         panels.append(panel)
     key = legend(("a", "labelled positives P"), ("soft", "unlabelled rows U", True), ("b", "new negatives, not in U"))
-    return figure("The region that each family accepts: " + ", ".join(_LEARNS.values()), panels, key, wide=470)
+    return figure("The region that each family accepts: " + ", ".join(_LEARNS.values()), panels, key)
 
 
 _LEARNS = {"OC": "OC learns from P alone", "PU": "PU learns P against U", "PU-OC": "PU-OC does both"}
@@ -84,7 +84,7 @@ def alpha() -> str:
         panel.below("value of a row")
         panels.append(panel)
     key = legend(("a", "positives in U"), ("b", "negatives in U"), ("ink", "all of U"))
-    return figure("Density of U for alpha 0.1, 0.5 and 0.9", panels, key, wide=340)
+    return figure("Density of U for alpha 0.1, 0.5 and 0.9", panels, key)
 
 
 def labelling() -> str:
@@ -103,7 +103,7 @@ def labelling() -> str:
         panel.below("value of a row")
         panels.append(panel)
     key = legend(("ink", "all positives"), ("a", "labelled positives P"), ("b", "chance of a label"))
-    return figure("All positives and labelled ones, by two kinds of labelling", panels, key, wide=420)
+    return figure("All positives and labelled ones, by two kinds of labelling", panels, key)
 
 
 def _map_rows() -> pd.DataFrame:
@@ -128,7 +128,7 @@ def alpha_near_1() -> str:
             panel.dots(zip(means.index, means[family], strict=True), series, 4)
         panel.below("alpha, the share of positives in U", first=36)
         panels.append(panel)
-    return figure("Mean AUC of each family by alpha", panels, _FAMILY_KEY, wide=240)
+    return figure("Mean AUC of each family by alpha", panels, _FAMILY_KEY)
 
 
 _FAMILY_KEY = legend(*((series, family) for family, series in FAMILIES.items()))
@@ -148,7 +148,7 @@ def shift() -> str:
             panel.dots(enumerate(means[family]), series, 4)
         panel.below("negatives among the test rows", first=36)
         panels.append(panel)
-    return figure("Mean AUC of each family without and with new negatives", panels, _FAMILY_KEY, wide=240)
+    return figure("Mean AUC of each family without and with new negatives", panels, _FAMILY_KEY)
 
 
 def tests() -> str:
@@ -170,7 +170,7 @@ def tests() -> str:
         panel.below("new ones among the negatives of V", first=36)
         panels.append(panel)
     key = legend(*((series, f"{size} rows in U and V") for size, series in sizes.items()))
-    return figure("How often new negatives are reported, with 95 % intervals", panels, key, wide=520)
+    return figure("How often new negatives are reported, with 95 % intervals", panels, key)
 
 
 DRAWN: dict[str, Callable[[], str]] = {

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from html import escape
-from inspect import getdoc, signature
+from inspect import cleandoc, getdoc, signature
 from pathlib import Path
+from sys import modules
 from typing import Any
 
 DOCS = Path(__file__).parent
@@ -31,14 +32,16 @@ def figure(name: str, words: str) -> str:
     drawn = (DOCS / "assets" / "figures" / f"{name}.svg").read_text()
     panels = []
     for box, inner in _PANEL.findall(drawn):
-        left, top, width, height = box.split()
-        moved = re.sub(r'<svg x="[^"]+" y="[^"]+"', f'<svg x="{left}" y="{top}"', inner)
+        _, _, width, height = box.split()
+        kind = "pf-key" if height == "24" else "pf"
         panels.append(
-            f'<svg class="pf" viewBox="{box}" style="max-width:{width}px" width="{width}" height="{height}" '
-            f'aria-hidden="true">{moved}</svg>'
+            f'<svg class="{kind}" viewBox="{box}" style="max-width:{width}px" width="{width}" height="{height}" '
+            f'aria-hidden="true">{inner}</svg>'
         )
+    keys = [one for one in panels if 'class="pf-key"' in one]
+    panels = panels[: len(panels) - len(keys)]
     [label] = re.findall(r'aria-label="([^"]+)"', drawn)
-    inner = "".join(panels)
+    inner = f'{"".join(panels)}<div class="pf-keys">{"".join(keys)}</div>'
     return (
         f'<figure class="pf-figure"><div class="pf-panels" role="img" aria-label="{label}">{inner}</div>'
         f"<figcaption>{escape(words)}</figcaption></figure>"
@@ -61,7 +64,7 @@ def estimators() -> str:
         parts += [
             f"### {name}",
             "",
-            f"Method `{method}`, family {kind}.",
+            f"Method `{method}`, family {kind}. {escape(_about(METHODS[method]))}",
             "",
             *(f"<p>{_html(part)}</p>" for part in text.split("\n\n")[1:] if part.strip()),
             "",
@@ -77,6 +80,11 @@ def estimators() -> str:
     return "\n".join(parts)
 
 
+def _about(cls: type) -> str:
+    """Return what the file of a method says of it, with its source, as ``puoc methods`` shows it."""
+    return _one_line((cleandoc(modules[cls.__module__].__doc__ or "")).split("\n\n")[0]).replace("*", r"\*")
+
+
 def _html(text: str) -> str:
     """Return a paragraph of a docstring as HTML."""
     return re.sub(r"``?([^`]+)``?", r"<code>\1</code>", escape(" ".join(text.split()), quote=False))
@@ -89,16 +97,13 @@ def commands() -> str:
     from puoc.cli.app import app
 
     root: Any = get_command(app)
-    parts: list[str] = []
-    panel = ""
+    panels: dict[str, list[str]] = {}
     for name, command in root.commands.items():
-        if command.rich_help_panel != panel:
-            panel = command.rich_help_panel
-            parts += [f"## {panel}", ""]
+        parts = panels.setdefault(command.rich_help_panel, [f"## {command.rich_help_panel}", ""])
         parts += _command(f"puoc {name}", command)
         for inner, below in getattr(command, "commands", {}).items():
             parts += _command(f"puoc {name} {inner}", below)
-    return "\n".join(parts)
+    return "\n".join(line for parts in panels.values() for line in parts)
 
 
 def _command(name: str, command: Any) -> list[str]:

@@ -144,14 +144,13 @@ def line(x: float, y: float, to_x: float, to_y: float, tone: str = "grid", width
     )
 
 
-def legend(*entries: tuple[str, str] | tuple[str, str, bool]) -> str:
-    """Return marks with their meaning in one row: series, words, and whether the mark is hollow."""
-    parts, x, y = [], 8.0, 16.0
+def legend(*entries: tuple[str, str] | tuple[str, str, bool]) -> list[tuple[float, str]]:
+    """Return marks with their meaning, and the width of each: series, words, and whether the mark is hollow."""
+    drawn = []
     for series, words, *hollow in entries:
-        parts.append(_mark(x, y - 4, series, 4, bool(hollow)))
-        parts.append(text(x + 10, y, words, anchor="start"))
-        x += 28 + 6.6 * len(words)
-    return "".join(parts)
+        shown = _mark(8, 12, series, 4, bool(hollow)) + text(18, 16, words, anchor="start", size=13)
+        drawn.append((34 + 7.1 * len(words), shown))
+    return drawn
 
 
 def _mark(x: float, y: float, series: str, size: float, hollow: bool) -> str:
@@ -167,19 +166,21 @@ def _mark(x: float, y: float, series: str, size: float, hollow: bool) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" {look}/>'
 
 
-def figure(title: str, panels: Iterable[Panel], key: str, wide: float = 440) -> str:
-    """Return the whole file: panels side by side, and a legend ``key`` that begins at (0, 0) below them.
+def figure(title: str, panels: Iterable[Panel], key: list[tuple[float, str]]) -> str:
+    """Return the whole file: panels side by side, and a legend below them.
 
-    Each is in a group of its own with its place, so that a narrow page can put one below the other
-    (``docs/site_hooks.py``). ``title`` says what the figure shows, for people who do not see it.
+    Each panel and each mark of the legend is in a group with its place, so that a narrow page can put one below the
+    other (``docs/site_hooks.py``). ``title`` says what the figure shows, for people who do not see it.
     """
     panels = list(panels)
     boxes = [panel.box for panel in panels]
     width = max(left + across for left, _, across, _ in boxes)
     height = max(top + down for _, top, _, down in boxes)
     groups = [_group(box, "".join(panel.parts)) for box, panel in zip(boxes, panels, strict=True)]
-    shifted = f'<svg x="{(width - wide) / 2:g}" y="{height:g}" width="{wide:g}" height="24">{key}</svg>'
-    groups.append(_group(((width - wide) / 2, height, wide, 24), shifted))
+    left = (width - sum(wide for wide, _ in key)) / 2
+    for wide, drawn in key:
+        groups.append(_group((left, height, wide, 24), f'<svg x="{left:g}" y="{height:g}">{drawn}</svg>'))
+        left += wide
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pf" viewBox="0 0 {width:g} {height + 24:g}" role="img" '
         f'aria-label="{escape(title)}" font-family="system-ui, sans-serif">\n{STYLE}' + "\n".join(groups) + "\n</svg>\n"
