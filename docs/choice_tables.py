@@ -57,5 +57,7 @@ def citation() -> Lines:
     cited = YAML(typ="safe").load(text)
     paper = cited["references"][0]
     authors = ", ".join(f"{one['given-names'][0]}. {one['family-names']}" for one in paper["authors"])
-    software = f"{cited['authors'][0]['name']}, *{cited['title']}*, version {cited['version']}, {cited['license']} licence"
+    software = (
+        f"{cited['authors'][0]['name']}, *{cited['title']}*, version {cited['version']}, {cited['license']} licence"
+    )
     return [["what", "how"], ["the software", software], ["the paper", f"{authors}, *{paper['title']}*"]]

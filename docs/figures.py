@@ -1,7 +1,7 @@
 """Draw the figures of the documentation from known densities and from the rows committed in docs/evidence.
 
-    python docs/figures.py            # write docs/assets/figures
-    python docs/figures.py --check    # exit 1 if a figure is not what the code draws
+python docs/figures.py            # write docs/assets/figures
+python docs/figures.py --check    # exit 1 if a figure is not what the code draws
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def families() -> str:
         panel.dots(P, "a")
         panel.dots(new, "b")
         taken = {name: (_scores(rows)[family] >= level).mean() for name, rows in many.items()}
-        panel.below(f"accepts {taken['in U']:.0%} of the negatives of U", f"and {taken['new']:.0%} of the new negatives")
+        panel.below(
+            f"accepts {taken['in U']:.0%} of the negatives of U", f"and {taken['new']:.0%} of the new negatives"
+        )
         panels.append(panel)
     key = legend(("a", "labelled positives P"), ("soft", "unlabelled rows U", True), ("b", "new negatives, not in U"))
     return figure("The region that each family accepts: " + ", ".join(_LEARNS.values()), panels, key)

@@ -4,8 +4,8 @@
     python docs/generate.py --check    # exit 1 if a table is not what the rows give
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
-or of answer_tables.py, choice_tables.py, grid_tables.py, labelling_tables.py, map_tables.py, method_tables.py, reliability_tables.py or
-paper_tables.py.
+or of answer_tables.py, choice_tables.py, grid_tables.py, labelling_tables.py, map_tables.py, method_tables.py,
+reliability_tables.py or paper_tables.py.
 """
 
 from __future__ import annotations

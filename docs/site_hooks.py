@@ -27,6 +27,16 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return _LIST.sub(lambda found: _LISTS[found[1]](), markdown)
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Return a page in which signatures have the public names of functions, where those differ from their own."""
+    if '<span class="nf">' in html:
+        import puoc
+
+        for public, (_, own) in puoc._PUBLIC.items():
+            html = html.replace(f'<span class="nf">{own}</span>', f'<span class="nf">{public}</span>')
+    return html
+
+
 def figure(name: str, words: str) -> str:
     """Return a figure as HTML, each panel an SVG of its own, with ``words`` below it."""
     drawn = (DOCS / "assets" / "figures" / f"{name}.svg").read_text()
@@ -91,7 +101,7 @@ def _html(text: str) -> str:
 
 
 def commands() -> str:
-    """Return a section for each command, with its arguments, options and examples, as ``puoc COMMAND -h`` shows them."""
+    """Return a section for each command with its options and examples, as ``puoc COMMAND -h`` shows them."""
     from typer.main import get_command
 
     from puoc.cli.app import app

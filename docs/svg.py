@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 Points = Iterable[Sequence[float]]
 STYLE = """<style>
 svg.pf{--ink:#1f2328;--soft:#6b7280;--grid:#d9dce1;--a:#0072b2;--b:#c74f00;--c:#007a5a}
-@media (prefers-color-scheme:dark){svg.pf{--ink:#e6e7ea;--soft:#a4abb6;--grid:#43474f;--a:#56b4e9;--b:#e69f00;--c:#2fc79a}}
+@media (prefers-color-scheme:dark){
+svg.pf{--ink:#e6e7ea;--soft:#a4abb6;--grid:#43474f;--a:#56b4e9;--b:#e69f00;--c:#2fc79a}
+}
 </style>
 """
 #: Marks of the series a, b and c.

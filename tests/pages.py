@@ -1,7 +1,7 @@
 """Pages whose blocks are run in order, in one folder, as a reader would.
 
-A block ``sh`` holds commands; a block ``text`` after it, lines that they print, in order, where a line ``...`` stands for
-any number of others. A block with a title is a file of that name, ``pycon`` a session of Python, and one titled
+A block ``sh`` holds commands; a block ``text`` after it, lines that they print, in order, where ``...`` stands for any
+text. A block with a title is a file of that name, ``pycon`` a session of Python, and one titled
 *another terminal* a command that keeps running to the end of the page. A comment ``<!-- not run: REASON -->`` before a
 block says why it is not run.
 """
@@ -26,7 +26,9 @@ from typing import NamedTuple
 import pytest
 from own_files import invoke
 
-_BLOCK = re.compile(r'(?:<!-- not run: ([^>]+) -->\n)?^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(
+    r'(?:<!-- not run: ([^>]+) -->\n)?^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE
+)
 _ELSEWHERE = "another terminal"
 
 
