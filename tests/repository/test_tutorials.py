@@ -32,6 +32,7 @@ def registered() -> Iterator[None]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # on a machine with much else to do
 @pytest.mark.usefixtures("registered")
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
