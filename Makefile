@@ -22,7 +22,7 @@ export RAY_USAGE_STATS_ENABLED := 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install more-extras repro published test test-all test-mutations test-lowest lint fix release evidence ui clean
+.PHONY: help install more-extras repro published test test-all test-mutations test-lowest lint fix docs release evidence ui clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -78,6 +78,11 @@ fix: install  ## Correct style with ruff, where it can
 release:  ## Build and try sdist and wheel, audit, and list what is inside, in dist/; nothing is uploaded
 	$(MAKE) install EXTRAS=dev,release
 	$(BIN)/python .ci/release.py $(RELEASE)
+
+docs:  ## Build the documentation in site/, to be read from disk; a warning is an error
+	@$(MAKE) --no-print-directory install EXTRAS=docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "documentation: site/index.html"
 
 PROFILE ?= quick
 evidence: install  ## Compute PROFILE (default: quick) with the current code, for docs/evidence and the docs' tables

@@ -4,8 +4,8 @@
     python docs/generate.py --check    # exit 1 if a table is not what the rows give
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
-or of answer_tables.py, grid_tables.py, labelling_tables.py, map_tables.py, method_tables.py, reliability_tables.py or
-paper_tables.py.
+or of answer_tables.py, choice_tables.py, grid_tables.py, labelling_tables.py, map_tables.py, method_tables.py,
+reliability_tables.py or paper_tables.py.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import answer_tables
+import choice_tables
 import dataset_tables
 import grid_tables
 import labelling_tables
@@ -30,7 +31,7 @@ from puoc.registry import collect_rarely
 
 DOCS = Path(__file__).parent
 EVIDENCE = DOCS / "evidence"
-PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -170,6 +171,7 @@ def _table(name: str) -> str:
             method_tables,
             paper_tables,
             answer_tables,
+            choice_tables,
             dataset_tables,
         )
         if hasattr(module, name)

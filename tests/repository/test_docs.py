@@ -25,7 +25,7 @@ from puoc.store.result_rows import ResultRow
 from puoc.store.yaml_file import YamlFile
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 
 def code_blocks(page: str, language: str) -> list[str]:

@@ -75,6 +75,16 @@ def test_an_extra_that_there_is_not_is_refused_with_those_that_there_are(checkou
     (checkout / ".venv" / ".installed").write_text(".[dev]")
     code, asked, said = install(checkout, "EXTRAS=dev,clutser")
     assert (code, asked) == (2, "")
-    known = "platform, text, images, cluster, dashboard, postgresql, pyod, pulearn, all, dev, release"
+    known = "platform, text, images, cluster, dashboard, postgresql, pyod, pulearn, all, docs, dev, release"
     assert f"EXTRAS: got clutser; expected some of {known}, with commas" in said
     assert (checkout / ".venv" / ".installed").read_text() == ".[dev]"
+
+
+def test_docs_adds_its_extra_and_builds_strictly(checkout: Path) -> None:
+    (checkout / ".venv" / ".installed").write_text(".[dev]")
+    make = ["make", "docs", f"PYTHON={sys.executable}"]
+    done = subprocess.run(make, cwd=checkout, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "documentation: site/index.html"), done.stderr
+    *_, asked, built = (checkout / "asked").read_text().splitlines()
+    assert asked.split()[-1] == ".[dev,docs]"
+    assert built == "-m mkdocs build --strict --quiet"

@@ -40,6 +40,7 @@ def test_the_repository_has_no_stray_file_at_its_top() -> None:
     known |= {"CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"}
     known |= {".dockerignore", ".dvcignore", ".gitignore", ".pre-commit-config.yaml", "Dockerfile", "LICENSE"}
     known |= {"Makefile", "constraints.txt", "data.dvc", "dvc.lock", "dvc.yaml", "params.yaml", "pyproject.toml"}
+    known |= {"mkdocs.yml"}
     asked = subprocess.run(["git", "ls-files"], cwd=SOURCE.parent, capture_output=True, text=True, check=False)
     if asked.returncode:
         pytest.skip("no git checkout")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import doctest
-from inspect import getdoc
+import re
+from inspect import getdoc, signature
 
 import numpy as np
 import pytest
@@ -22,11 +23,29 @@ def test_a_public_name_has_a_docstring_with_an_example_that_runs(name: str) -> N
     assert sum(one.failed for one in outcome) == 0
 
 
-@pytest.mark.parametrize("name", ["tice", "assess", "make_pu", "holm", "power", "wilcoxon_exact", "seeds_for_power"])
-def test_a_function_of_arrays_says_shapes_errors_and_source(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(puoc._PUBLIC))
+def test_a_public_name_says_shapes_errors_and_source(name: str) -> None:
+    there = getattr(puoc, name)
+    text = getdoc(there) or ""
+    parts = ["Source: "]
+    if signature(there).parameters:
+        parts += ["Parameters\n----------\n", "Raises\n------\n"]
+    if not isinstance(there, type):
+        parts.append("Returns\n-------\n")
+    assert [part for part in parts if part not in text] == []
+    names = {one for entry in re.findall(r"^([\w, ]+) : ", text, re.MULTILINE) for one in entry.split(", ")}
+    given = {one.name for one in signature(there).parameters.values()}
+    assert given - names == set(), "each parameter is explained"
+
+
+@pytest.mark.parametrize("name", sorted(puoc.all_estimators()))
+def test_the_class_of_a_method_says_errors_source_and_has_an_example(name: str) -> None:
     text = getdoc(getattr(puoc, name)) or ""
     for part in ("Parameters\n", "Raises\n", "Source: "):
         assert part in text
+    [test] = doctest.DocTestFinder(recurse=False).find(getattr(puoc, name), name)
+    assert doctest.DocTestRunner().run(test, out=print).failed == 0
+    assert test.examples
 
 
 @pytest.mark.parametrize("name", ["PUSVM", "CSI", "OCLSTM"])

@@ -72,6 +72,10 @@ def seeds_for_power(effect: float, wanted: float = 0.8, comparisons: int = 1, le
     effect, comparisons, level : as for ``power``.
     wanted : power in (0, 1).
 
+    Returns
+    -------
+    The number of pairs, or None.
+
     Raises
     ------
     ValueError : see ``power``; or a power outside (0, 1).

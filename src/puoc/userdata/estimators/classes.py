@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from functools import cache
 from inspect import Parameter, Signature, getdoc
+from sys import modules
 from typing import Any
 
 from puoc.registry import METHODS
@@ -40,6 +41,12 @@ def _names() -> dict[str, str]:
 
 def all_estimators() -> dict[str, type[PUEstimator]]:
     """Return the class of each registered method by its name, sorted.
+
+    Returns
+    -------
+    The classes by name, such as ``PUSVM``.
+
+    Source: ours; the name is that of ``sklearn.utils.all_estimators``.
 
     Examples
     --------
@@ -108,4 +115,23 @@ def _doc(method: str, name: str, names: dict[str, str]) -> str:
         value = f"{packaged[one]!r} by default, as in ``puoc fit``" if one in packaged else "absent by default"
         lines.append(f"{argument} : hyperparameter ``{one}``; None: {value}.")
     lines.append(f"{', '.join(COMMON)}, threshold : as for ``{general}``.")
+    about = (getdoc(modules[METHODS[method].__module__]) or "").split("\n\n")[0]
+    rows = (
+        "X: (n, d) positives" if general == "OneClassDetector" else "y: 1 for labelled positives, 0 for unlabelled rows"
+    )
+    lines += [
+        "",
+        "Raises",
+        "------",
+        f"ValueError : in ``fit``, as for ``{general}``.",
+        "",
+        f"Source: {about}",
+        "",
+        "Examples",
+        "--------",
+        f">>> from puoc import {name}",
+        f">>> model = {name}(random_state=1)  # then model.fit(X{', y' * (general == 'PUClassifier')}); {rows}",
+        ">>> model.random_state",
+        "1",
+    ]
     return "\n".join(lines)

@@ -53,6 +53,13 @@ class PUClassifier(ClassifierMixin, PUEstimator):  # type: ignore[misc]
     notes_ : what the fit found, in words.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
+    Raises
+    ------
+    ValueError : in ``fit``: rows that are not finite or too few, labels other than positive and unlabelled, an unknown
+        method or hyperparameter, or rows of a kind that the method does not take. In ``predict``: no threshold.
+
+    Source: that of the method; ``puoc methods`` names it.
+
     Examples
     --------
     >>> from puoc import PUClassifier, make_pu
@@ -145,6 +152,13 @@ class OneClassDetector(OutlierMixin, PUEstimator):  # type: ignore[misc]
     Attributes
     ----------
     See ``PUClassifier``. ``predict`` gives 1 to positives and -1 to other rows.
+
+    Raises
+    ------
+    ValueError : in ``fit``: rows that are not finite or too few, an unknown method or hyperparameter, or rows of a kind
+        that the method does not take. In ``predict``: no threshold.
+
+    Source: that of the method; ``puoc methods`` names it.
 
     Examples
     --------

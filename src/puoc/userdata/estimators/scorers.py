@@ -34,6 +34,8 @@ def pu_auc_score(y: ArrayLike, scores: ArrayLike, *, pos_label: Any = None) -> f
     ------
     ValueError : one side is empty, or a score is not finite.
 
+    Source: Menon et al. (2015), Learning from Corrupted Binary Labels via Class-Probability Estimation.
+
     Examples
     --------
     >>> from puoc import pu_auc_score
@@ -67,6 +69,8 @@ def proxy_accuracy_score(y: ArrayLike, predicted: ArrayLike, *, alpha: float, po
     ------
     ValueError : one side is empty, or alpha is not in (0, 1).
 
+    Source: du Plessis, Niu and Sugiyama (2014), Analysis of Learning from Positive and Unlabeled Data.
+
     Examples
     --------
     >>> from puoc import proxy_accuracy_score
@@ -97,6 +101,8 @@ def lee_liu_score(y: ArrayLike, predicted: ArrayLike, *, pos_label: Any = None) 
     Raises
     ------
     ValueError : one side is empty.
+
+    Source: Lee and Liu (2003), Learning with Positive and Unlabeled Examples Using Weighted Logistic Regression.
 
     Examples
     --------
@@ -130,6 +136,8 @@ def pu_scorer(name: str, **arguments: Any) -> Callable[..., float]:
     Raises
     ------
     ValueError : an unknown name, or ``"proxy_accuracy"`` without an alpha in (0, 1).
+
+    Source: the scorer follows ``sklearn.metrics.make_scorer``; each measure names its own source.
 
     Examples
     --------

@@ -29,6 +29,12 @@ class PUKFold(BaseCrossValidator):  # type: ignore[misc]
     random_state : seed of the draw.
     pos_label : label of positives in y, as for ``PUClassifier``.
 
+    Raises
+    ------
+    ValueError : in ``split``: no labels, fewer than 2 folds, or fewer groups of P or of U than folds.
+
+    Source: ours; folds keep their shares as those of ``sklearn.model_selection.StratifiedGroupKFold``.
+
     Examples
     --------
     >>> import numpy as np
@@ -83,6 +89,12 @@ class PUShuffleSplit(BaseCrossValidator):  # type: ignore[misc]
     test_size : share of the rows in the test part, in (0, 1).
     random_state : seed of the draws.
     pos_label : label of positives in y, as for ``PUClassifier``.
+
+    Raises
+    ------
+    ValueError : in ``split``: no labels, a ``test_size`` outside (0, 1), or fewer than 2 different rows of P or of U.
+
+    Source: ours; the interface is that of ``sklearn.model_selection.ShuffleSplit``.
 
     Examples
     --------
