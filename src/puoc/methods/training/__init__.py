@@ -14,6 +14,7 @@ __all__ = [
     "memory_bank",
     "nets",
     "principal_components",
+    "propensity",
     "quantiles",
     "risks",
 ]
