@@ -1,12 +1,9 @@
-"""Sources of the numbers of a table: draws, configurations, both AUCs, trials."""
+"""Sources of the numbers of a table: draws and configurations."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import pandas as pd
 
-from puoc.analysis.tables.frames import number
 from puoc.store.plans import EntryPlan, TablePlan
 
 _SIZES = (
@@ -17,27 +14,6 @@ _SIZES = (
 )
 _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alpha")
 _SHOWN = 4  # more values than this are shown as a range
-
-
-class TrialView(NamedTuple):
-    """A trial in the list of trials; an empty value is shown as an empty text."""
-
-    seed: str
-    status: str
-    reason: str
-    fit_id: str
-    trial_id: str
-    auc: float | None
-    auc_val_pu: float | None
-
-
-class TrialGroup(NamedTuple):
-    """The trials of an entry in a cell; the cells of the results table link to its id."""
-
-    id: str
-    entry: str
-    cell: str
-    trials: list[TrialView]
 
 
 def draw_sentence(rows: pd.DataFrame) -> str:
@@ -73,37 +49,6 @@ def config_badge(rows: pd.DataFrame | None, entry: EntryPlan) -> str:
     if sources.str.startswith("selected").any():
         return "selected"
     return "published" if entry.printed else "default"
-
-
-def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[TrialGroup]:
-    """Group the recorded trials by entry and cell; the cells of the results table link to these groups.
-
-    An average links to a separate heading, which is followed by the groups of all cells.
-    """
-    groups: list[TrialGroup] = []
-    for index, entry in enumerate(plan.entries):
-        if len(plan.cells) > 1 and (rows["entry"] == entry.entry).any():
-            heading = f"average: of the trials of all {len(plan.cells)} columns, which follow"
-            groups.append(TrialGroup(f"{anchor}-e{index}", entry.entry, heading, []))
-        for column, cell in enumerate(plan.cell_names):
-            trials = rows[(rows["entry"] == entry.entry) & (rows["cell"] == cell)]
-            if len(trials):
-                groups.append(TrialGroup(f"{anchor}-e{index}-c{column}", entry.entry, cell, _trial_views(trials)))
-    return groups
-
-
-def _trial_views(trials: pd.DataFrame) -> list[TrialView]:
-    names = ["seed", "status", "reason", "fit_id", "trial_id", "auc"]
-    criteria = trials["auc_val_pu"] if "auc_val_pu" in trials else [None] * len(trials)
-    values = zip(*(trials[name] for name in names), criteria, strict=True)
-    return [
-        TrialView(_text(seed), _text(status), _text(reason), _text(fit), _text(trial), number(auc), number(criterion))
-        for seed, status, reason, fit, trial, auc, criterion in values
-    ]
-
-
-def _text(value: object) -> str:
-    return "" if value is None or value != value else str(value)
 
 
 def _values(rows: pd.DataFrame, name: str) -> str:
