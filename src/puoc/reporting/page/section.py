@@ -94,7 +94,7 @@ class Section:
     plane: FigureView | None = None
     ranks: RanksView | None = None
     draw: str = ""
-    configs: Sequence[object] = ()
+    configs: Sequence[dict[str, str]] = ()
     protocol: Sequence[ProtocolView] = ()
 
 

@@ -21,7 +21,7 @@ from puoc.reporting.page.answer import answer_view
 from puoc.reporting.page.decision_plane import plane_figure
 from puoc.reporting.page.format import number, p_value, signed, spread
 from puoc.reporting.page.kinds.datasets import dataset_views
-from puoc.reporting.page.kinds.files import write_assets, write_pages, write_plotly
+from puoc.reporting.page.kinds.files import write_assets, write_pages
 from puoc.reporting.page.kinds.leaderboard import leaderboard_view
 from puoc.reporting.page.kinds.methods import method_views
 from puoc.reporting.page.kinds.passports import entry_passports
@@ -86,7 +86,6 @@ def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
     folder = root / "reports"
     pages = rendered(_environment(), content)
     write_csv(folder, compared.metrics, compared.metric_winners)
-    write_plotly(folder)
     write_assets(folder, search_script(viewed, [one.name for one in content.methods], *_names(content)))
     write_pages(folder, pages)
     return folder / "index.html"
@@ -155,7 +154,7 @@ def _content(
         passports=[
             entry_passports(table, found[table.plan.table], said) for table, said in zip(tables, texts, strict=True)
         ],
-        methods=method_views(tables, found),
+        methods=method_views(tables, found, {section.plan.table: section.configs for section in shown}),
         datasets=dataset_views(root, tables, found),
         sweeps=sweep_views(compared.sweeps, compared.surface),
         board=leaderboard_view(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import pandas as pd
 
 from puoc.store.plans import EntryPlan, TablePlan
@@ -16,8 +18,13 @@ _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alp
 _SHOWN = 4  # more values than this are shown as a range
 
 
-def draw_sentence(rows: pd.DataFrame) -> str:
-    """Return a sentence on the training data of a trial: the sizes and the share of positives in U."""
+def draw_sentence(rows: pd.DataFrame | Mapping[str, Sequence[float | None]]) -> str:
+    """Return a sentence on the training data of a trial: the sizes and the share of positives in U.
+
+    Parameters
+    ----------
+    rows : of the trials, or the values of their columns by name.
+    """
     parts = [f"{words}: {values}" for name, words in _SIZES if (values := _values(rows, name))]
     if alphas := _values(rows, "alpha"):
         parts.append(f"share of positives in U (alpha): {alphas}")
@@ -28,6 +35,7 @@ def draw_sentence(rows: pd.DataFrame) -> str:
 def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, str]]:
     """Return one row per entry: its method, its twin and every configuration it was run with."""
     views = []
+    rows = rows.reindex(columns=["entry", *(name for name in _CONFIG if name in rows)])
     for entry in plan.entries:
         of_entry = rows[rows["entry"] == entry.entry]
         view = {"entry": entry.entry, "method": entry.method, "twin": entry.twin or ""}
@@ -51,8 +59,9 @@ def config_badge(rows: pd.DataFrame | None, entry: EntryPlan) -> str:
     return "published" if entry.printed else "default"
 
 
-def _values(rows: pd.DataFrame, name: str) -> str:
-    values = sorted(rows[name].dropna().unique()) if name in rows else []
+def _values(rows: pd.DataFrame | Mapping[str, Sequence[float | None]], name: str) -> str:
+    found: Iterable[float | None] = rows[name] if name in rows else []
+    values = sorted({value for value in found if value is not None and value == value})
     shown = [f"{value:g}" for value in values]
     return f"{shown[0]} to {shown[-1]}" if len(shown) > _SHOWN else ", ".join(shown)
 
@@ -60,5 +69,6 @@ def _values(rows: pd.DataFrame, name: str) -> str:
 def _texts(rows: pd.DataFrame, name: str) -> str:
     if name not in rows:
         return ""
-    texts = sorted({f"{value:g}" if isinstance(value, float) else str(value) for value in rows[name].dropna()})
+    values = rows[name].dropna().unique()
+    texts = sorted({f"{value:g}" if isinstance(value, float) else str(value) for value in values})
     return f"{texts[0]} to {texts[-1]}" if name == "prior_alpha" and len(texts) > _SHOWN else "; ".join(texts)

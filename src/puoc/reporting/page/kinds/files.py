@@ -11,7 +11,7 @@ from puoc.reporting.page.kinds.places import FOLDERS
 
 _STYLES = ("style.css", "site.css")
 _SCRIPTS = ("site.js", "leaderboard.js", "figures.js")
-_VENDORED = ("sortable.min.js", "sortable.LICENSE.txt")
+_VENDORED = ("sortable.min.js", "sortable.LICENSE.txt", "plotly.LICENSE.txt")
 
 
 def write_pages(folder: Path, pages: Mapping[str, str]) -> None:
@@ -25,7 +25,7 @@ def write_pages(folder: Path, pages: Mapping[str, str]) -> None:
 
 
 def write_assets(folder: Path, search: str) -> None:
-    """Write the style, the scripts and the vendored library, with its licence, to ``assets``."""
+    """Write the style, the scripts and the vendored libraries, with their licences."""
     templates = files("puoc.reporting.page") / "templates"
     vendored = files("puoc.reporting.page") / "assets"
     style = "\n".join((templates / name).read_text(encoding="utf-8") for name in _STYLES)
@@ -35,13 +35,7 @@ def write_assets(folder: Path, search: str) -> None:
     for name in _VENDORED:
         _write(folder / "assets" / name, (vendored / name).read_bytes())
     _write(folder / "assets" / "search.js", search.encode())
-
-
-def write_plotly(folder: Path) -> None:
-    """Write plotly's script beside the pages; only pages with a figure load it."""
-    from plotly.offline import get_plotlyjs
-
-    _write(folder / "plotly.min.js", get_plotlyjs().encode())
+    _write(folder / "plotly.min.js", (vendored / "plotly.min.js").read_bytes())  # only pages with a figure load it
 
 
 def _write(path: Path, content: bytes) -> None:

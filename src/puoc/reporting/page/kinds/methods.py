@@ -12,7 +12,6 @@ from puoc.reporting.page.kinds.leaderboard import rank_text
 from puoc.reporting.page.kinds.places import table_page
 from puoc.reporting.page.kinds.standings import FAMILIES, Standing
 from puoc.reporting.page.section import Table
-from puoc.reporting.page.sources import config_views
 
 
 @dataclass(frozen=True)
@@ -64,16 +63,20 @@ class MethodView:
         return None if self.seconds is None or not self.n_trials else self.seconds / self.n_trials
 
 
-def method_views(tables: Sequence[Table], standings: Mapping[str, Sequence[Standing]]) -> list[MethodView]:
+def method_views(
+    tables: Sequence[Table],
+    standings: Mapping[str, Sequence[Standing]],
+    configs: Mapping[str, Sequence[dict[str, str]]],
+) -> list[MethodView]:
     """Return the content of the page of each method that a table plans, by name.
 
     Parameters
     ----------
-    standings : those of each table, by its name.
+    standings, configs : those of each table, by its name.
     """
     kinds = {entry.method: entry.kind for table in tables for entry in table.plan.entries}
     twins = {entry.method: entry.twin or "" for table in tables for entry in table.plan.entries}
-    return [_view(name, kinds[name], twins, tables, standings) for name in sorted(kinds)]
+    return [_view(name, kinds[name], twins, tables, standings, configs) for name in sorted(kinds)]
 
 
 def _view(
@@ -82,8 +85,9 @@ def _view(
     twins: Mapping[str, str],
     tables: Sequence[Table],
     standings: Mapping[str, Sequence[Standing]],
+    configs: Mapping[str, Sequence[dict[str, str]]],
 ) -> MethodView:
-    lines, curves, configs, failures, planned = [], [], list[dict[str, str]](), [], []
+    lines, curves, own, failures, planned = [], [], list[dict[str, str]](), [], []
     seconds, n_trials, memory = 0.0, 0, []
     for table in tables:
         entries = [entry for entry in table.plan.entries if entry.method == name]
@@ -97,15 +101,16 @@ def _view(
         lines += [_line(table, entry.entry, of_table) for entry in entries]
         if drawn := _curve(table, names, of_table):
             curves.append(drawn)
-        configs += [row | {"table": table.plan.table} for row in config_views(table.plan, table.rows) if row["entry"] in names]
-        rows = table.rows[table.rows["entry"].isin(names)]
+        own += [row | {"table": table.plan.table} for row in configs[table.plan.table] if row["entry"] in names]
+        columns = ["entry", "status", "reason", "fit_id", "fit_seconds", "peak_memory"]
+        rows = table.rows.reindex(columns=columns)[table.rows["entry"].isin(names)]
         n_trials += int((rows["status"] == "ok").sum())
         once = rows.drop_duplicates("fit_id")
-        if "fit_seconds" in rows:
-            seconds += float(once["fit_seconds"].dropna().sort_values().sum())
-        if "peak_memory" in rows and rows["peak_memory"].notna().any():
+        seconds += float(once["fit_seconds"].dropna().sort_values().sum())
+        if rows["peak_memory"].notna().any():
             memory.append(float(rows["peak_memory"].max()))
-        bad = rows[rows["status"].isin(["failed", "skipped"])].fillna({"reason": "no reason recorded"})
+        bad = rows[rows["status"].isin(["failed", "skipped"])]
+        bad = bad.assign(reason=bad["reason"].fillna("no reason recorded"))
         for (entry, status, reason), group in bad.groupby(["entry", "status", "reason"]):
             failures.append((table.plan.table, str(entry), str(status), str(reason), len(group)))
     family, look = FAMILIES[kind]
@@ -119,7 +124,7 @@ def _view(
         lines=lines,
         planned=planned,
         curves=curves,
-        configs=configs,
+        configs=own,
         seconds=seconds if n_trials else None,
         n_trials=n_trials,
         peak_memory=max(memory, default=None),

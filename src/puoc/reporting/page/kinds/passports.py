@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import fsum
 from shlex import quote
-
-import pandas as pd
+from typing import Any
 
 from puoc.reporting.page.kinds.leaderboard import rank_text
 from puoc.reporting.page.kinds.places import passport_id
 from puoc.reporting.page.kinds.standings import Standing
 from puoc.reporting.page.section import Table
 from puoc.reporting.page.sources import draw_sentence
-from puoc.reporting.page.tables import column_heads
 from puoc.store.cells import Cell
 from puoc.store.counting import counted
 from puoc.store.plans import EntryPlan, TablePlan
@@ -36,6 +35,10 @@ _FACTS = (
     ("adopted_from", "adopted from the fits"),
     ("marks", "warnings"),
 )
+#: Columns that differ between the trials of an entry.
+_SIZES = ["n_pos_lab", "n_pos_unl", "n_neg_unl", "n_unl", "alpha"]
+_TRIAL = ["seed", "status", "reason", "auc", "auc_val_pu", "fit_seconds", "trial_id", "fit_id", *_SIZES]
+_READ = ["entry", "cell", *_TRIAL, *(name for name, _ in _FACTS)]
 _SHOWN = 3  # more values than this are counted
 
 
@@ -88,44 +91,62 @@ def entry_passports(table: Table, standings: list[Standing], texts: dict[tuple[s
     if table.rows is None:
         return []
     found = []
+    columns = {name: table.rows[name].tolist() if name in table.rows else [None] * len(table.rows) for name in _READ}
+    places: dict[str, dict[str, list[int]]] = {}
+    for at, (entry_name, cell) in enumerate(zip(columns["entry"], columns["cell"], strict=True)):
+        places.setdefault(str(entry_name), {}).setdefault(str(cell), []).append(at)
     for index, entry in enumerate(table.plan.entries):
-        rows = table.rows[table.rows["entry"] == entry.entry]
-        if rows.empty:
+        by_cell = places.get(entry.entry)
+        if by_cell is None:
             continue
-        places = {one.column: one for one in standings if one.entry_index == index}
+        every = [at for of_cell in by_cell.values() for at in of_cell]
+        own = [one for one in standings if one.entry_index == index]
         cells = [
-            _passport(table, rows, places[column], texts[entry.entry, column])
-            for column in range(len(column_heads(table.plan)))
+            _passport(
+                table, _taken(columns, every if one.is_average else by_cell.get(one.cell, [])), one, texts[entry.entry, one.column]
+            )
+            for one in own
         ]
-        look = places[0].look
-        found.append(EntryPassport(passport_id(index), entry, look, _facts(table.plan, rows), cells))
+        facts = _facts(table.plan, _taken(columns, every))
+        found.append(EntryPassport(passport_id(index), entry, own[0].look, facts, cells))
     return found
 
 
-def _facts(plan: TablePlan, rows: pd.DataFrame) -> list[tuple[str, str]]:
+#: Values of some rows, by column.
+_Rows = dict[str, list[Any]]
+
+
+def _taken(columns: _Rows, places: list[int]) -> _Rows:
+    return {name: [values[at] for at in places] for name, values in columns.items()}
+
+
+def _known(values: list[Any]) -> list[Any]:
+    return [value for value in values if value is not None and value == value]
+
+
+def _facts(plan: TablePlan, rows: _Rows) -> list[tuple[str, str]]:
     facts = [("digest of the data", plan.data_digest)] if plan.data_digest else []
     return facts + [(words, text) for name, words in _FACTS if (text := _texts(rows, name))]
 
 
-def _texts(rows: pd.DataFrame, name: str) -> str:
-    values = sorted({str(value) for value in rows[name].dropna()}) if name in rows else []
+def _texts(rows: _Rows, name: str) -> str:
+    values = sorted(set(map(str, _known(rows[name]))))
     if len(values) > _SHOWN:
         return f"{values[0]} and {len(values) - 1} others"
     return "; ".join(values)
 
 
-def _passport(table: Table, rows: pd.DataFrame, one: Standing, text: str) -> CellPassport:
+def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPassport:
     plan = table.plan
-    here = rows if one.is_average else rows[rows["cell"] == one.cell]
     place = f"{plan.table}/{one.cell}/{one.entry.entry}"
     cell = None if one.is_average else plan.cells[one.column]
-    facts = [("trials", _outcomes(one)), ("seeds", _seeds(here))]
+    facts = [("trials", _outcomes(one)), ("seeds", _seeds(rows))]
     facts += [("rank", rank)] if (rank := rank_text(one)) else []
     facts += [("against the best other entry", chance)] if (chance := _chance(one)) else []
-    facts += [("training rows", draw)] if (draw := draw_sentence(here)) else []
+    facts += [("training rows", draw)] if (draw := draw_sentence(rows)) else []
     facts += _protocol(cell) if cell is not None else []
     if one.seconds is not None:
-        total = float(here["fit_seconds"].dropna().sort_values().sum())
+        total = fsum(_known(rows["fit_seconds"]))
         facts.append(("time", f"{one.seconds:.3g} s for a fit on average, {total:.3g} s for all trials listed"))
     of_place = f"tags.member_of LIKE '%|{plan.table}/{one.cell}/{one.entry.entry}|%'"
     of_entry = f"tags.member_of LIKE '%|{plan.table}/%/{one.entry.entry}|%'"
@@ -137,7 +158,7 @@ def _passport(table: Table, rows: pd.DataFrame, one: Standing, text: str) -> Cel
         show=f"puoc show {quote(place)}",
         recompute="",
         runs=of_entry if one.is_average else of_place,
-        trials=[] if one.is_average else _trials(here),
+        trials=[] if one.is_average else _trials(rows),
     )
 
 
@@ -147,8 +168,8 @@ def _outcomes(one: Standing) -> str:
     return ", ".join(f"{n} {words}" for n, words in parts if n) or "none"
 
 
-def _seeds(rows: pd.DataFrame) -> str:
-    seeds = sorted({int(seed) for seed in rows.loc[rows["status"] == "ok", "seed"]})
+def _seeds(rows: _Rows) -> str:
+    seeds = sorted({int(seed) for seed, status in zip(rows["seed"], rows["status"], strict=True) if status == "ok"})
     if seeds and seeds == list(range(seeds[0], seeds[-1] + 1)) and len(seeds) > 2:
         return f"{seeds[0]} to {seeds[-1]}"
     return ", ".join(map(str, seeds)) or "none"
@@ -187,16 +208,17 @@ def _classes(value: object) -> str:
     return f"{stop - start} drawn by the seed out of {', '.join(map(str, of))}"
 
 
-def _trials(rows: pd.DataFrame) -> list[TrialLine]:
-    names = ["seed", "status", "reason", "auc", "auc_val_pu", "fit_seconds", "trial_id", "fit_id"]
-    values = rows.reindex(columns=names).astype(object)
-    values = values.where(values.notna(), None)
+def _trials(rows: _Rows) -> list[TrialLine]:
+    columns = (rows[name] for name in _TRIAL[:8])
     return [
-        TrialLine(*(_text(v) for v in first), *(None if v is None else float(v) for v in numbers), *map(_text, ids))
-        for *first, auc, criterion, seconds, trial, fit in values.itertuples(index=False, name=None)
-        for numbers, ids in [((auc, criterion, seconds), (trial, fit))]
+        TrialLine(*map(_text, first), *map(_number, (auc, criterion, seconds)), *map(_text, (trial, fit)))
+        for *first, auc, criterion, seconds, trial, fit in zip(*columns, strict=True)
     ]
 
 
 def _text(value: object) -> str:
-    return "" if value is None else str(value)
+    return "" if value is None or value != value else str(value)
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or value != value else float(value)
