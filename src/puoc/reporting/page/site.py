@@ -164,7 +164,7 @@ def _content(
         ),
         shared={
             "metric": metric,
-            "blocks": map_blocks(tables, compared.family_wins, found),
+            "blocks": map_blocks(tables, found),
             "tuned_apart": [row for row in compared.choice if row.table is None],
             "failures": failures,
             "n_failures": sum(view.n for view in failures),

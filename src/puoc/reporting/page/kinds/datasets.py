@@ -70,9 +70,7 @@ def dataset_views(
     return [_view(root, name, [t for t in tables if t.plan.dataset == name], standings) for name in names]
 
 
-def _view(
-    root: Path, name: str, tables: Sequence[Table], standings: Mapping[str, Sequence[Standing]]
-) -> DatasetView:
+def _view(root: Path, name: str, tables: Sequence[Table], standings: Mapping[str, Sequence[Standing]]) -> DatasetView:
     from puoc.datasets import DATASETS
 
     known = DATASETS.get(name)

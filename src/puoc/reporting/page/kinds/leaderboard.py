@@ -35,7 +35,9 @@ class LeaderboardView:
 
 
 def leaderboard_view(standings: Sequence[Standing], metric: str, n_planned: int) -> LeaderboardView:
-    """Return the rows that have a value, the highest mean first, and what they can be filtered by.
+    """Return the rows that have a value and what they can be filtered by.
+
+    Averages come before single cells, then tables in the order of the plan, then the highest mean; references are last.
 
     Parameters
     ----------
@@ -46,7 +48,8 @@ def leaderboard_view(standings: Sequence[Standing], metric: str, n_planned: int)
     named = {name for one in known for name in one.metrics}
     offered = [metric, *(name for name, each in metrics().items() if name in named - {metric} and each.rows == "test")]
     lines = [_line(one, offered) for one in known]
-    lines.sort(key=lambda line: -(line.standing.summary.mean or 0.0))
+    order = {table: at for at, table in enumerate(dict.fromkeys(one.table for one in known))}
+    lines.sort(key=lambda line: _place(line.standing, order[line.standing.table]))
     return LeaderboardView(
         lines=lines,
         families=list(dict.fromkeys(one.family for one in known)),
@@ -74,3 +77,6 @@ def _line(one: Standing, offered: Sequence[str]) -> Line:
     rank = one.summary.rank
     return Line(one, by_metric, rank_text(one), 1e6 if rank is None else rank)
 
+
+def _place(one: Standing, table: int) -> tuple[bool, int, int, bool, float]:
+    return not one.is_last, table, one.column, one.entry.oracle, -(one.summary.mean or 0.0)

@@ -158,7 +158,14 @@ def _curve(table: Table, names: set[str], standings: Sequence[Standing]) -> Curv
         return [one for one in standings if one.entry.entry == entry and not one.is_average]
 
     best = [
-        max((one.summary.mean for one in standings if one.column == column and one.summary.rank == 1 and one.summary.mean is not None), default=None)
+        max(
+            (
+                one.summary.mean
+                for one in standings
+                if one.column == column and one.summary.rank == 1 and one.summary.mean is not None
+            ),
+            default=None,
+        )
         for column in range(len(cells))
     ]
     drawn = [Series("best of the table", "fam-best", best, [None] * len(cells), faint=True)]

@@ -103,7 +103,10 @@ def entry_passports(table: Table, standings: list[Standing], texts: dict[tuple[s
         own = [one for one in standings if one.entry_index == index]
         cells = [
             _passport(
-                table, _taken(columns, every if one.is_average else by_cell.get(one.cell, [])), one, texts[entry.entry, one.column]
+                table,
+                _taken(columns, every if one.is_average else by_cell.get(one.cell, [])),
+                one,
+                texts[entry.entry, one.column],
             )
             for one in own
         ]
@@ -164,7 +167,12 @@ def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPasspo
 
 def _outcomes(one: Standing) -> str:
     row = one.summary
-    parts = [(row.n_ok, "scored"), (row.n_failed, "failed"), (row.n_skipped, "not applicable"), (row.n_missing, "not run")]
+    parts = [
+        (row.n_ok, "scored"),
+        (row.n_failed, "failed"),
+        (row.n_skipped, "not applicable"),
+        (row.n_missing, "not run"),
+    ]
     return ", ".join(f"{n} {words}" for n, words in parts if n) or "none"
 
 
@@ -211,8 +219,17 @@ def _classes(value: object) -> str:
 def _trials(rows: _Rows) -> list[TrialLine]:
     columns = (rows[name] for name in _TRIAL[:8])
     return [
-        TrialLine(*map(_text, first), *map(_number, (auc, criterion, seconds)), *map(_text, (trial, fit)))
-        for *first, auc, criterion, seconds, trial, fit in zip(*columns, strict=True)
+        TrialLine(
+            seed=_text(seed),
+            status=_text(status),
+            reason=_text(reason),
+            value=_number(auc),
+            criterion=_number(criterion),
+            seconds=_number(seconds),
+            trial_id=_text(trial),
+            fit_id=_text(fit),
+        )
+        for seed, status, reason, auc, criterion, seconds, trial, fit in zip(*columns, strict=True)
     ]
 
 

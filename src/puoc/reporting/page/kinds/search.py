@@ -23,7 +23,9 @@ PAGES = (
 )
 
 
-def search_script(tables: Iterable[Table], methods: Iterable[str], datasets: Iterable[str], sweeps: Iterable[str]) -> str:
+def search_script(
+    tables: Iterable[Table], methods: Iterable[str], datasets: Iterable[str], sweeps: Iterable[str]
+) -> str:
     """Return a script with all that can be found: kind, text and address from the folder of the reports."""
     found = [("page", title, href) for title, href in PAGES]
     found += [("method", name, method_page(name)) for name in methods]

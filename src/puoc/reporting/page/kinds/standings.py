@@ -34,6 +34,7 @@ class Standing:
     column: int
     cell: str
     is_average: bool
+    is_last: bool  # the average, or the only cell of a table
     summary: SummaryRow
     interval: RankInterval | None  # of the rank; None for references and without a rival
     chance: AgainstBest | None  # against the best other entry
@@ -84,6 +85,7 @@ def standings(table: Table) -> list[Standing]:
                 column=column,
                 cell=cell,
                 is_average=average,
+                is_last=column == len(heads) - 1,
                 summary=by_key[entry.entry, column],
                 interval=interval,
                 chance=chance,

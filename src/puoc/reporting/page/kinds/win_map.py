@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from puoc.analysis.paper.family_wins import AXES, FAMILIES, FamilyWinRow
+from puoc.analysis.paper.family_wins import AXES, FAMILIES, FamilyWinRow, family_wins
 from puoc.reporting.page.format import number, signed
 from puoc.reporting.page.kinds.places import passport, table_page
 from puoc.reporting.page.kinds.standings import Standing
@@ -51,18 +51,18 @@ class MapBlock:
     rows: list[MapRow]
 
 
-def map_blocks(
-    tables: Sequence[Table], wins: Sequence[FamilyWinRow], standings: Mapping[str, Sequence[Standing]]
-) -> list[MapBlock]:
+def map_blocks(tables: Sequence[Table], standings: Mapping[str, Sequence[Standing]]) -> list[MapBlock]:
     """Return the tables by what their cells vary; tables of user data without test rows are left out.
 
-    A cell over alpha, |U| or a shift has the outcome of ``family_wins``, which compares families jointly over seeds.
-    In other cells, an entry is ahead if its rank interval is rank 1 alone.
+    A cell has the outcome of ``family_wins``, which compares families jointly over seeds. In a table with one family, an
+    entry is ahead if its rank interval is rank 1 alone.
 
     Parameters
     ----------
     standings : those of each table, by its name.
     """
+    plans = [table.plan for table in tables if table.plan.tested]
+    wins = family_wins(plans, {t.plan.table: t.rows for t in tables}, {plan.scenario: "any" for plan in plans})
     by_cell = {(row.table, row.cell_index): row for row in wins}
     blocks: dict[str, list[MapRow]] = {axis: [] for axis in ORDER}
     for table in tables:
@@ -72,9 +72,7 @@ def map_blocks(
             _cell(table, index, by_cell.get((table.plan.table, index)), standings[table.plan.table])
             for index in range(len(table.plan.cells))
         ]
-        row = MapRow(
-            table.plan.table, table.plan.title, table_page(table.plan.table), table.plan.dataset, cells
-        )
+        row = MapRow(table.plan.table, table.plan.title, table_page(table.plan.table), table.plan.dataset, cells)
         blocks[axis_of(table)].append(row)
     return [MapBlock(axis, _sentence(rows), rows) for axis, rows in blocks.items() if rows]
 
@@ -128,5 +126,6 @@ def _sentence(rows: Sequence[MapRow]) -> str:
         of_family = [cell for cell in run if cell.family == name]
         if of_family:
             ahead = sum(cell.state == "ahead" for cell in of_family)
-            parts.append(f"{name} has the highest mean in {len(of_family)} (clearly in {ahead})")
-    return f"Of {counted(len(run), 'cell')} with results, {', '.join(parts)}. {len(cells) - len(run)} not run."
+            parts.append(f"{name} has the highest mean in {len(of_family)} (ahead in {ahead})")
+    rest = f" {len(cells) - len(run)} were not run." if len(run) < len(cells) else ""
+    return f"Of {counted(len(run), 'cell')} with results, {', '.join(parts)}.{rest}"

@@ -4,7 +4,7 @@
   const own = ["#1f2933", "#eef0f3", "#ffffff"];  // ink, grid and paper in the figures
   function colours() {
     const style = getComputedStyle(document.body);
-    const line = getComputedStyle(document.querySelector(".bar")).borderBottomColor;
+    const line = getComputedStyle(document.querySelector(".topbar")).borderBottomColor;
     return [style.color, line, style.backgroundColor];
   }
   function draw(holder) {
