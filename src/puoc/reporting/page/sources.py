@@ -60,7 +60,7 @@ def config_badge(rows: pd.DataFrame | None, entry: EntryPlan) -> str:
 
 
 def _values(rows: pd.DataFrame | Mapping[str, Sequence[float | None]], name: str) -> str:
-    found: Iterable[float | None] = rows[name] if name in rows else []
+    found: Iterable[float | None] = rows.get(name, [])
     values = sorted({value for value in found if value is not None and value == value})
     shown = [f"{value:g}" for value in values]
     return f"{shown[0]} to {shown[-1]}" if len(shown) > _SHOWN else ", ".join(shown)

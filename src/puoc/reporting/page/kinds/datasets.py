@@ -82,7 +82,7 @@ def _view(root: Path, name: str, tables: Sequence[Table], standings: Mapping[str
     return DatasetView(
         name=name,
         inputs=getattr(known, "inputs", ""),
-        shape=" × ".join(map(str, getattr(known, "shape", ()))),
+        shape=" \N{MULTIPLICATION SIGN} ".join(map(str, getattr(known, "shape", ()))),
         n_rows=sum(map(sum, counts.values())) if counts else None,
         parts=list(counts),
         classes=classes if all(len(one.counts) == len(counts) for one in classes) else [],

@@ -39,9 +39,8 @@ def importances(surface: Sequence[SurfaceRow]) -> list[Importance]:
             continue
         groups = [values[[text == level for text in texts]] for level in levels]
         means = [round(float(np.sort(group).mean()), 10) for group in groups]
-        between = sum(
-            len(group) * (mean - float(values.mean())) ** 2 for group, mean in zip(groups, means, strict=True)
-        )
+        centre = float(values.mean())
+        between = sum(len(group) * (mean - centre) ** 2 for group, mean in zip(groups, means, strict=True))
         share = min(1.0, between / total) if total > 0 else 0.0
         rows = [(level.strip('"'), mean, len(group)) for level, mean, group in zip(levels, means, groups, strict=True)]
         found.append(Importance(name, round(share, 10), max(means) - min(means), sorted(rows, key=_order)))

@@ -157,15 +157,8 @@ def _curve(table: Table, names: set[str], standings: Sequence[Standing]) -> Curv
     def values(entry: str) -> list[Standing]:
         return [one for one in standings if one.entry.entry == entry and not one.is_average]
 
-    best = [
-        max(
-            (
-                one.summary.mean
-                for one in standings
-                if one.column == column and one.summary.rank == 1 and one.summary.mean is not None
-            ),
-            default=None,
-        )
+    best: list[float | None] = [
+        next((one.summary.mean for one in standings if one.column == column and one.summary.rank == 1), None)
         for column in range(len(cells))
     ]
     drawn = [Series("best of the table", "fam-best", best, [None] * len(cells), faint=True)]

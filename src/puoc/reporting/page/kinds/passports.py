@@ -101,15 +101,10 @@ def entry_passports(table: Table, standings: list[Standing], texts: dict[tuple[s
             continue
         every = [at for of_cell in by_cell.values() for at in of_cell]
         own = [one for one in standings if one.entry_index == index]
-        cells = [
-            _passport(
-                table,
-                _taken(columns, every if one.is_average else by_cell.get(one.cell, [])),
-                one,
-                texts[entry.entry, one.column],
-            )
-            for one in own
-        ]
+        cells = []
+        for one in own:
+            rows = _taken(columns, every if one.is_average else by_cell.get(one.cell, []))
+            cells.append(_passport(table, rows, one, texts[entry.entry, one.column]))
         facts = _facts(table.plan, _taken(columns, every))
         found.append(EntryPassport(passport_id(index), entry, own[0].look, facts, cells))
     return found
@@ -159,7 +154,7 @@ def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPasspo
         text=text,
         facts=facts,
         show=f"puoc show {quote(place)}",
-        recompute="",
+        recompute=f"puoc ledger verify --place {quote(place)}" if one.summary.n_ok else "",
         runs=of_entry if one.is_average else of_place,
         trials=[] if one.is_average else _trials(rows),
     )
@@ -167,12 +162,8 @@ def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPasspo
 
 def _outcomes(one: Standing) -> str:
     row = one.summary
-    parts = [
-        (row.n_ok, "scored"),
-        (row.n_failed, "failed"),
-        (row.n_skipped, "not applicable"),
-        (row.n_missing, "not run"),
-    ]
+    counts = (row.n_ok, row.n_failed, row.n_skipped, row.n_missing)
+    parts = zip(counts, ("scored", "failed", "not applicable", "not run"), strict=True)
     return ", ".join(f"{n} {words}" for n, words in parts if n) or "none"
 
 

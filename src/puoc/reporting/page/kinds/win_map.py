@@ -54,8 +54,8 @@ class MapBlock:
 def map_blocks(tables: Sequence[Table], standings: Mapping[str, Sequence[Standing]]) -> list[MapBlock]:
     """Return the tables by what their cells vary; tables of user data without test rows are left out.
 
-    A cell has the outcome of ``family_wins``, which compares families jointly over seeds. In a table with one family, an
-    entry is ahead if its rank interval is rank 1 alone.
+    A cell has the outcome of ``family_wins``, which compares families jointly over seeds. In a table with one family,
+    an entry is ahead if its rank interval is rank 1 alone.
 
     Parameters
     ----------
