@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from browsing import DRIVER, Browser, browser
@@ -14,6 +15,7 @@ from test_report import lay_out_site, sweep_site
 
 from puoc.analysis.compare import compare
 from puoc.reporting.page import build
+from puoc.reporting.tracking.report_links import link_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(DRIVER is None, reason="no chromedriver (Debian: chromium-driver)")]
 
@@ -26,7 +28,8 @@ PAGES = (
 ROWS = "[...document.querySelectorAll('#leaderboard tbody tr')].filter(r => !r.hidden)"
 #: Findings of axe-core that are serious or worse.
 CHECK = """
-const found = axe.run(document, { preload: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+const found = axe.run(document, { preload: false, runOnly: rules });
 const done = arguments[arguments.length - 1];
 found.then(r => done(r.violations.filter(v => ["serious", "critical"].includes(v.impact))
   .map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 140)).join(" | "))));
@@ -39,7 +42,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lay_out_site(root)
     sweep_site(root)
     compare(root)
-    return build(root).parent
+    build(root)
+    link_report(root, {"3": "one_vs_all", "4": "alpha_sweep"})
+    return root / "reports"
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +106,9 @@ def test_the_leaderboard_is_filtered_and_sorted_and_a_number_leads_to_its_passpo
     number = chromium.run(f"const a = {ROWS}[0].cells[1].querySelector('a'); a.click(); return a.textContent")
     assert settled(chromium, "location.pathname.includes('/passports/')")
     place = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('h3').textContent")
+    runs = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('.mlflow + a').href")
+    assert runs.startswith("http://127.0.0.1:5000/#/experiments/")
+    assert unquote(runs).partition("searchFilter=")[2].startswith("tags.member_of LIKE '%|")
     assert place.split(": ")[1].split(" ± ")[0] == f"{float(number.split(' ± ')[0]):.2f}"
     assert chromium.log() == []
 
@@ -126,7 +134,7 @@ def test_search_theme_and_links_of_the_former_page(chromium: Browser, reports: P
     chromium.open(reports / "index.html", 1440)
     assert chromium.run("return getComputedStyle(document.body).colorScheme") == "dark"
     chromium.run("document.getElementById('theme').click()")
-    chromium.run("localStorage.clear(); location.hash = 't1-e0-c1'")  # a number of the second table, as the single page had it
+    chromium.run("localStorage.clear(); location.hash = 't1-e0-c1'")  # a number's address in the single page
     assert settled(chromium, "location.href.includes('/passports/') && location.hash === '#e0-c1'")
     assert chromium.log() == []
 

@@ -55,8 +55,8 @@ def ledger_verify(
 
     With --recompute, N fits of the plan are then computed again in a temporary ledger and compared with their records:
     every method before a second fit of one, imported records first, cheapest first. Exit code 3 if a difference exceeds
-    --tolerance. Another processor may give other last bits. With --place, these are the fits of one number, as puoc show
-    and the report name it: all of them, or the N cheapest.
+    --tolerance. Another processor may give other last bits. With --place, these are the fits of one number, as puoc
+    show and the report name it: all of them, or the N cheapest.
     """
     only = None
     with exit_on_invalid_input(), exit_on_storage_error():

@@ -1,8 +1,8 @@
 """Intervals of ranks: between which ranks an entry of a cell lies, by the exact signed-rank test.
 
 An entry is compared with every other one over the seeds that both have, and the p-values of these comparisons are
-adjusted by Holm. Each significantly better entry moves the lower end of the interval down by one rank, and each
-significantly worse one the upper end up (Mogstad, Romano, Shaikh and Wilhelm, 2024, Review of Economic Studies, on the
+adjusted by Holm. Each significantly better entry raises the lower end of the interval by one, and each significantly
+worse one lowers the upper end (Mogstad, Romano, Shaikh and Wilhelm, 2024, Review of Economic Studies, on the
 marginal confidence set of a rank). An interval holds for one entry at a time, at 95 %.
 """
 

@@ -10,7 +10,7 @@ from puoc.analysis.tables.frames import replace_file
 from puoc.reporting.page.kinds.places import FOLDERS
 
 _STYLES = ("style.css", "site.css")
-_SCRIPTS = ("site.js", "leaderboard.js", "figures.js")
+_SCRIPTS = ("site.js", "leaderboard.js", "figures.js", "passports.js")
 _VENDORED = ("sortable.min.js", "sortable.LICENSE.txt", "plotly.LICENSE.txt")
 
 
@@ -35,6 +35,8 @@ def write_assets(folder: Path, search: str) -> None:
     for name in _VENDORED:
         _write(folder / "assets" / name, (vendored / name).read_bytes())
     _write(folder / "assets" / "search.js", search.encode())
+    if not (folder / "assets" / "mlflow.js").exists():  # the tracking writes it when the store has the runs
+        _write(folder / "assets" / "mlflow.js", b"window.PUOC_MLFLOW={};\n")
     _write(folder / "plotly.min.js", (vendored / "plotly.min.js").read_bytes())  # only pages with a figure load it
 
 
