@@ -76,7 +76,8 @@ def curve(title: str, cells: Sequence[str], series: Sequence[Series]) -> Curve |
         return None
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     pad = max((high - low) * 0.06, 0.01)
-    low, high = low - pad, high + pad
+    # the metrics lie between 0 and 1; a deviation may reach beyond
+    low, high = max(low - pad, min(low, 0.0)), min(high + pad, max(high, 1.0))
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     step = (right - _LEFT) / len(cells)
 

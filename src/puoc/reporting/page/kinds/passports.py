@@ -141,11 +141,12 @@ def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPasspo
     facts = [("trials", _outcomes(one)), ("seeds", _seeds(rows))]
     facts += [("rank", rank)] if (rank := rank_text(one)) else []
     facts += [("against the best other entry", chance)] if (chance := _chance(one)) else []
+    facts += [("against its twin", f"{one.against_twins} (Wilcoxon, Holm over the table)")] if one.against_twins else []
     facts += [("training rows", draw)] if (draw := draw_sentence(rows)) else []
     facts += _protocol(cell) if cell is not None else []
     if one.seconds is not None:
         total = fsum(_known(rows["fit_seconds"]))
-        facts.append(("time", f"{one.seconds:.3g} s for a fit on average, {total:.3g} s for all trials listed"))
+        facts.append(("time", f"{_seconds(one.seconds)} for a fit on average, {_seconds(total)} for all its trials"))
     of_place = f"tags.member_of LIKE '%|{plan.table}/{one.cell}/{one.entry.entry}|%'"
     of_entry = f"tags.member_of LIKE '%|{plan.table}/%/{one.entry.entry}|%'"
     return CellPassport(
@@ -230,3 +231,7 @@ def _text(value: object) -> str:
 
 def _number(value: float | None) -> float | None:
     return None if value is None or value != value else float(value)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"

@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 
 from puoc.analysis.statistics.rank_intervals import AgainstBest, RankInterval, against_best, rank_intervals
+from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.grid import Grid
 from puoc.analysis.tables.metric_tables import MetricRow
 from puoc.analysis.tables.summary import SummaryRow
+from puoc.reporting.page.format import p_value, signed
 from puoc.reporting.page.kinds.places import passport
 from puoc.reporting.page.section import Table
+from puoc.reporting.page.significance import verdict
 from puoc.reporting.page.tables import column_heads
 from puoc.store.plans import EntryPlan, TablePlan
 
@@ -39,6 +42,7 @@ class Standing:
     interval: RankInterval | None  # of the rank; None for references and without a rival
     chance: AgainstBest | None  # against the best other entry
     rival: str  # that entry; empty without one
+    twins: list[SignificanceRow]  # tests of a PU-OC entry against the OC entries that it extends
     seconds: float | None  # mean wall time of a fit
     metrics: dict[str, float]  # means of all metrics of test rows, by name
 
@@ -51,6 +55,15 @@ class Standing:
     def family(self) -> str:
         """Return the family of the method in words, or *reference*."""
         return "reference" if self.entry.oracle else FAMILIES[self.entry.kind][0]
+
+    @property
+    def against_twins(self) -> str:
+        """Return the differences to the twins with their p-values after Holm and verdicts; empty without a test."""
+        return "; ".join(
+            f"{signed(test.mean_difference)} to {test.twin_entry}, p {p_value(test.p_adjusted)}: {verdict(test)}"
+            for test in self.twins
+            if test.p is not None
+        )
 
     @property
     def look(self) -> str:
@@ -90,6 +103,7 @@ def standings(table: Table) -> list[Standing]:
                 interval=interval,
                 chance=chance,
                 rival="" if rival is None else plan.entries[rival].entry,
+                twins=[test for test in table.tests if (test.entry, test.cell_index) == (entry.entry, column)],
                 seconds=seconds.get((entry.entry, None if average else cell)),
                 metrics=metrics.get((entry.entry, cell), {}) if not average else _averaged(metrics, entry.entry, plan),
             )
