@@ -19,8 +19,8 @@ from plans import cell_plan, sweep_plan
 from site_pages import page_text, site_text
 
 from puoc.analysis.compare import compare
-from puoc.reporting.page import build
 from puoc.reporting.page.tables import constant_notes
+from puoc.reporting.site import build
 
 METHODS = {
     "oc_svm": ("oc", None, 0.70),
@@ -456,7 +456,7 @@ def test_the_price_of_choosing_without_labels_is_on_the_page(tmp_path: Path) -> 
 
 def test_comparing_and_reporting_load_neither_torch_nor_mlflow() -> None:
     heavy = "sys.modules.keys() & {'torch', 'mlflow', 'ray'}"
-    code = f"import sys, puoc.analysis, puoc.reporting.page.site; raise SystemExit(str({heavy} or ''))"
+    code = f"import sys, puoc.analysis, puoc.reporting.site.builder; raise SystemExit(str({heavy} or ''))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""
 

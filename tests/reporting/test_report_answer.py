@@ -20,7 +20,7 @@ from site_pages import page_text, site_text
 from puoc.analysis.compare import COMPARED, compare, read_comparison
 from puoc.analysis.paper.verdicts import STATES
 from puoc.analysis.tables.frames import write_rows
-from puoc.reporting.page import build
+from puoc.reporting.site import build
 from puoc.reporting.tracking.places import Place
 from puoc.reporting.tracking.run_specs import Trial, trial_spec
 from puoc.store.plans import TablePlan

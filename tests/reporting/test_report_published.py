@@ -14,7 +14,7 @@ from site_pages import page_text
 
 from puoc.analysis.compare import compare
 from puoc.analysis.paper.verdicts import STATES
-from puoc.reporting.page import build
+from puoc.reporting.site import build
 from puoc.store.plans import TablePlan
 
 

@@ -218,7 +218,7 @@ def report(
         planned(ROOT)
         from puoc.analysis.compare import compare as write_comparison
         from puoc.analysis.compare import comparison_is_old
-        from puoc.reporting.page import build
+        from puoc.reporting.site import build
         from puoc.run.stages import planned_trial_ids
         from puoc.store.extras import check_installed
 

@@ -18,8 +18,8 @@ from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.metric_tables import MetricRow
 from puoc.analysis.tables.summary import SummaryRow
 from puoc.reporting.page.figures import table_figure
-from puoc.reporting.page.kinds.places import dataset_page, passport_page, table_page
 from puoc.reporting.page.metrics import MetricTable, label_of, metric_table
+from puoc.reporting.page.places import dataset_page, passport_page, table_page
 from puoc.reporting.page.protocol import ProtocolView, protocol_views
 from puoc.reporting.page.ranks import PowerView, power_views, rank_view
 from puoc.reporting.page.significance import TestView, evidence_sentences, test_views

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from puoc.analysis.selection.surface import RoleResult, SurfaceRow, SweepRow
 from puoc.records import Params
-from puoc.reporting.page.kinds.importance import Importance, importances
-from puoc.reporting.page.kinds.places import sweep_page
+from puoc.reporting.page.importance import Importance, importances
+from puoc.reporting.page.places import sweep_page
 
 _WORDS = {
     "chosen": "chosen",

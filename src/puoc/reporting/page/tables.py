@@ -12,7 +12,7 @@ from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.results import UNTESTED
 from puoc.analysis.tables.summary import AVERAGE, CHANCE, SummaryRow
 from puoc.reporting.page.format import DASH, number, spread
-from puoc.reporting.page.kinds.places import passport_id
+from puoc.reporting.page.places import passport_id
 from puoc.reporting.page.significance import ALPHA
 from puoc.reporting.page.sources import config_badge
 from puoc.store.plans import EntryPlan, TablePlan

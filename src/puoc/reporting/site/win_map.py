@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from puoc.analysis.paper.family_wins import AXES, FAMILIES, FamilyWinRow, family_wins
 from puoc.reporting.page.format import number, signed
-from puoc.reporting.page.kinds.places import passport, table_page
-from puoc.reporting.page.kinds.standings import Standing
+from puoc.reporting.page.places import passport, table_page
 from puoc.reporting.page.section import Table
+from puoc.reporting.site.standings import Standing
 from puoc.store.counting import counted
 
 #: Axes in their order on the page.

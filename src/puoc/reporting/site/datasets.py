@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from puoc.reporting.page.kinds.places import dataset_page, table_page
-from puoc.reporting.page.kinds.standings import Standing
+from puoc.reporting.page.places import dataset_page, table_page
 from puoc.reporting.page.section import Table
+from puoc.reporting.site.standings import Standing
 
 
 @dataclass(frozen=True)

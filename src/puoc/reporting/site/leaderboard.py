@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from puoc.analysis.metrics import metrics
 from puoc.reporting.page.format import number
-from puoc.reporting.page.kinds.standings import Standing
+from puoc.reporting.site.standings import Standing
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from puoc.analysis.tables.frames import replace_file
-from puoc.reporting.page.kinds.places import FOLDERS
+from puoc.reporting.page.places import FOLDERS
 
 _STYLES = ("style.css", "site.css")
 _SCRIPTS = ("site.js", "leaderboard.js", "figures.js", "passports.js")

@@ -14,7 +14,7 @@ from puoc.analysis.tables.grid import Grid
 from puoc.analysis.tables.metric_tables import MetricRow
 from puoc.analysis.tables.summary import SummaryRow
 from puoc.reporting.page.format import p_value, signed
-from puoc.reporting.page.kinds.places import passport
+from puoc.reporting.page.places import passport
 from puoc.reporting.page.section import Table
 from puoc.reporting.page.significance import verdict
 from puoc.reporting.page.tables import column_heads

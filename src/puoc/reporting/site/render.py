@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from jinja2 import Environment
 
-from puoc.reporting.page.kinds.datasets import DatasetView
-from puoc.reporting.page.kinds.leaderboard import LeaderboardView
-from puoc.reporting.page.kinds.methods import MethodView
-from puoc.reporting.page.kinds.passports import EntryPassport
-from puoc.reporting.page.kinds.places import dataset_page, method_page, passport_page, table_page
+from puoc.reporting.page.places import dataset_page, method_page, passport_page, table_page
 from puoc.reporting.page.section import Section
 from puoc.reporting.page.sweeps import SweepView
+from puoc.reporting.site.datasets import DatasetView
+from puoc.reporting.site.leaderboard import LeaderboardView
+from puoc.reporting.site.methods import MethodView
+from puoc.reporting.site.passports import EntryPassport
 
 #: The navigation: key, text and page.
 _PAGES = (

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from sys import modules
 
-from puoc.reporting.page.kinds.curves import Curve, Series, curve
-from puoc.reporting.page.kinds.leaderboard import rank_text
-from puoc.reporting.page.kinds.places import table_page
-from puoc.reporting.page.kinds.standings import FAMILIES, Standing
+from puoc.reporting.page.places import table_page
 from puoc.reporting.page.section import Table
+from puoc.reporting.site.curves import Curve, Series, curve
+from puoc.reporting.site.leaderboard import rank_text
+from puoc.reporting.site.standings import FAMILIES, Standing
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from math import fsum
 from shlex import quote
 from typing import Any
 
-from puoc.reporting.page.kinds.leaderboard import rank_text
-from puoc.reporting.page.kinds.places import passport_id
-from puoc.reporting.page.kinds.standings import Standing
+from puoc.reporting.page.places import passport_id
 from puoc.reporting.page.section import Table
 from puoc.reporting.page.sources import draw_sentence
+from puoc.reporting.site.leaderboard import rank_text
+from puoc.reporting.site.standings import Standing
 from puoc.store.cells import Cell
 from puoc.store.counting import counted
 from puoc.store.plans import EntryPlan, TablePlan

@@ -20,22 +20,22 @@ from puoc.analysis.tables.results import Trials, present_rows, read_results
 from puoc.reporting.page.answer import answer_view
 from puoc.reporting.page.decision_plane import plane_figure
 from puoc.reporting.page.format import number, p_value, signed, spread
-from puoc.reporting.page.kinds.datasets import dataset_views
-from puoc.reporting.page.kinds.files import write_assets, write_pages
-from puoc.reporting.page.kinds.leaderboard import leaderboard_view
-from puoc.reporting.page.kinds.methods import method_views
-from puoc.reporting.page.kinds.passports import entry_passports
-from puoc.reporting.page.kinds.places import dataset_page, method_page, table_page
-from puoc.reporting.page.kinds.render import Content, rendered
-from puoc.reporting.page.kinds.search import search_script
-from puoc.reporting.page.kinds.standings import standings
-from puoc.reporting.page.kinds.win_map import map_blocks
 from puoc.reporting.page.metrics import changes_view, label_of, write_csv
 from puoc.reporting.page.paper import paper_view
+from puoc.reporting.page.places import dataset_page, method_page, table_page
 from puoc.reporting.page.ranks import power_heads
 from puoc.reporting.page.section import Table, n_planned, table_section
 from puoc.reporting.page.stale_rows import adopted_notes, earlier_note, published_notes, stale_notes
 from puoc.reporting.page.sweeps import sweep_views
+from puoc.reporting.site.datasets import dataset_views
+from puoc.reporting.site.files import write_assets, write_pages
+from puoc.reporting.site.leaderboard import leaderboard_view
+from puoc.reporting.site.methods import method_views
+from puoc.reporting.site.passports import entry_passports
+from puoc.reporting.site.render import Content, rendered
+from puoc.reporting.site.search import search_script
+from puoc.reporting.site.standings import standings
+from puoc.reporting.site.win_map import map_blocks
 from puoc.store.counting import counted
 from puoc.store.plan_files import planned_tables, read_metric
 from puoc.store.plans import TablePlan

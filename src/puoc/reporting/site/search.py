@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from puoc.reporting.page.kinds.places import dataset_page, method_page, passport, sweep_page, table_page
+from puoc.reporting.page.places import dataset_page, method_page, passport, sweep_page, table_page
 from puoc.reporting.page.section import Table
 
 #: Pages that are always there, by their title.
