@@ -39,6 +39,10 @@ class Browser:
         """Run JavaScript in the page and return what it returns."""
         return self._call(f"{self._session}/execute/sync", {"script": script, "args": list(given)})
 
+    def run_async(self, script: str, *given: object) -> Any:
+        """Run JavaScript that calls its last argument with what is returned."""
+        return self._call(f"{self._session}/execute/async", {"script": script, "args": list(given)})
+
     def open(self, page: Path, width: int = 1280, scheme: str = "light") -> None:
         """Open a page at a width in pixels and in a colour scheme."""
         look = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from planned import Data, Planned
+from site_pages import site_text
 from typer.testing import CliRunner
 
 from puoc.analysis.compare import comparison_is_old
@@ -118,18 +119,18 @@ def test_a_report_takes_what_exists_and_a_table_that_is_taken_out_disappears(roo
     assert comparison_is_old(root)
     summary.write_bytes(whole)
     assert not comparison_is_old(root)
-    page = (root / "reports" / "index.html").read_text()
+    page = site_text(root)
     assert "A title of its own" in page
     assert "not run" in page
     run_part(root, "tables", "second")
     assert comparison_is_old(root)
     puoc("report", "--no-track")
-    assert page != (both := (root / "reports" / "index.html").read_text())
+    assert page != (both := site_text(root))
     assert ">second<" in both
     (root / "params.yaml").write_text(PARAMS.replace(SECOND, ""))
     assert "1 table, " in puoc("plan")
     puoc("report", "--no-track")
-    assert ">second<" not in (root / "reports" / "index.html").read_text()
+    assert ">second<" not in site_text(root)
     assert (root / "results" / "tables" / "second.parquet").exists()
 
 
@@ -156,7 +157,7 @@ def test_rows_that_answer_an_earlier_question_are_not_shown_for_the_present_one(
         summary = pd.read_parquet(root / "results" / "compare" / "summary.parquet")
         first = summary[summary["table"] == "first"]
         states = {str(entry): set(part) for entry, part in first.groupby("entry")["state"]}
-        return states, (root / "reports" / "index.html").read_text()
+        return states, site_text(root)
 
     run_part(root, "tables", "first")
     states, page = shown()

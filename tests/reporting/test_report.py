@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import shutil
 import subprocess
@@ -15,10 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from plans import cell_plan, sweep_plan
+from site_pages import page_text, site_text
 
 from puoc.analysis.compare import compare
-from puoc.reporting.page import build
 from puoc.reporting.page.tables import constant_notes
+from puoc.reporting.site import build
 
 METHODS = {
     "oc_svm": ("oc", None, 0.70),
@@ -90,6 +92,7 @@ def set_where(rows: pd.DataFrame, entry: str, values: dict[str, Any], **where: A
         rows.loc[chosen, column] = value
 
 
+SCRIPTS = ("search", "site", "sortable.min", "leaderboard", "figures", "mlflow", "passports")
 LOST = {"auc": None, "auc_train_pool": None}
 
 
@@ -104,6 +107,31 @@ def lay_out_site(root: Path) -> None:
     sweep = plan_of("alpha", scenario="alpha_sweep", seeds=[0, 1, 2])
     lay_out(root, sweep, rows_of(sweep, 1))
     lay_out(root, plan_of("later"), None)
+
+
+def sweep_site(root: Path) -> None:
+    """A sweep of three configurations, of which the best one has a hole."""
+    val, test = [], []
+    for config, shift in {"a": 0.0, "b": 0.02, "c": 0.05}.items():
+        for repeat in range(3):
+            key = {"entry": "pu_svm", "config_id": config, "cell": "class 0", "seed": repeat}
+            key |= {"fit_id": f"{config}{repeat}", "trial_id": f"{config}{repeat}"}
+            failed = config == "c" and repeat == 0
+            val.append(
+                key
+                | {"method": "pu_svm", "params": json.dumps({"lam": config}), "is_published": config == "a"}
+                | {"status": "failed" if failed else "ok", "reason": "diverged" if failed else None, "auc_val_pu": 0.6}
+            )
+            test.append(key | {"auc": None if failed else 0.7 + shift + repeat / 100})
+    for part, rows in {"val": val, "test": test}.items():
+        (root / "results/tune" / part).mkdir(parents=True)
+        pd.DataFrame(rows).to_parquet(root / "results/tune" / part / "pu_svm.parquet")
+    (root / "work/plan/tune").mkdir(parents=True)
+    planned = sweep_plan("pu_svm", "one_vs_all", "digits", "tiny")
+    (root / "work/plan/tune/pu_svm.json").write_text(json.dumps(planned.to_json()))
+    (root / "work/configs/selected").mkdir(parents=True)
+    chosen = {"pu_svm": {"params": {"lam": "a"}, "source": "published: none beat it", "config_id": "a"}}
+    (root / "work/configs/selected/ova.json").write_text(json.dumps(chosen))
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +152,11 @@ def site(built: Path, tmp_path: Path) -> Path:
 
 def index(root: Path) -> Path:
     return root / "reports" / "index.html"
+
+
+def all_bytes(root: Path) -> dict[str, bytes]:
+    reports = root / "reports"
+    return {str(path.relative_to(reports)): path.read_bytes() for path in reports.rglob("*") if path.is_file()}
 
 
 class Page(HTMLParser):
@@ -149,7 +182,7 @@ class Page(HTMLParser):
             self._titled = "title" in given
         if tag == "td" and self._titled:
             self.cells.append({"title": given["title"], "text": "", "class": ""})
-        if self._open and self._open[-1] == "td" and tag in ("a", "span") and "title" in self.cells[-1]:
+        if self._open and self._open[-1] == "td" and tag in ("a", "span") and self._titled:
             self.cells[-1]["class"] += " " + given.get("class", "")
         if tag in ("td", "script", "style"):
             self._open.append(tag)
@@ -164,7 +197,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_shows_means_failures_gaps_and_what_was_not_run(built: Path) -> None:
-    page = Page(index(built).read_text(encoding="utf-8"))
+    page = Page(site_text(built))
     texts = [cell["text"].strip() for cell in page.cells]
     rows = pd.read_parquet(built / "results/tables/ova.parquet")
     one = rows[(rows["entry"] == "pu_svm") & (rows["cell"] == "class 0")]["auc"]
@@ -176,16 +209,24 @@ def test_the_page_shows_means_failures_gaps_and_what_was_not_run(built: Path) ->
     assert any("loss is <nan>" in cell["title"] for cell in page.cells)
 
 
-def test_every_link_of_the_page_has_a_target_and_ids_are_unique(built: Path) -> None:
-    page = Page(index(built).read_text(encoding="utf-8"))
-    assert len(set(page.ids)) == len(page.ids)
-    assert {link for link in page.links if link.startswith("#")} == set(page.links)
-    assert {link[1:] for link in page.links} <= set(page.ids)
+def test_every_link_of_every_page_has_a_target_and_ids_are_unique(built: Path) -> None:
+    reports = index(built).parent
+    pages = {path.relative_to(reports).as_posix(): Page(path.read_text("utf-8")) for path in reports.rglob("*.html")}
+    assert {"index.html", "leaderboard.html", "paper.html", "tables/ova.html", "passports/ova.html"} <= set(pages)
+    assert {"methods/pu_svm.html", "datasets/digits.html", "sweeps.html"} <= set(pages)
+    for name, page in pages.items():
+        assert len(set(page.ids)) == len(page.ids), name
+        for link in page.links:
+            path, _, anchor = link.partition("#")
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+            assert (reports / target).is_file(), f"{name} links to {link}"
+            if anchor:
+                assert anchor in pages[target].ids, f"{name} links to {link}"
 
 
-def test_every_scored_trial_is_on_the_page(built: Path) -> None:
-    text = index(built).read_text(encoding="utf-8")
+def test_every_scored_trial_is_in_the_passports_of_its_table(built: Path) -> None:
     for table in ("ova", "alpha"):
+        text = page_text(built, f"passports/{table}.html")
         rows = pd.read_parquet(built / f"results/tables/{table}.parquet")
         assert all(f"<code>{trial}</code>" in text for trial in rows["trial_id"])
 
@@ -194,7 +235,7 @@ def test_an_oracle_is_neither_best_nor_marked(built: Path) -> None:
     summary = pd.read_parquet(built / "results/compare/summary.parquet")
     assert summary.loc[summary["labels"] == "oracle", "rank"].isna().all()
     assert summary[(summary["entry"] == "pn_oracle") & (summary["table"] == "ova")]["mean"].min() > 0.9
-    text = index(built).read_text(encoding="utf-8")
+    text = site_text(built)
     oracle_rows = re.findall(r'<tr class="oracle">\s*<th scope="row">pn_oracle.*?</tr>', text, re.S)
     assert len(oracle_rows) >= 3
     assert not any('class="cell best' in row or " holm" in row for row in oracle_rows)
@@ -208,7 +249,7 @@ def test_a_mean_over_fewer_seeds_is_not_ranked_above_full_ones(built: Path) -> N
 
 
 def test_significant_twins_are_underlined_and_thin_evidence_is_said(built: Path) -> None:
-    text = index(built).read_text(encoding="utf-8")
+    text = site_text(built)
     section = text[text.index("One &lt;b&gt;vs&lt;/b&gt; all &amp; friends. AUC on held-out") :]
     marked = {
         entry: re.search(rf'<th scope="row">{entry} <span.*?</tr>', section, re.S).group().count(' holm"')  # type: ignore[union-attr]
@@ -221,44 +262,51 @@ def test_significant_twins_are_underlined_and_thin_evidence_is_said(built: Path)
     assert "With 10 seeds no difference" not in text
 
 
-def test_the_page_loads_nothing_from_elsewhere_and_escapes_text(built: Path) -> None:
-    text = index(built).read_text(encoding="utf-8")
-    page = Page(text)
-    assert page.loaded == ["plotly.min.js"]
-    assert (index(built).parent / "plotly.min.js").stat().st_size > 1_000_000
-    assert "http://" not in text
-    assert "https://" not in re.sub(r"<ul>.*?</ul>", "", text, flags=re.S)  # citations may name an address
-    assert "One &lt;b&gt;vs&lt;/b&gt; all &amp; friends" in text
-    assert "<b>vs</b>" not in text
-    assert "nan" not in re.sub(r"&lt;nan&gt;", "", text).split()
+def test_the_pages_load_nothing_from_elsewhere_and_escape_text(built: Path) -> None:
+    reports = index(built).parent
+    for path in reports.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        loaded = [name.removeprefix("../") for name in Page(text).loaded]
+        assert set(loaded) <= {"plotly.min.js", *(f"assets/{one}.js" for one in SCRIPTS)}
+        assert all((path.parent / name).is_file() for name in Page(text).loaded)
+        assert ("plotly.min.js" in loaded) == ('class="plot"' in text)  # the first page is light
+        assert "http://" not in text
+        assert "https://" not in re.sub(r"<(dd|ul)>.*?</\1>", "", text, flags=re.S)  # citations may name an address
+        assert "<b>vs</b>" not in text
+        assert "nan" not in re.sub(r"&lt;nan&gt;", "", text).split()
+    assert (reports / "plotly.min.js").stat().st_size > 1_000_000
+    assert "One &lt;b&gt;vs&lt;/b&gt; all &amp; friends" in page_text(built)
+    assert sum(path.stat().st_size for path in reports.rglob("*") if path.is_file()) < 10_000_000
 
 
 def test_equal_results_give_equal_bytes_whatever_the_row_order(site: Path) -> None:
     names = ("summary", "significance", "choice", "failures", "verdicts", "claims")
-    first = index(site).read_bytes()
+    first = all_bytes(site)
     tables = [(site / f"results/compare/{name}.parquet").read_bytes() for name in names]
     for path in (site / "results/tables").glob("*.parquet"):
         pd.read_parquet(path).sample(frac=1, random_state=3).to_parquet(path)
     compare(site)
-    assert build(site).read_bytes() == first
+    build(site)
+    assert all_bytes(site) == first
     assert [(site / f"results/compare/{name}.parquet").read_bytes() for name in names] == tables
     assert not list((site / "results/compare").glob(".*"))
 
 
 def test_only_planned_tables_and_rows_are_read(site: Path) -> None:
-    first = index(site).read_bytes()
+    first = all_bytes(site)
     (site / "results/tables/old.parquet").write_bytes(b"no parquet at all")
     path = site / "results/tables/alpha.parquet"
     rows = pd.read_parquet(path)
     pd.concat([rows, rows.assign(seed=99), rows.assign(entry="gone")]).to_parquet(path)
     compare(site)
-    assert build(site).read_bytes() == first
+    build(site)
+    assert all_bytes(site) == first
 
 
 def test_figures_are_valid_and_follow_the_scenario(built: Path) -> None:
     import plotly.graph_objects as go
 
-    text = index(built).read_text(encoding="utf-8")
+    text = site_text(built)
     figures = [json.loads(one) for one in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text)]
     assert len(figures) == 4  # each table, and its ranks
     sweep = go.Figure(figures[0])
@@ -273,7 +321,7 @@ def test_figures_are_valid_and_follow_the_scenario(built: Path) -> None:
 
 
 def section_of(text: str, table: str) -> str:
-    return next(part for part in text.split('<section class="table"') if f"<code>{table}</code>" in part)
+    return next(part for part in text.split('<section class="table"')[1:] if f"<code>{table}</code>" in part)
 
 
 def results_rows(section: str) -> dict[str, str]:
@@ -291,7 +339,8 @@ def test_no_two_entries_of_a_figure_look_alike_and_twins_share_their_colour(tmp_
     copies = [rows[rows["entry"] == of].assign(entry=name) for name, of in extra.items()]
     lay_out(tmp_path, plan, pd.concat([rows, *copies]))
     compare(tmp_path)
-    text = build(tmp_path).read_text(encoding="utf-8")
+    build(tmp_path)
+    text = site_text(tmp_path)
     figure = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text).group(1))  # type: ignore[union-attr]
     looks = {trace["name"]: (trace["marker"]["color"], trace["marker"]["symbol"]) for trace in figure["data"]}
     assert len(looks) == len(plan["entries"])
@@ -310,7 +359,8 @@ def test_selected_is_what_a_sweep_chose_and_published_what_the_paper_prints(tmp_
     lay_out(tmp_path, plan, rows)
     lay_out(tmp_path, plan_of("later", configs="selected"), None)
     compare(tmp_path)
-    text = build(tmp_path).read_text(encoding="utf-8")
+    build(tmp_path)
+    text = site_text(tmp_path)
     shown = results_rows(section_of(text, "ova"))
     assert list(shown) == list(METHODS)
     for entry, row in shown.items():
@@ -326,7 +376,8 @@ def test_all_entries_printed_as_the_best_one_are_bold(tmp_path: Path) -> None:
         set_where(rows, entry, {"auc": auc})
     lay_out(tmp_path, plan, rows)
     compare(tmp_path)
-    text = build(tmp_path).read_text(encoding="utf-8")
+    build(tmp_path)
+    text = site_text(tmp_path)
     bold = {entry for entry, row in results_rows(section_of(text, "ova")).items() if 'class="cell best' in row}
     assert bold == {"oc_svm", "pu_svm"}  # 0.83 both; nnpu is printed 0.82, and the reference is not ranked
     assert "<td>oc_svm, pu_svm</td>" in text
@@ -341,7 +392,8 @@ def test_an_entry_whose_interval_lies_below_chance_is_named_under_its_table(tmp_
         set_where(rows, "oc_svm", {"auc": 0.45 + step}, cell=["class 0", "class 2"], seed=[seed])
     lay_out(tmp_path, plan, rows)
     compare(tmp_path)
-    text = build(tmp_path).read_text(encoding="utf-8")
+    build(tmp_path)
+    text = site_text(tmp_path)
     assert "<li>nnpu at class 0 ranks worse than chance (0.41 ± 0.01, n = 4)." in text
     both = "class 0 (0.45 ± 0.01, n = 4), class 2 (0.45 ± 0.01, n = 4)"
     assert f"<li>oc_svm ranks worse than chance at {both}." in text
@@ -356,13 +408,14 @@ def test_a_training_that_came_to_nothing_is_named_with_its_seeds(tmp_path: Path)
     set_where(rows, "nnpu", {"auc": 0.5}, cell=["class 0"], seed=[1])  # by chance, by one protocol
     lay_out(tmp_path, plan, rows)
     compare(tmp_path)
-    text = section_of(build(tmp_path).read_text(encoding="utf-8"), "ova")
+    build(tmp_path)
+    text = section_of(site_text(tmp_path), "ova")
     assert "<li>pu_drocc at class 1, seed 3, 7: an AUC of exactly .5 on held-out rows and on the training pool" in text
     assert text.count("exactly .5") == 1
 
 
 def test_a_shift_without_an_interval_says_how_many_pairs_it_needs(built: Path) -> None:
-    text = index(built).read_text(encoding="utf-8")
+    text = site_text(built)
     needs = "(interval needs 6 pairs)"
     assert section_of(text, "ova").count(needs) == 0  # ten pairs
     assert section_of(text, "alpha").count(needs) == 8  # three pairs: two twins, three cells and the average
@@ -378,7 +431,8 @@ def test_a_page_without_a_comparison_says_which_stage_is_missing(tmp_path: Path)
 def test_nothing_run_yet_still_gives_a_page(tmp_path: Path) -> None:
     lay_out(tmp_path, plan_of("later"), None)
     compare(tmp_path)
-    text = build(tmp_path).read_text(encoding="utf-8")
+    build(tmp_path)
+    text = site_text(tmp_path)
     assert "This table was not run." in text
     assert pd.read_parquet(tmp_path / "results/compare/failures.parquet").empty
 
@@ -386,27 +440,7 @@ def test_nothing_run_yet_still_gives_a_page(tmp_path: Path) -> None:
 def test_the_price_of_choosing_without_labels_is_on_the_page(tmp_path: Path) -> None:
     plan = plan_of("ova", configs="selected")
     lay_out(tmp_path, plan, rows_of(plan))
-    val, test = [], []
-    for config, shift in {"a": 0.0, "b": 0.02, "c": 0.05}.items():
-        for repeat in range(3):
-            key = {"entry": "pu_svm", "config_id": config, "cell": "class 0", "seed": repeat}
-            key |= {"fit_id": f"{config}{repeat}", "trial_id": f"{config}{repeat}"}
-            failed = config == "c" and repeat == 0
-            val.append(
-                key
-                | {"method": "pu_svm", "params": json.dumps({"lam": config}), "is_published": config == "a"}
-                | {"status": "failed" if failed else "ok", "reason": "diverged" if failed else None, "auc_val_pu": 0.6}
-            )
-            test.append(key | {"auc": None if failed else 0.7 + shift + repeat / 100})
-    for part, rows in {"val": val, "test": test}.items():
-        (tmp_path / "results/tune" / part).mkdir(parents=True)
-        pd.DataFrame(rows).to_parquet(tmp_path / "results/tune" / part / "pu_svm.parquet")
-    (tmp_path / "work/plan/tune").mkdir(parents=True)
-    planned = sweep_plan("pu_svm", "one_vs_all", "digits", "tiny")
-    (tmp_path / "work/plan/tune/pu_svm.json").write_text(json.dumps(planned.to_json()))
-    (tmp_path / "work/configs/selected").mkdir(parents=True)
-    chosen = {"pu_svm": {"params": {"lam": "a"}, "source": "published: none beat it", "config_id": "a"}}
-    (tmp_path / "work/configs/selected/ova.json").write_text(json.dumps(chosen))
+    sweep_site(tmp_path)
     compare(tmp_path)
     choice = pd.read_parquet(tmp_path / "results/compare/choice.parquet").iloc[0]
     assert (choice["selected_config_id"], choice["oracle_config_id"]) == ("a", "b")  # c has a hole: not comparable
@@ -414,14 +448,15 @@ def test_the_price_of_choosing_without_labels_is_on_the_page(tmp_path: Path) -> 
     assert choice["regret_se"] == pytest.approx(0.0, abs=1e-12)  # b is better by the same on every seed
     failures = pd.read_parquet(tmp_path / "results/compare/failures.parquet")
     assert list(failures["origin"]) == ["tune/pu_svm"]
-    text = build(tmp_path).read_text(encoding="utf-8")
+    build(tmp_path)
+    text = site_text(tmp_path)
     assert "published: none beat it" in text
     assert "best on test (reference)" in text
 
 
 def test_comparing_and_reporting_load_neither_torch_nor_mlflow() -> None:
     heavy = "sys.modules.keys() & {'torch', 'mlflow', 'ray'}"
-    code = f"import sys, puoc.analysis, puoc.reporting.page.site; raise SystemExit(str({heavy} or ''))"
+    code = f"import sys, puoc.analysis, puoc.reporting.site.builder; raise SystemExit(str({heavy} or ''))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""
 

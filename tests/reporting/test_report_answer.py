@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from beside_paper import as_printed, plan_beside, rows_beside
+from site_pages import page_text, site_text
 
 from puoc.analysis.compare import COMPARED, compare, read_comparison
 from puoc.analysis.paper.verdicts import STATES
 from puoc.analysis.tables.frames import write_rows
-from puoc.reporting.page import build
+from puoc.reporting.site import build
 from puoc.reporting.tracking.places import Place
 from puoc.reporting.tracking.run_specs import Trial, trial_spec
 from puoc.store.plans import TablePlan
@@ -64,7 +65,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def page(root: Path) -> str:
-    return (root / "reports/index.html").read_text(encoding="utf-8")
+    return page_text(root, "paper.html")
 
 
 def answer(root: Path) -> str:
@@ -154,18 +155,29 @@ def test_families_are_shown_by_cell(site: Path) -> None:
 
 def test_a_cell_names_its_spread_and_where_rows_come_from(site: Path) -> None:
     assert re.search(r'title="n = 4, [^"]*; spread 0\.\d{3} with \d+\.\d degrees of freedom', page(site))
-    text = texts(page(site))
+    text = texts(page_text(site, "tables/exact.html"))
     assert "80 trials come from the published results Results A, 2026-01-02 and were computed by puoc 1.2" in text
-    assert text.count("were computed by") == 1
+    assert texts(site_text(site)).count("were computed by") == 1
+    passport = texts(page_text(site, "passports/exact.html"))
+    assert "published results Results A, 2026-01-02 computed by puoc 1.2" in passport
 
 
 def test_the_page_needs_no_network_and_no_script_for_the_answer(site: Path) -> None:
-    text = page(site)
-    assert re.findall(r'(?:src|href)="(?:https?:)?//[^"]*"', text) == []
-    assert re.findall(r"url\((?!#)[^)]*\)|@import", text.split("<script")[0]) == []
-    assert set(re.findall(r"url\(#(\w+)\)", text)) <= set(re.findall(r'<pattern id="(\w+)"', text))
+    for text in (page(site), page_text(site)):
+        assert re.findall(r'(?:src|href)="(?:https?:)?//[^"]*"', text) == []
+        assert set(re.findall(r"url\(#(\w+)\)", text)) <= set(re.findall(r'<pattern id="(\w+)"', text))
+    style = page_text(site, "assets/site.css")
+    assert re.findall(r"url\((?!#)[^)]*\)|@import", style) == []
+    assert set(re.findall(r"url\(#(\w+)\)", style)) <= set(re.findall(r'<pattern id="(\w+)"', page(site)))
     assert "<script" not in answer(site)
-    assert text.index('id="answer"') < text.index('id="overview"')
+    first = page_text(site)
+    assert first.index('id="answer"') < first.index('id="overview"')
+    short = (
+        texts(answer(site)).partition("Numbers. ")[2].partition(" Table Share")[0].partition(" Published numbers")[0]
+    )
+    assert len(short) > 200
+    assert short.partition(" Claims. ")[0] in texts(first)
+    assert short.partition(" Claims. ")[2] in texts(first)  # the same numbers, claims and families, in short
 
 
 def test_a_plan_without_any_result(tmp_path: Path) -> None:
@@ -185,7 +197,7 @@ def test_a_comparison_without_rows(tmp_path: Path) -> None:
     build(tmp_path)
     assert lines(tmp_path, "answer-numbers")["all"][1:] == ["0"] * 7
     assert "No table of this plan compares two families" in answer(tmp_path)
-    text = page(tmp_path)
+    text = page_text(tmp_path)
     assert text.index('id="overview"') < text.index('id="answer"') < text.index('id="paper"')
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from beside_paper import as_printed, plan_beside, rows_beside
+from site_pages import page_text
 
 from puoc.analysis.compare import compare
 from puoc.analysis.paper.verdicts import STATES
-from puoc.reporting.page import build
+from puoc.reporting.site import build
 from puoc.store.plans import TablePlan
 
 
@@ -45,7 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def section(root: Path) -> str:
-    text = (root / "reports/index.html").read_text(encoding="utf-8")
+    text = page_text(root, "paper.html")
     start = text.index('aria-labelledby="paper"')
     return text[start : text.index("</section>", start)]
 

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 import yaml
 from project import REPOSITORY, Project, fresh
+from site_pages import site_text
 
 PARTS = ("cifar10", "elpv", "pendigits", "pendigits_odds", "op_spam", "sms_spam", "cresci2017", "glove", "weights")
 ROWS = {"n_pos_lab": 50, "n_pos_unl": 40, "n_neg_unl": 40, "n_unl": 80}
@@ -27,6 +28,7 @@ TENTH = "cifar10_tenth"
 DATASET = """
 from pathlib import Path
 
+from site_pages import site_text
 from puoc.datasets.cifar10 import CIFAR10
 from puoc.datasets.declare.dataset import Arrays
 from puoc.registry import dataset
@@ -112,14 +114,14 @@ def passes(project: Project, *words: str) -> str:
 @pytest.mark.timeout(3000)
 def test_every_table_runs_by_its_name_and_stands_in_the_report(project: Project) -> None:
     params = yaml.safe_load((project.root / "params.yaml").read_text())
-    tables = {name: f">{table['title']}</h2>" for name, table in params["tables"].items()}
+    tables = {name: f">{table['title']}</h1>" for name, table in params["tables"].items()}
 
     def states() -> dict[str, set[str]]:
         rows = pd.read_parquet(project.root / "results" / "compare" / "summary.parquet")
         return {str(name): set(part["state"]) for name, part in rows.groupby("table")}
 
     def shown() -> str:
-        return (project.root / "reports" / "index.html").read_text(encoding="utf-8")
+        return site_text(project.root)
 
     passes(project, "dvc", "repro", "run@twitter")
     passes(project, "puoc", "report")

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from own_files import refused
 from own_tables import PLAIN, TESTED, ask, computes, does, people, pictures, rows, tables, texts
+from site_pages import page_text, site_text
 
 from puoc.analysis.statistics.auc import auc
 from puoc.datasets import DATASETS
@@ -56,7 +57,7 @@ def test_own_tables_are_planned_run_compared_and_reported(here: Path) -> None:
     tests = pd.read_parquet("results/compare/significance.parquet")
     assert tests["p"].notna().all()
     assert "two seeds share 75% of P, 100% of U, 100% of test" in tests["unit_note"][0]
-    page = Path("reports/index.html").read_text()
+    page = site_text(Path())
     assert "unlabelled rows of unknown classes: 60" in page
     assert "share of positives in U (alpha)" not in page
     assert "label y" not in page
@@ -89,7 +90,7 @@ def test_without_test_rows_there_is_no_auc_anywhere_and_the_report_says_so(here:
         assert table[column].isna().all()
         assert table["note"].str.contains(note).all()
     assert pd.read_parquet("results/compare/evidence.parquet").empty
-    page = Path("reports/index.html").read_text()
+    page = site_text(Path())
     assert "No labelled test rows, so there is no AUC of positives against negatives." in page
     assert f"{np.mean(of_svm):.2f} ± {np.std(of_svm, ddof=1):.2f}" in page
     assert not list(Path("ledger").rglob("*.npy"))  # no scores, either
@@ -396,10 +397,10 @@ def test_allowed_overlap_marks_every_table_row_run_and_page(here: Path) -> None:
     )
     assert {row["marks"] for name in ("table", "again") for row in rows(here, name)} == {mark}
     assert {row["n_pos_lab"] for row in rows(here)} == {37}  # no draw holds a row of the test
-    page = Path("reports/index.html").read_text()
+    page = site_text(Path())
     assert page.count(f'<p class="bad">{mark.capitalize()}.</p>') == 2
     assert page.count(f'<span class="bad">{mark.capitalize()}.</span></span></caption>') == 2
-    assert page.count('<span class="bad">overlap</span>') == 2
+    assert page_text(Path()).count('<span class="bad">overlap</span>') == 2
     wanted = tracked(here)
     assert len(wanted) == 3
     assert {run.params["marks"] for run in wanted} == {mark}
@@ -424,7 +425,7 @@ def test_two_columns_are_no_picture_of_the_unit_square(here: Path) -> None:
     computes("table")
     does("report --no-track")
     assert DATASETS["mine"].shape == (2,)
-    assert "-plane" not in Path("reports/index.html").read_text()
+    assert "-plane" not in site_text(Path())
 
 
 def test_the_example_of_the_docs_runs_from_end_to_end(here: Path) -> None:
@@ -440,7 +441,7 @@ def test_the_example_of_the_docs_runs_from_end_to_end(here: Path) -> None:
     found = rows(here, "customers")
     assert {row["status"] for row in found} == {"ok"}
     assert all(row["auc"] > 0.8 and 0.5 < row["auc_val_pu"] < 1 for row in found)
-    assert "Withheld P against U" in Path("reports/index.html").read_text()
+    assert "Withheld P against U" in site_text(Path())
 
 
 def test_a_sweep_on_a_tables_question_withholds_what_the_table_does(here: Path) -> None:

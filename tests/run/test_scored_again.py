@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from planned import Data, Planned
 from project import REPOSITORY
+from site_pages import site_text
 from typer.testing import CliRunner
 
 from puoc.analysis.statistics.auc import auc
@@ -209,7 +210,7 @@ def test_status_and_the_page_say_which_scores_are_old(root: Path, monkeypatch) -
     def page() -> str:
         done = runner.invoke(app, ["report", "--no-track"])
         assert done.exit_code == 0, done.output
-        return (root / "reports" / "index.html").read_text()
+        return site_text(root)
 
     note = "8 trials were scored by other code than the current; dvc repro scores them again"
     assert note not in page()

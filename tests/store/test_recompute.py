@@ -15,6 +15,7 @@ from published_project import N_FITS, PLANNED, bytes_of, computed, copied, expor
 from puoc.run.recompute import recompute
 from puoc.run.stages import run_part
 from puoc.store.ledger import Ledger
+from puoc.store.plan_files import planned_tables
 from puoc.store.published import import_folder
 
 Change = Callable[[dict[str, Any]], object]
@@ -104,6 +105,18 @@ def test_each_method_has_a_fit_before_one_has_two_and_cheap_ones_come_first(root
             path.write_text(json.dumps(value))
     done, _ = recompute(root, 1)
     assert [(one.fit.method, one.fit.seed, one.imported) for one in done] == [("oc_svm", 0, "the paper, 2026-01-02")]
+
+
+def test_the_fits_of_one_number_are_computed_again(root: Path) -> None:
+    [plan] = [one for one in planned_tables(root) if one.table == "first"]
+    place = f"first/{plan.cell_names[0]}/oc_svm"
+    code, output = puoc("ledger", "verify", "--place", place)
+    assert code == 0, output
+    assert output.count(": equal (") == output.count("oc_svm on ") == len(plan.seeds)
+    for asked, words in (("first", "expected TABLE/CELL/ENTRY"), (place + "x", "got the entry")):
+        code, output = puoc("ledger", "verify", "--place", asked)
+        assert code == 2
+        assert words in " ".join(output.split())
 
 
 def test_an_imported_ledger_is_verified_without_its_models(imported: Path) -> None:

@@ -213,12 +213,12 @@ def compare() -> None:
 def report(
     tracked: Annotated[bool, typer.Option("--track/--no-track", help="Update the MLflow store as well.")] = True,
 ) -> None:
-    """Write reports/index.html; run the comparison first if results/ changed since the last one."""
+    """Write the pages of reports/; run the comparison first if results/ changed since the last one."""
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT)
         from puoc.analysis.compare import compare as write_comparison
         from puoc.analysis.compare import comparison_is_old
-        from puoc.reporting.page import build
+        from puoc.reporting.site import build
         from puoc.run.stages import planned_trial_ids
         from puoc.store.extras import check_installed
 

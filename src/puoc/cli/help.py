@@ -73,7 +73,14 @@ VERBS = {
     "published": Verb(RESULTS, ("puoc published", "puoc published exported --out build/exported --no-track")),
     "ledger": Verb(RESULTS, ("puoc ledger verify", "puoc ledger export published/mine")),
     "ledger count": Verb(RESULTS, ("puoc ledger count",)),
-    "ledger verify": Verb(RESULTS, ("puoc ledger verify", "puoc ledger verify --recompute 20")),
+    "ledger verify": Verb(
+        RESULTS,
+        (
+            "puoc ledger verify",
+            "puoc ledger verify --recompute 20",
+            "puoc ledger verify --place one_vs_all/pos=3/pu_svm",
+        ),
+    ),
     "ledger export": Verb(RESULTS, ("puoc ledger export all.parquet", "puoc ledger export published/mine")),
     "ledger import": Verb(RESULTS, ("puoc ledger import published/mine",)),
     "ledger compact": Verb(RESULTS, ("puoc ledger compact",)),

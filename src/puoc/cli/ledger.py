@@ -46,16 +46,25 @@ def ledger_verify(
         float,
         typer.Option(min=0.0, max=1.0, help="Largest accepted difference of an AUC. At 0 every bit must be equal."),
     ] = 0.0,
+    place: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE/CELL/ENTRY", help="Compute the fits of this number of a table again."),
+    ] = None,
 ) -> None:
     """Check every record, model and score file; exit code 3 if one is damaged or missing.
 
     With --recompute, N fits of the plan are then computed again in a temporary ledger and compared with their records:
     every method before a second fit of one, imported records first, cheapest first. Exit code 3 if a difference exceeds
-    --tolerance. Another processor may give other last bits.
+    --tolerance. Another processor may give other last bits. With --place, these are the fits of one number, as puoc
+    show and the report name it: all of them, or the N cheapest.
     """
+    only = None
     with exit_on_invalid_input(), exit_on_storage_error():
-        if recompute is None and tolerance:
+        if recompute is None and place is None and tolerance:
             raise ValueError(f"--tolerance: got {tolerance} without --recompute; expected both, or neither")
+        if place is not None:
+            only = _fits_of(place)
+            recompute = _MOST if recompute is None else recompute
         if recompute is not None:
             planned(_ROOT, computes=True)
         from puoc.store import ledger_upkeep as upkeep
@@ -69,16 +78,41 @@ def ledger_verify(
             say("nothing was computed again: remove the faults first")
         raise typer.Exit(FAILED_ROWS)
     if recompute is not None:
-        _recompute(recompute, tolerance)
+        _recompute(recompute, tolerance, only)
 
 
-def _recompute(n_fits: int, tolerance: float) -> None:
+def _fits_of(place: str) -> set[str]:
+    """Return the ids of the fits of a number, from the recorded rows of its table.
+
+    Raises
+    ------
+    ValueError : the plan has no such number, or it was not run.
+    """
+    planned(_ROOT)
+    from puoc.analysis.tables.results import read_results
+    from puoc.analysis.tables.summary import AVERAGE
+    from puoc.reporting.show.find import find
+    from puoc.store.plan_files import planned_tables
+
+    found = find(planned_tables(_ROOT), place)
+    if found.plan is None or found.entry is None:
+        raise ValueError(f"--place: got {place!r}; expected TABLE/CELL/ENTRY, as puoc show lists them")
+    rows = read_results(_ROOT, found.plan)
+    chosen = None if rows is None else rows[(rows["entry"] == found.entry) & (rows["status"] == "ok")]
+    if chosen is not None and found.column != AVERAGE:
+        chosen = chosen[chosen["cell"] == found.column]
+    if chosen is None or chosen.empty:
+        raise ValueError(f"--place: got {place!r}, which has no result; puoc run {found.plan.table} computes it")
+    return {str(fit) for fit in chosen["fit_id"]}
+
+
+def _recompute(n_fits: int, tolerance: float, only: set[str] | None) -> None:
     with exit_on_invalid_input(), exit_on_storage_error("nothing was written to the ledger"):
         from puoc.cli.progress import Reporter
         from puoc.run.recompute import recompute
 
         with Reporter("verify", console()) as reporter:
-            done, n_recorded = recompute(_ROOT, n_fits, reporter.update)
+            done, n_recorded = recompute(_ROOT, n_fits, reporter.update, only)
     for fit in done:
         for line in _compared(fit):
             say(line)

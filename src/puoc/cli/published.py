@@ -48,7 +48,7 @@ def published(
     say(f"{counts.total() - counts['missing']:,} of {counts.total():,} trials of the profile have a result")
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.analysis.compare import compare
-        from puoc.reporting.page import build
+        from puoc.reporting.site import build
         from puoc.run.stages import planned_trial_ids
 
         with working("comparison and report"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,7 +68,10 @@ class Recomputed:
 
 
 def recompute(
-    root: Path, n_fits: int, on_progress: Callable[[Progress], None] = lambda _: None
+    root: Path,
+    n_fits: int,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    only: Collection[str] | None = None,
 ) -> tuple[list[Recomputed], int]:
     """Compute some fits of the plan again, in a temporary ledger, and compare them with their records.
 
@@ -78,6 +81,7 @@ def recompute(
     Parameters
     ----------
     n_fits : number of fits to compare; all if the ledger has fewer.
+    only : ids of the fits that may be chosen; None for all.
 
     Returns
     -------
@@ -93,7 +97,10 @@ def recompute(
     if not entries:
         raise ValueError(f"{ledger.root}: no fit of the plan has a record that can be compared")
     pairs = [Pair(entry.result.fit, entry.result) for entry in entries.values()]
-    sample = _stratified(pairs, entries)[:n_fits]
+    chosen = [pair for pair in _stratified(pairs, entries) if only is None or pair.new.id in only]
+    if not chosen:
+        raise ValueError(f"{ledger.root}: none of these {len(only or ())} fits has a record that can be compared")
+    sample = chosen[:n_fits]
     with TemporaryDirectory(dir=root / "work", prefix="recompute-") as folder:
         fresh = Ledger(folder)
         wanted, batches, incomplete = with_companions(fresh, pairs, sample)

@@ -17,7 +17,7 @@ from puoc.analysis.compare import compare, comparison_is_old, read_comparison
 from puoc.analysis.metrics import metrics
 from puoc.analysis.tables.metric_tables import MetricRow, winners
 from puoc.plan.params import read_params
-from puoc.reporting.page import build
+from puoc.reporting.site import build
 from puoc.reporting.tracking.run_specs import trial_spec, trials
 from puoc.run.result_rows import collect
 from puoc.run.stages import run_part, selected_trials

@@ -86,23 +86,27 @@ class _Difference(NamedTuple):
     high: float | None
 
 
-def family_wins(plans: Sequence[TablePlan], results: Mapping[str, pd.DataFrame | None]) -> list[FamilyWinRow]:
+def family_wins(
+    plans: Sequence[TablePlan], results: Mapping[str, pd.DataFrame | None], axes: Mapping[str, str] = AXES
+) -> list[FamilyWinRow]:
     """Return one row per cell of each table over alpha, |U| or a shift that plans at least two families.
 
     Parameters
     ----------
     plans : the planned tables; those of user data are left out.
     results : recorded rows by table; None if the table was not run.
+    axes : what the cells of a scenario vary; tables of other scenarios are left out.
     """
-    return [row for plan in plans if _has_axis(plan) for row in _rows(plan, results.get(plan.table))]
+    compared = [plan for plan in plans if plan.scenario in axes and _has_families(plan)]
+    return [row for plan in compared for row in _rows(plan, results.get(plan.table), axes[plan.scenario])]
 
 
-def _has_axis(plan: TablePlan) -> bool:
+def _has_families(plan: TablePlan) -> bool:
     kinds = {entry.kind for entry in plan.entries if not entry.oracle}
-    return plan.scenario in AXES and plan.user_data is None and len(kinds) > 1
+    return plan.user_data is None and len(kinds) > 1
 
 
-def _rows(plan: TablePlan, rows: pd.DataFrame | None) -> list[FamilyWinRow]:
+def _rows(plan: TablePlan, rows: pd.DataFrame | None, axis: str) -> list[FamilyWinRow]:
     aucs: dict[tuple[str, str], dict[int, float]] = {}
     entries = [entry for entry in plan.entries if not entry.oracle]
     for entry in entries:
@@ -116,7 +120,7 @@ def _rows(plan: TablePlan, rows: pd.DataFrame | None) -> list[FamilyWinRow]:
         row = FamilyWinRow(
             table=plan.table,
             published=plan.published,
-            axis=AXES[plan.scenario],
+            axis=axis,
             dataset=plan.dataset,
             cell=name,
             cell_index=index,

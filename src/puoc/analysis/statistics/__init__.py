@@ -7,6 +7,7 @@ __all__ = [
     "holm",
     "moderated",
     "power",
+    "rank_intervals",
     "ranks",
     "roc",
     "seed_power",

@@ -19,10 +19,11 @@ from puoc.analysis.tables.metric_tables import MetricRow
 from puoc.analysis.tables.summary import SummaryRow
 from puoc.reporting.page.figures import table_figure
 from puoc.reporting.page.metrics import MetricTable, label_of, metric_table
+from puoc.reporting.page.places import dataset_page, passport_page, table_page
 from puoc.reporting.page.protocol import ProtocolView, protocol_views
 from puoc.reporting.page.ranks import PowerView, power_views, rank_view
 from puoc.reporting.page.significance import TestView, evidence_sentences, test_views
-from puoc.reporting.page.sources import config_views, draw_sentence, trial_groups
+from puoc.reporting.page.sources import config_views, draw_sentence
 from puoc.reporting.page.tables import RowView, chance_notes, column_heads, constant_notes, empty_notes, row_views
 from puoc.store.plans import TablePlan
 
@@ -71,6 +72,9 @@ class Section:
     run: bool
     columns: list[str]
     rows: list[RowView]
+    href: str  # its page and the next two: from the folder of the reports, and from its page
+    dataset_href: str
+    passports: str
     notes: list[tuple[str, str]]
     earlier: str
     below_chance: list[str]
@@ -90,21 +94,23 @@ class Section:
     plane: FigureView | None = None
     ranks: RanksView | None = None
     draw: str = ""
-    configs: Sequence[object] = ()
+    configs: Sequence[dict[str, str]] = ()
     protocol: Sequence[ProtocolView] = ()
-    trials: Sequence[object] = ()
 
 
 def table_section(anchor: str, table: Table, plane: Mapping[str, object] | None) -> Section:
     """Return the section of a table; ``plane`` is the figure of two-dimensional data, if there is one."""
     plan, rows = table.plan, table.rows
-    views = row_views(anchor, plan, rows, table.summary, table.tests)
+    views = row_views(f"../{passport_page(plan.table)}", plan, rows, table.summary, table.tests)
     section = Section(
         anchor=anchor,
         plan=plan,
         run=rows is not None,
         columns=column_heads(plan),
         rows=views,
+        href=table_page(plan.table),
+        dataset_href=dataset_page(plan.dataset),
+        passports=f"../{passport_page(plan.table)}",
         notes=[*empty_notes(table.summary), *table.stale],
         earlier=table.earlier,
         below_chance=chance_notes(table.summary),
@@ -132,7 +138,6 @@ def table_section(anchor: str, table: Table, plane: Mapping[str, object] | None)
         configs=config_views(plan, rows),
         ranks=RanksView(ranks.rows, ranks.sentence, _script_json(ranks.figure)) if ranks else None,
         protocol=protocol_views(table.summary, table.protocol),
-        trials=trial_groups(anchor, plan, rows),
     )
 
 

@@ -36,7 +36,7 @@ def test_views(tests: Sequence[SignificanceRow]) -> list[TestView]:
         reasons = {test.note for test in pair if not test.is_average}
         untested = all(test.p is None for test in pair) and len(reasons) == 1
         shown = [replace(pair[0], cell="all cells")] if untested else pair
-        views += [TestView(test, _verdict(test)) for test in shown]
+        views += [TestView(test, verdict(test)) for test in shown]
     return views
 
 
@@ -89,7 +89,8 @@ def _family_sentence(family: Sequence[SignificanceRow], plural: str) -> str:
     return f"{sentence}. That holds for this table; after Holm over the {size_all} of all tables, {n_all} of them."
 
 
-def _verdict(test: SignificanceRow) -> str:
+def verdict(test: SignificanceRow) -> str:
+    """Say which entry of a pair is significantly better after Holm, or why neither is."""
     if test.p is None:
         return "not tested"
     if test.p_adjusted is not None and test.p_adjusted < ALPHA:

@@ -1,12 +1,11 @@
-"""Sources of the numbers of a table: draws, configurations, both AUCs, trials."""
+"""Sources of the numbers of a table: draws and configurations."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from puoc.analysis.tables.frames import number
 from puoc.store.plans import EntryPlan, TablePlan
 
 _SIZES = (
@@ -19,29 +18,13 @@ _CONFIG = ("params", "config_source", "encoder", "numerics", "prior", "prior_alp
 _SHOWN = 4  # more values than this are shown as a range
 
 
-class TrialView(NamedTuple):
-    """A trial in the list of trials; an empty value is shown as an empty text."""
+def draw_sentence(rows: pd.DataFrame | Mapping[str, Sequence[float | None]]) -> str:
+    """Return a sentence on the training data of a trial: the sizes and the share of positives in U.
 
-    seed: str
-    status: str
-    reason: str
-    fit_id: str
-    trial_id: str
-    auc: float | None
-    auc_val_pu: float | None
-
-
-class TrialGroup(NamedTuple):
-    """The trials of an entry in a cell; the cells of the results table link to its id."""
-
-    id: str
-    entry: str
-    cell: str
-    trials: list[TrialView]
-
-
-def draw_sentence(rows: pd.DataFrame) -> str:
-    """Return a sentence on the training data of a trial: the sizes and the share of positives in U."""
+    Parameters
+    ----------
+    rows : of the trials, or the values of their columns by name.
+    """
     parts = [f"{words}: {values}" for name, words in _SIZES if (values := _values(rows, name))]
     if alphas := _values(rows, "alpha"):
         parts.append(f"share of positives in U (alpha): {alphas}")
@@ -52,6 +35,7 @@ def draw_sentence(rows: pd.DataFrame) -> str:
 def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, str]]:
     """Return one row per entry: its method, its twin and every configuration it was run with."""
     views = []
+    rows = rows.reindex(columns=["entry", *(name for name in _CONFIG if name in rows)])
     for entry in plan.entries:
         of_entry = rows[rows["entry"] == entry.entry]
         view = {"entry": entry.entry, "method": entry.method, "twin": entry.twin or ""}
@@ -75,39 +59,9 @@ def config_badge(rows: pd.DataFrame | None, entry: EntryPlan) -> str:
     return "published" if entry.printed else "default"
 
 
-def trial_groups(anchor: str, plan: TablePlan, rows: pd.DataFrame) -> list[TrialGroup]:
-    """Group the recorded trials by entry and cell; the cells of the results table link to these groups.
-
-    An average links to a separate heading, which is followed by the groups of all cells.
-    """
-    groups: list[TrialGroup] = []
-    for index, entry in enumerate(plan.entries):
-        if len(plan.cells) > 1 and (rows["entry"] == entry.entry).any():
-            heading = f"average: of the trials of all {len(plan.cells)} columns, which follow"
-            groups.append(TrialGroup(f"{anchor}-e{index}", entry.entry, heading, []))
-        for column, cell in enumerate(plan.cell_names):
-            trials = rows[(rows["entry"] == entry.entry) & (rows["cell"] == cell)]
-            if len(trials):
-                groups.append(TrialGroup(f"{anchor}-e{index}-c{column}", entry.entry, cell, _trial_views(trials)))
-    return groups
-
-
-def _trial_views(trials: pd.DataFrame) -> list[TrialView]:
-    names = ["seed", "status", "reason", "fit_id", "trial_id", "auc"]
-    criteria = trials["auc_val_pu"] if "auc_val_pu" in trials else [None] * len(trials)
-    values = zip(*(trials[name] for name in names), criteria, strict=True)
-    return [
-        TrialView(_text(seed), _text(status), _text(reason), _text(fit), _text(trial), number(auc), number(criterion))
-        for seed, status, reason, fit, trial, auc, criterion in values
-    ]
-
-
-def _text(value: object) -> str:
-    return "" if value is None or value != value else str(value)
-
-
-def _values(rows: pd.DataFrame, name: str) -> str:
-    values = sorted(rows[name].dropna().unique()) if name in rows else []
+def _values(rows: pd.DataFrame | Mapping[str, Sequence[float | None]], name: str) -> str:
+    found: Iterable[float | None] = rows.get(name, [])
+    values = sorted({value for value in found if value is not None and value == value})
     shown = [f"{value:g}" for value in values]
     return f"{shown[0]} to {shown[-1]}" if len(shown) > _SHOWN else ", ".join(shown)
 
@@ -115,5 +69,6 @@ def _values(rows: pd.DataFrame, name: str) -> str:
 def _texts(rows: pd.DataFrame, name: str) -> str:
     if name not in rows:
         return ""
-    texts = sorted({f"{value:g}" if isinstance(value, float) else str(value) for value in rows[name].dropna()})
+    values = rows[name].dropna().unique()
+    texts = sorted({f"{value:g}" if isinstance(value, float) else str(value) for value in values})
     return f"{texts[0]} to {texts[-1]}" if name == "prior_alpha" and len(texts) > _SHOWN else "; ".join(texts)

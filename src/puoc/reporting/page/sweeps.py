@@ -12,6 +12,8 @@ from pydantic import JsonValue
 
 from puoc.analysis.selection.surface import RoleResult, SurfaceRow, SweepRow
 from puoc.records import Params
+from puoc.reporting.page.importance import Importance, importances
+from puoc.reporting.page.places import sweep_page
 
 _WORDS = {
     "chosen": "chosen",
@@ -60,6 +62,8 @@ class SweepView:
     row: SweepRow
     roles: list[RoleView]
     grid: GridView | None
+    href: str  # its page
+    importances: list[Importance]
 
 
 def sweep_views(sweeps: Sequence[SweepRow], surface: Sequence[SurfaceRow]) -> list[SweepView]:
@@ -78,7 +82,7 @@ def _view(row: SweepRow, configs: list[SurfaceRow]) -> SweepView:
             marks.setdefault(result.config_id, []).append(words.removesuffix(" (reference)"))
             params = _params_text(values.get(result.config_id, {}), names)
             roles.append(RoleView(words, params, role == "best_on_test", result))
-    return SweepView(row, roles, _grid(configs, values, names, marks))
+    return SweepView(row, roles, _grid(configs, values, names, marks), sweep_page(row.tune), importances(configs))
 
 
 def _varied(configs: list[Params]) -> list[str]:

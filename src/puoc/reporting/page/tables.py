@@ -12,6 +12,7 @@ from puoc.analysis.statistics.significance import SignificanceRow
 from puoc.analysis.tables.results import UNTESTED
 from puoc.analysis.tables.summary import AVERAGE, CHANCE, SummaryRow
 from puoc.reporting.page.format import DASH, number, spread
+from puoc.reporting.page.places import passport_id
 from puoc.reporting.page.significance import ALPHA
 from puoc.reporting.page.sources import config_badge
 from puoc.store.plans import EntryPlan, TablePlan
@@ -128,8 +129,8 @@ def constant_notes(rows: pd.DataFrame | None) -> list[str]:
 
 def _target(anchor: str, index: int, entry: EntryPlan, column: int, plan: TablePlan) -> str:
     if column < len(plan.cells):
-        return f"#{anchor}-e{index}-c{column}"
-    return f"#{anchor}-e{index}" if len(plan.cells) > 1 else f"#{anchor}-e{index}-c0"  # the average
+        return f"{anchor}#{passport_id(index, column)}"
+    return f"{anchor}#{passport_id(index, len(plan.cells) if len(plan.cells) > 1 else 0)}"  # the average
 
 
 def _cell_view(row: SummaryRow, target: str, marks: dict[tuple[str, int], str], best: str | None) -> CellView:

@@ -11,6 +11,7 @@ from typing import Self
 from puoc.reporting.tracking import run_specs
 from puoc.reporting.tracking.address import TrackingError, first_line
 from puoc.reporting.tracking.places import unpack_places
+from puoc.reporting.tracking.report_links import link_report
 from puoc.reporting.tracking.store import Store, StoreBusy
 from puoc.reporting.tracking.writer import OnProgress, Writer, silent
 from puoc.store.ledger import Ledger
@@ -130,7 +131,9 @@ def track(root: Path | str, on_progress: OnProgress = silent) -> dict[str, int]:
             if writer.written:
                 store.sign(uuid.uuid4().hex)
                 writer.load()
-            return _count_trials(writer, rows)
+            counts = _count_trials(writer, rows)
+            link_report(store.root, store.experiments())
+            return counts
     except StoreBusy as busy:
         raise TrackingError(f"{busy}; wait until it ends, or stop it, and run `puoc track` again") from busy
 

@@ -1,4 +1,4 @@
-"""Render the page from the planned tables and ``results/compare``. Equal results give equal bytes."""
+"""Render the pages of the site from the planned tables and ``results/compare``. Equal results give equal bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from puoc.analysis.compare import Comparison, FailureRow, read_comparison
 from puoc.analysis.statistics.signed_rank import EXACT_UP_TO
-from puoc.analysis.tables.frames import replace_file
 from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import Trials, present_rows, read_results
 from puoc.reporting.page.answer import answer_view
@@ -23,10 +22,20 @@ from puoc.reporting.page.decision_plane import plane_figure
 from puoc.reporting.page.format import number, p_value, signed, spread
 from puoc.reporting.page.metrics import changes_view, label_of, write_csv
 from puoc.reporting.page.paper import paper_view
+from puoc.reporting.page.places import dataset_page, method_page, table_page
 from puoc.reporting.page.ranks import power_heads
 from puoc.reporting.page.section import Table, n_planned, table_section
 from puoc.reporting.page.stale_rows import adopted_notes, earlier_note, published_notes, stale_notes
 from puoc.reporting.page.sweeps import sweep_views
+from puoc.reporting.site.datasets import dataset_views
+from puoc.reporting.site.files import write_assets, write_pages
+from puoc.reporting.site.leaderboard import leaderboard_view
+from puoc.reporting.site.methods import method_views
+from puoc.reporting.site.passports import entry_passports
+from puoc.reporting.site.render import Content, rendered
+from puoc.reporting.site.search import search_script
+from puoc.reporting.site.standings import standings
+from puoc.reporting.site.win_map import map_blocks
 from puoc.store.counting import counted
 from puoc.store.plan_files import planned_tables, read_metric
 from puoc.store.plans import TablePlan
@@ -56,16 +65,8 @@ class ComputedOn(NamedTuple):
     n: int
 
 
-class DatasetView(NamedTuple):
-    """A dataset's licence and citation, as declared in its file; empty for data that is not registered."""
-
-    name: str
-    licence: str
-    citation: str
-
-
 def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
-    """Write ``reports/index.html`` and the files beside it; return the path of the page.
+    """Write the pages and the files that they load to ``reports``; return the path of ``reports/index.html``.
 
     Parameters
     ----------
@@ -81,13 +82,17 @@ def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
     tables = [_table(root, plan, compared, planned_trials) for plan in planned_tables(root)]
     planes = {t.plan.table: plane_figure(root, t.plan, t.rows) for t in tables if t.rows is not None}
     viewed = [replace(t, metric=metric, rows=None if t.rows is None else as_metric(t.rows, metric)) for t in tables]
-    context = _context(viewed, compared, planes) | {"metric": label_of(metric)}
-    page = _environment().get_template("page.html.j2").render(context)
-    index = root / "reports" / "index.html"
-    write_csv(index.parent, compared.metrics, compared.metric_winners)
-    _write_plotly(index.parent / "plotly.min.js")
-    replace_file(index, page.encode())
-    return index
+    content = _content(root, viewed, compared, planes, label_of(metric))
+    folder = root / "reports"
+    pages = rendered(_environment(), content)
+    write_csv(folder, compared.metrics, compared.metric_winners)
+    write_assets(folder, search_script(viewed, [one.name for one in content.methods], *_names(content)))
+    write_pages(folder, pages)
+    return folder / "index.html"
+
+
+def _names(content: Content) -> tuple[list[str], list[str]]:
+    return [one.name for one in content.datasets], [one.row.tune for one in content.sweeps]
 
 
 def _table(root: Path, plan: TablePlan, compared: Comparison, planned_trials: Trials | None) -> Table:
@@ -121,43 +126,60 @@ def _environment() -> Environment:
         "signed": signed,
         "p_value": p_value,
         "counted": counted,
+        "method_page": method_page,
+        "dataset_page": dataset_page,
+        "table_page": table_page,
     }
     return environment
 
 
-def _write_plotly(path: Path) -> None:
-    """Write plotly's script next to the page, unless it is there already."""
-    from plotly.offline import get_plotlyjs
-
-    script = get_plotlyjs().encode()
-    if not path.is_file() or path.read_bytes() != script:
-        replace_file(path, script)
-
-
-def _context(
-    tables: list[Table], compared: Comparison, planes: Mapping[str, Mapping[str, object] | None]
-) -> dict[str, object]:
+def _content(
+    root: Path,
+    tables: list[Table],
+    compared: Comparison,
+    planes: Mapping[str, Mapping[str, object] | None],
+    metric: str,
+) -> Content:
     recorded = [table.rows for table in tables if table.rows is not None]
     rows = pd.concat(recorded, ignore_index=True) if recorded else pd.DataFrame()
-    return {
-        "tables": [
-            table_section(f"t{index}", table, planes.get(table.plan.table)) for index, table in enumerate(tables)
+    found = {table.plan.table: standings(table) for table in tables}
+    shown = [table_section(f"t{index}", table, planes.get(table.plan.table)) for index, table in enumerate(tables)]
+    texts = [
+        {(row.name, column): cell.text for row in section.rows for column, cell in enumerate(row.cells)}
+        for section in shown
+    ]
+    failures = _failure_views(compared.failures)
+    return Content(
+        tables=shown,
+        passports=[
+            entry_passports(table, found[table.plan.table], said) for table, said in zip(tables, texts, strict=True)
         ],
-        "sweeps": sweep_views(compared.sweeps, compared.surface),
-        "tuned_apart": [row for row in compared.choice if row.table is None],
-        "failures": _failure_views(compared.failures),
-        "answer": answer_view(compared.verdicts, compared.claims, compared.family_wins),
-        "changes": changes_view(compared.metric_winners),
-        "paper": paper_view(compared.verdicts, compared.claims),
-        "environments": _environments(rows),
-        "datasets": [_dataset(name) for name in sorted({table.plan.dataset for table in tables})],
-        "power_heads": power_heads(),
-        "exact_up_to": EXACT_UP_TO,
-        "n_planned": sum(n_planned(table.plan) for table in tables),
-        "n_ok": int((rows["status"] == "ok").sum()) if len(rows) else 0,
-        "n_fits": int(rows.loc[rows["status"] == "ok", "fit_id"].nunique()) if len(rows) else 0,
-        "digest": _digest(rows),
-    }
+        methods=method_views(tables, found, {section.plan.table: section.configs for section in shown}),
+        datasets=dataset_views(root, tables, found),
+        sweeps=sweep_views(compared.sweeps, compared.surface),
+        board=leaderboard_view(
+            [one for each in found.values() for one in each],
+            metric,
+            sum(len(section.rows) * len(section.columns) for section in shown),
+        ),
+        shared={
+            "metric": metric,
+            "blocks": map_blocks(tables, found),
+            "tuned_apart": [row for row in compared.choice if row.table is None],
+            "failures": failures,
+            "n_failures": sum(view.n for view in failures),
+            "answer": answer_view(compared.verdicts, compared.claims, compared.family_wins),
+            "changes": changes_view(compared.metric_winners),
+            "paper": paper_view(compared.verdicts, compared.claims),
+            "environments": _environments(rows),
+            "power_heads": power_heads(),
+            "exact_up_to": EXACT_UP_TO,
+            "n_planned": sum(n_planned(table.plan) for table in tables),
+            "n_ok": int((rows["status"] == "ok").sum()) if len(rows) else 0,
+            "n_fits": int(rows.loc[rows["status"] == "ok", "fit_id"].nunique()) if len(rows) else 0,
+            "digest": _digest(rows),
+        },
+    )
 
 
 def _failure_views(failures: Sequence[FailureRow]) -> list[FailureView]:
@@ -189,13 +211,6 @@ def _environments(rows: pd.DataFrame) -> list[ComputedOn]:
         ComputedOn(device, torch_version, numerics, n)
         for (device, torch_version, numerics), n in sorted(counts.items())
     ]
-
-
-def _dataset(name: str) -> DatasetView:
-    from puoc.datasets import DATASETS
-
-    known = DATASETS.get(name)
-    return DatasetView(name, getattr(known, "licence", ""), getattr(known, "citation", ""))
 
 
 def _digest(rows: pd.DataFrame) -> str:

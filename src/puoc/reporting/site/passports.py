@@ -1,0 +1,237 @@
+"""Passports: of each number of a table, what it was computed from and how it can be computed again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import fsum
+from shlex import quote
+from typing import Any
+
+from puoc.reporting.page.places import passport_id
+from puoc.reporting.page.section import Table
+from puoc.reporting.page.sources import draw_sentence
+from puoc.reporting.site.leaderboard import rank_text
+from puoc.reporting.site.standings import Standing
+from puoc.store.cells import Cell
+from puoc.store.counting import counted
+from puoc.store.plans import EntryPlan, TablePlan
+
+#: Columns of rows that belong to an entry, with their words.
+_FACTS = (
+    ("config_source", "configuration"),
+    ("params", "hyperparameters"),
+    ("encoder", "encoder"),
+    ("prior", "class prior"),
+    ("numerics", "numerics"),
+    ("code_digest", "code digest"),
+    ("draw_digest", "digest of the draws"),
+    ("scoring_digest", "digest of the scoring"),
+    ("torch_version", "torch"),
+    ("device", "device"),
+    ("lane_map", "batching"),
+    ("imported_from", "published results"),
+    ("computed_by", "computed by"),
+    ("adopted_from", "adopted from the fits"),
+    ("marks", "warnings"),
+)
+#: Columns that differ between the trials of an entry.
+_SIZES = ["n_pos_lab", "n_pos_unl", "n_neg_unl", "n_unl", "alpha"]
+_TRIAL = ["seed", "status", "reason", "auc", "auc_val_pu", "fit_seconds", "trial_id", "fit_id", *_SIZES]
+_READ = ["entry", "cell", *_TRIAL, *(name for name, _ in _FACTS)]
+_SHOWN = 3  # more values than this are counted
+
+
+@dataclass(frozen=True)
+class TrialLine:
+    """One trial of a number."""
+
+    seed: str
+    status: str
+    reason: str
+    value: float | None
+    criterion: float | None
+    seconds: float | None
+    trial_id: str
+    fit_id: str
+
+
+@dataclass(frozen=True)
+class CellPassport:
+    """The passport of one number."""
+
+    id: str
+    cell: str
+    text: str  # the value
+    facts: list[tuple[str, str]]
+    show: str  # the command that prints it in the terminal
+    recompute: str  # the command that computes its fits again and compares them; empty without a fit
+    runs: str  # what to search for in the MLflow UI
+    trials: list[TrialLine]
+
+
+@dataclass(frozen=True)
+class EntryPassport:
+    """What all numbers of an entry share, and its numbers."""
+
+    id: str
+    entry: EntryPlan
+    look: str  # CSS class of the family
+    facts: list[tuple[str, str]]
+    cells: list[CellPassport]
+
+
+def entry_passports(table: Table, standings: list[Standing], texts: dict[tuple[str, int], str]) -> list[EntryPassport]:
+    """Return the passports of a table, by entry; none if it was not run.
+
+    Parameters
+    ----------
+    texts : the numbers as the page of the table shows them, by entry and column.
+    """
+    if table.rows is None:
+        return []
+    found = []
+    columns = {name: table.rows[name].tolist() if name in table.rows else [None] * len(table.rows) for name in _READ}
+    places: dict[str, dict[str, list[int]]] = {}
+    for at, (entry_name, cell) in enumerate(zip(columns["entry"], columns["cell"], strict=True)):
+        places.setdefault(str(entry_name), {}).setdefault(str(cell), []).append(at)
+    for index, entry in enumerate(table.plan.entries):
+        by_cell = places.get(entry.entry)
+        if by_cell is None:
+            continue
+        every = [at for of_cell in by_cell.values() for at in of_cell]
+        own = [one for one in standings if one.entry_index == index]
+        cells = []
+        for one in own:
+            rows = _taken(columns, every if one.is_average else by_cell.get(one.cell, []))
+            cells.append(_passport(table, rows, one, texts[entry.entry, one.column]))
+        facts = _facts(table.plan, _taken(columns, every))
+        found.append(EntryPassport(passport_id(index), entry, own[0].look, facts, cells))
+    return found
+
+
+#: Values of some rows, by column.
+_Rows = dict[str, list[Any]]
+
+
+def _taken(columns: _Rows, places: list[int]) -> _Rows:
+    return {name: [values[at] for at in places] for name, values in columns.items()}
+
+
+def _known(values: list[Any]) -> list[Any]:
+    return [value for value in values if value is not None and value == value]
+
+
+def _facts(plan: TablePlan, rows: _Rows) -> list[tuple[str, str]]:
+    facts = [("digest of the data", plan.data_digest)] if plan.data_digest else []
+    return facts + [(words, text) for name, words in _FACTS if (text := _texts(rows, name))]
+
+
+def _texts(rows: _Rows, name: str) -> str:
+    values = sorted(set(map(str, _known(rows[name]))))
+    if len(values) > _SHOWN:
+        return f"{values[0]} and {len(values) - 1} others"
+    return "; ".join(values)
+
+
+def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPassport:
+    plan = table.plan
+    place = f"{plan.table}/{one.cell}/{one.entry.entry}"
+    cell = None if one.is_average else plan.cells[one.column]
+    facts = [("trials", _outcomes(one)), ("seeds", _seeds(rows))]
+    facts += [("rank", rank)] if (rank := rank_text(one)) else []
+    facts += [("against the best other entry", chance)] if (chance := _chance(one)) else []
+    facts += [("against its twin", f"{one.against_twins} (Wilcoxon, Holm over the table)")] if one.against_twins else []
+    facts += [("training rows", draw)] if (draw := draw_sentence(rows)) else []
+    facts += _protocol(cell) if cell is not None else []
+    if one.seconds is not None:
+        total = fsum(_known(rows["fit_seconds"]))
+        facts.append(("time", f"{_seconds(one.seconds)} for a fit on average, {_seconds(total)} for all its trials"))
+    of_place = f"tags.member_of LIKE '%|{plan.table}/{one.cell}/{one.entry.entry}|%'"
+    of_entry = f"tags.member_of LIKE '%|{plan.table}/%/{one.entry.entry}|%'"
+    return CellPassport(
+        id=passport_id(one.entry_index, one.column),
+        cell=one.cell,
+        text=text,
+        facts=facts,
+        show=f"puoc show {quote(place)}",
+        recompute=f"puoc ledger verify --place {quote(place)}" if one.summary.n_ok else "",
+        runs=of_entry if one.is_average else of_place,
+        trials=[] if one.is_average else _trials(rows),
+    )
+
+
+def _outcomes(one: Standing) -> str:
+    row = one.summary
+    counts = (row.n_ok, row.n_failed, row.n_skipped, row.n_missing)
+    parts = zip(counts, ("scored", "failed", "not applicable", "not run"), strict=True)
+    return ", ".join(f"{n} {words}" for n, words in parts if n) or "none"
+
+
+def _seeds(rows: _Rows) -> str:
+    seeds = sorted({int(seed) for seed, status in zip(rows["seed"], rows["status"], strict=True) if status == "ok"})
+    if seeds and seeds == list(range(seeds[0], seeds[-1] + 1)) and len(seeds) > 2:
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds)) or "none"
+
+
+def _chance(one: Standing) -> str:
+    chance = one.chance
+    if chance is None:
+        return ""
+    return (
+        f"better than {one.rival} with chance {chance.better:.2f}, practically equal (within .01) {chance.equal:.2f}, "
+        f"worse {chance.worse:.2f} (Bayesian signed-rank test over common seeds)"
+    )
+
+
+def _protocol(cell: Cell) -> list[tuple[str, str]]:
+    """Return what the cell fixes: classes, labelling, setting."""
+    parts = [("positive", cell.pos), ("negative in U", cell.neg), ("negative at test", cell.neg_test)]
+    words = [f"{name}: {_classes(value)}" for name, value in parts if value is not None]
+    facts = [("classes", "; ".join(words))]
+    if cell.labelling is not None:
+        facts.append(("labelling", json.dumps(cell.labelling.canonical(), sort_keys=True)))
+    if cell.setting is not None:
+        facts.append(("setting", "single training set"))
+    if cell.n_noise is not None:
+        facts.append(("noise", f"{counted(cell.n_noise, 'negative')} among the labelled rows"))
+    if cell.holdout is not None:
+        facts.append(("withheld", f"{cell.holdout:g} of P and U"))
+    return facts
+
+
+def _classes(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    start, stop, of = (getattr(value, name) for name in ("start", "stop", "of"))
+    return f"{stop - start} drawn by the seed out of {', '.join(map(str, of))}"
+
+
+def _trials(rows: _Rows) -> list[TrialLine]:
+    columns = (rows[name] for name in _TRIAL[:8])
+    return [
+        TrialLine(
+            seed=_text(seed),
+            status=_text(status),
+            reason=_text(reason),
+            value=_number(auc),
+            criterion=_number(criterion),
+            seconds=_number(seconds),
+            trial_id=_text(trial),
+            fit_id=_text(fit),
+        )
+        for seed, status, reason, auc, criterion, seconds, trial, fit in zip(*columns, strict=True)
+    ]
+
+
+def _text(value: object) -> str:
+    return "" if value is None or value != value else str(value)
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or value != value else float(value)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"

@@ -1,0 +1,149 @@
+"""The results site in a browser: every kind of page on a desk and a phone, light and dark, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from browsing import DRIVER, Browser, browser
+from test_report import lay_out_site, sweep_site
+
+from puoc.analysis.compare import compare
+from puoc.reporting.site import build
+from puoc.reporting.tracking.report_links import link_report
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(DRIVER is None, reason="no chromedriver (Debian: chromium-driver)")]
+
+AXE = Path(__file__).parents[1] / "axe" / "axe.min.js"
+#: One page of each kind.
+PAGES = (
+    *("index", "leaderboard", "tables", "methods", "datasets", "sweeps", "paper", "metrics", "failures"),
+    *("tables/ova", "tables/later", "passports/ova", "methods/pu_svm", "datasets/digits", "sweeps/pu_svm"),
+)
+#: Pages that axe-core examines on a phone in dark colours as well.
+BOTH = ("index", "leaderboard", "tables/ova", "passports/ova", "methods/pu_svm")
+ROWS = "[...document.querySelectorAll('#leaderboard tbody tr')].filter(r => !r.hidden)"
+#: Findings of axe-core that are serious or worse.
+CHECK = """
+const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+const found = axe.run(document, { preload: false, runOnly: rules });
+const done = arguments[arguments.length - 1];
+found.then(r => done(r.violations.filter(v => ["serious", "critical"].includes(v.impact))
+  .map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 140)).join(" | "))));
+"""
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("site")
+    lay_out_site(root)
+    sweep_site(root)
+    compare(root)
+    build(root)
+    link_report(root, {"3": "one_vs_all", "4": "alpha_sweep"})
+    return root / "reports"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as found:
+        yield found
+
+
+def settled(chromium: Browser, script: str) -> Any:
+    """Run a script and return its value once it is truthy, or what it is at last."""
+    for _ in range(100):
+        if value := chromium.run(f"return {script}"):
+            return value
+        chromium.run_async("setTimeout(arguments[arguments.length - 1], 20)")
+    return value
+
+
+def test_every_kind_of_page_fits_is_accessible_and_loads_only_files(chromium: Browser, reports: Path) -> None:
+    axe, problems = AXE.read_text(encoding="utf-8"), []
+    for name in PAGES:
+        for width, scheme in ((1440, "light"), (390, "dark"), (1440, "dark"), (390, "light")):
+            chromium.open(reports / f"{name}.html", width, scheme)
+            where = f"{name} at {width}, {scheme}"
+            if (wide := chromium.run("return document.documentElement.scrollWidth")) > width:
+                problems.append(f"{where}: {wide} pixels wide")
+            behind = chromium.run("return getComputedStyle(document.body).backgroundColor")
+            if (sum(map(int, re.findall(r"\d+", behind))) > 600) != (scheme == "light"):
+                problems.append(f"{where}: background {behind}")
+            loaded = chromium.run("return performance.getEntriesByType('resource').map(e => e.name)")
+            problems += [f"{where}: loads {each}" for each in loaded if not each.startswith("file://")]
+            if (width, scheme) == (1440, "light") or ((width, scheme) == (390, "dark") and name in BOTH):
+                chromium.run(axe)
+                problems += [f"{where}: {each}" for each in chromium.run_async(CHECK)]
+            problems += [f"{where}: {message}" for message in chromium.log()]
+    assert problems == []
+
+
+def test_the_leaderboard_is_filtered_and_sorted_and_a_number_leads_to_its_passport(
+    chromium: Browser, reports: Path
+) -> None:
+    chromium.open(reports / "leaderboard.html", 1440)
+    families = f"return [...new Set({ROWS}.map(r => r.dataset.family))]"
+    assert set(chromium.run(families)) == {"OC", "PU", "PU-OC", "reference"}
+    choose = "const f = document.getElementById('filters').elements[arguments[0]]; f.value = arguments[1];"
+    choose += "f.dispatchEvent(new Event('input', {bubbles: true}))"
+    chromium.run(choose, "family", "PU-OC")
+    chromium.run(choose, "column", "average")
+    assert chromium.run(families) == ["PU-OC"]
+    assert chromium.run("return location.hash") == "#family=PU-OC&column=average"
+    assert chromium.run(f"return {ROWS}.length") == 4
+    assert chromium.run("return document.getElementById('count').textContent").startswith("4 of 4 rows")
+    for order, sign in (("descending", -1), ("ascending", 1)):  # by keyboard
+        chromium.run("document.querySelector('#value-head button').focus()")
+        chromium.press()
+        settled(chromium, f"document.querySelector('#value-head').getAttribute('aria-sort') === '{order}'")
+        wanted = f"{ROWS}.map(r => Number(r.cells[1].dataset.sort))"
+        sort = f"{wanted}.every((v, i, all) => !i || {sign} * (v - all[i - 1]) >= 0)"
+        assert settled(chromium, sort)
+    number = chromium.run(f"const a = {ROWS}[0].cells[1].querySelector('a'); a.click(); return a.textContent")
+    assert settled(chromium, "location.pathname.includes('/passports/')")
+    place = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('h3').textContent")
+    runs = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('.mlflow + a').href")
+    assert runs.startswith("http://127.0.0.1:5000/#/experiments/")
+    assert unquote(runs).partition("searchFilter=")[2].startswith("tags.member_of LIKE '%|")
+    assert place.split(": ")[1].split(" ± ")[0] == f"{float(number.split(' ± ')[0]):.2f}"
+    assert chromium.log() == []
+
+
+def test_an_address_with_filters_shows_the_same_rows(chromium: Browser, reports: Path) -> None:
+    chromium.open(reports / "leaderboard.html", 1440)
+    chromium.run("location.hash = 'family=OC&table=alpha&q=oc_svm'")
+    assert settled(chromium, f"{ROWS}.length === 4")
+    assert chromium.run("return document.getElementById('filters').elements.q.value") == "oc_svm"
+
+
+def test_search_theme_and_links_of_the_former_page(chromium: Browser, reports: Path) -> None:
+    chromium.open(reports / "tables/ova.html", 390)
+    chromium.press("/")
+    chromium.press("method drocc")
+    assert settled(chromium, "document.querySelectorAll('#found a').length === 2")
+    chromium.press("\ue015")  # arrow down
+    assert chromium.run("return document.activeElement.textContent") == "methoddrocc"
+    chromium.press()
+    assert settled(chromium, "location.pathname.endsWith('/methods/drocc.html')")
+    chromium.run("document.getElementById('theme').click()")
+    assert chromium.run("return document.documentElement.dataset.theme") == "dark"
+    chromium.open(reports / "index.html", 1440)
+    assert chromium.run("return getComputedStyle(document.body).colorScheme") == "dark"
+    chromium.run("document.getElementById('theme').click()")
+    chromium.run("localStorage.clear(); location.hash = 't1-e0-c1'")  # a number's address in the single page
+    assert settled(chromium, "location.href.includes('/passports/') && location.hash === '#e0-c1'")
+    assert chromium.log() == []
+
+
+def test_figures_are_drawn_in_the_colours_of_the_page(chromium: Browser, reports: Path) -> None:
+    chromium.open(reports / "tables/ova.html", 1440, "dark")
+    assert settled(chromium, "document.querySelector('.plot .legendtext')")
+    fill = chromium.run("return getComputedStyle(document.querySelector('.plot .legendtext')).fill")
+    assert sum(map(int, re.findall(r"\d+", fill))) > 500
+    assert json.loads(chromium.run("return JSON.stringify([...document.querySelectorAll('.plot svg')].length > 0)"))

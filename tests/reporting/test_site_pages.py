@@ -1,0 +1,163 @@
+"""What the pages of the results site say, through real files."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from site_pages import page_text
+from test_report import lay_out, lay_out_site, plan_of, rows_of, sweep_site
+
+from puoc.analysis.compare import compare
+from puoc.analysis.selection.surface import SurfaceRow
+from puoc.reporting.page.importance import importances
+from puoc.reporting.page.places import file_name
+from puoc.reporting.site import build
+from puoc.reporting.site.curves import Series, curve
+from puoc.reporting.tracking.report_links import link_report
+
+
+def texts(html: str) -> str:
+    html = re.sub(r"<(script|style)\b.*?</\1>", " ", html, flags=re.S)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    lay_out_site(folder)
+    sweep_site(folder)
+    compare(folder)
+    build(folder)
+    return folder
+
+
+def test_the_map_has_the_best_entry_of_each_cell_and_whether_it_is_ahead(root: Path) -> None:
+    text = page_text(root)
+    section = texts(text[text.index('id="map"') : text.index('id="overview"')])
+    assert "Over alpha" in section
+    assert "Over classes and data" in section
+    assert "class 0 nnpu 0.79 PU, not decided class 1 pu_svm 0.82 PU-OC, not decided" in section  # nnpu has holes
+    assert "later digits 3 cells, not run" in section
+    cell = re.search(r'<a class="map-cell ([^"]*)" href="(passports/[^"]*)"', text)
+    assert cell is not None
+    assert cell[2] == "passports/alpha.html#e4-c0"
+
+
+def test_a_passport_has_trials_seeds_digests_versions_and_commands(root: Path) -> None:
+    text = page_text(root, "passports/ova.html")
+    shared = texts(text[text.index('<h2 id="e1">') : text.index('id="e1-c0"')])
+    for words in ("digest of the data data", "code digest c", "digest of the draws d", "torch 2.6", "device cpu"):
+        assert words in shared
+    own = texts(text[text.index('id="e1-c0"') : text.index('id="e1-c1"')])
+    assert "pu_svm, class 0: 0.78 ± 0.01" in own or "pu_svm, class 0: 0.78 ± 0.02" in own
+    assert "seeds 0 to 9" in own
+    assert "puoc show 'ova/class 0/pu_svm'" in own
+    assert "tags.member_of LIKE '%|ova/class 0/pu_svm|%'" in own
+    assert "trial-ova-pu_svm-0-9 fit-ova-pu_svm-0-9" in own
+    failed = texts(text[text.index('id="e4-c2"') : text.index('id="e4-c3"')])
+    assert "7 scored, 3 failed" in failed
+    assert "seeds 3 to 9" in failed
+
+
+def test_the_leaderboard_has_every_number_with_its_uncertainty(root: Path) -> None:
+    text = page_text(root, "leaderboard.html")
+    lines = re.findall(r'<tr data-family="[^"]*".*?</tr>', text, re.S)
+    summary = pd.read_parquet(root / "results/compare/summary.parquet")
+    assert len(lines) == (summary["n"] > 0).sum()
+    assert f"{(summary['n'] == 0).sum()} planned numbers have no value yet" in texts(text)
+    first = texts(lines[0])
+    assert first == "nnpu 0.822 ± 0.009 1 (1 to 5 of 5) alpha average digits PU 0.33 / 0.67 pu_svm 3 0.10"
+    references = [texts(line) for line in lines if 'data-family="reference"' in line]
+    assert references
+    assert not any(" of 5)" in line for line in references)  # no rank
+    for line in lines:
+        assert re.search(r'data-sort="0\.\d+" data-metrics="0\.\d{4}[|"]', line)
+
+
+def test_a_method_has_its_row_over_all_tables(root: Path) -> None:
+    text = texts(page_text(root, "methods/nnpu.html"))
+    assert "PU" in text
+    assert "loss is <nan>" in text  # its failures
+    assert "Planned and not run: later" in text
+    assert "Curves over cells" in text
+    assert "class 0: 0.79" in text
+    assert "extends oc_svm" in texts(page_text(root, "methods/pu_svm.html"))
+    assert "extended by pu_svm" in texts(page_text(root, "methods/oc_svm.html"))
+
+
+def test_a_dataset_has_a_card(root: Path) -> None:
+    text = texts(page_text(root, "datasets/digits.html"))
+    assert "rows 1,797" in text
+    assert "digest data" in text
+    assert "not known before the data are prepared" in text
+    assert "Tables on this dataset" in text
+
+
+def test_a_sweep_has_its_surface_regret_and_importance(root: Path) -> None:
+    text = texts(page_text(root, "sweeps/pu_svm.html"))
+    for words in ("Surface", "Regret", "Importance of the hyperparameters", "best on test (reference)"):
+        assert words in text
+
+
+def test_the_importance_of_a_hyperparameter_is_its_share_of_the_variance() -> None:
+    rows = [
+        SurfaceRow(tune="t", config_id=f"{a}{b}", params=json.dumps({"a": a, "b": b, "same": 1}), is_published=False,
+                   n_val=1, val=a + 0.1 * b, val_se=None, n_test=0, test=None, test_se=None)
+        for a in (0, 1) for b in (0, 1)
+    ]  # fmt: skip
+    first, second = importances(rows)
+    assert (first.name, second.name) == ("a", "b")
+    assert first.share == pytest.approx(0.25 / (0.25 + 0.0025))
+    assert first.share + second.share == pytest.approx(1)
+    assert first.values == [("0", pytest.approx(0.05), 2), ("1", pytest.approx(1.05), 2)]
+    assert importances(rows[:2]) == []
+
+
+def test_pages_of_what_is_no_longer_planned_are_removed_and_other_files_are_kept(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        lay_out(tmp_path, plan_of(name, seeds=[0, 1]), rows_of(plan_of(name, seeds=[0, 1])))
+    compare(tmp_path)
+    build(tmp_path)
+    (tmp_path / "reports/tables/notes.txt").write_text("mine")
+    (tmp_path / "work/plan/tables/second.json").unlink()
+    compare(tmp_path)
+    build(tmp_path)
+    left = sorted(path.name for path in (tmp_path / "reports/tables").iterdir())
+    assert left == ["first.html", "notes.txt"]
+    assert "second" not in page_text(tmp_path, "assets/search.js")
+
+
+def test_a_curve_leaves_gaps_where_there_is_no_value() -> None:
+    drawn = curve("t", ["a", "b", "c", "d"], [Series("x", "fam-oc", [0.5, None, 0.7, 0.8], [None, None, 0.1, 0.1])])
+    assert drawn is not None
+    (line,) = drawn.lines
+    assert line.path.count("M") == 2
+    assert len(line.marks) == 3
+    assert all(drawn.top <= mark.low >= mark.y >= mark.high for mark in line.marks)
+    assert curve("t", ["a"], [Series("x", "fam-oc", [0.5], [None])]) is None
+
+
+def test_names_of_pages_are_plain_and_differ() -> None:
+    assert file_name("one_vs_all") == "one_vs_all"
+    assert file_name("a/b") != file_name("a b")
+    assert re.fullmatch(r"[\w.-]+", file_name("../é"))
+    assert not file_name("../é").startswith(".")
+
+
+def test_the_report_learns_the_experiments_of_the_store_and_keeps_them(tmp_path: Path) -> None:
+    link_report(tmp_path, {"7": "alpha_sweep"})
+    assert not (tmp_path / "reports").exists()  # there is no report
+    lay_out(tmp_path, plan_of("alpha", seeds=[0, 1]), rows_of(plan_of("alpha", seeds=[0, 1])))
+    compare(tmp_path)
+    build(tmp_path)
+    assert page_text(tmp_path, "assets/mlflow.js") == "window.PUOC_MLFLOW={};\n"
+    for ids in ({"7": "alpha_sweep"}, {"8": "alpha_sweep", "2": "tune/one_vs_all"}):
+        link_report(tmp_path, ids)
+        build(tmp_path)
+        text = page_text(tmp_path, "assets/mlflow.js")
+        assert json.loads(text.partition("=")[2].rstrip(";\n")) == {name: number for number, name in ids.items()}
