@@ -38,6 +38,7 @@ from puoc.cli.console import (
     working,
 )
 from puoc.cli.environment import mirror, seconds_of_measuring
+from puoc.cli.output import result
 from puoc.store.counting import counted
 
 # One thread per worker and one worker per core; this must be set before numpy or torch is imported.
@@ -50,7 +51,7 @@ app = typer.Typer(
     name="puoc",
     help="Benchmark one-class, positive-unlabelled and hybrid classifiers, and track every result.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -118,6 +119,13 @@ def plan(
             lines = describe(new_plan, ROOT, seconds_of_measuring(), keep=not check)
         for line in lines:
             say(line)
+    result(
+        params=params,
+        tables=list(new_plan.tables),
+        sweeps=list(new_plan.sweeps),
+        written=not check,
+        overview=list(lines),
+    )
 
 
 def fetch(
@@ -156,6 +164,7 @@ def fetch(
         difference = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if difference:
         say(difference)
+    result(datasets=list(datasets))
     say(f"raw data of {', '.join(datasets)} present and verified")
 
 
@@ -167,6 +176,7 @@ def prepare() -> None:
 
         with working("prepare"):
             digests, notes = prepare_data(ROOT, mirror())
+    result(digests=digests, notes=list(notes))
     for note in notes:
         say(note)
     say(", ".join(f"{name} {digest[:12]}" for name, digest in digests.items()))
@@ -184,6 +194,7 @@ def pending() -> None:
 
         fits_by_stage = write_pending(ROOT)
     due = sum(len(fits.keys() - {MISSING}) for fits in fits_by_stage.values())
+    result(due=due)
     say(f"{counted(due, 'fit was', 'fits were')} or will be tried again" if due else "nothing to try again")
 
 
@@ -195,6 +206,7 @@ def select() -> None:
 
         with working("select"):
             tables = write_selected(ROOT)
+    result(tables=list(tables))
     say(f"configurations selected for {counted(len(tables), 'table')}")
 
 
@@ -207,6 +219,7 @@ def compare() -> None:
 
         with working("compare"):
             write_comparison(ROOT, planned_trial_ids(ROOT))
+    result(path="results/compare")
     say("results/compare written")
 
 
@@ -228,6 +241,9 @@ def report(
             page = build(ROOT, trials)
     if tracked:
         _sync_mlflow()
+    else:
+        result(runs=None)
+    result(report=page)
     say(f"report: {page}")
 
 
@@ -240,6 +256,7 @@ def track() -> None:
 
         with working("best models"):
             best = register_best(ROOT, planned_trial_ids(ROOT))
+    result(best=[{**model._asdict(), "name": model.name} for model in best])
     for model in best:
         version = f"version {model.version}" if model.version else "not registered"
         say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
@@ -252,6 +269,7 @@ def _sync_mlflow() -> None:
 
         with working("MLflow") as shown:
             counts = sync_runs(ROOT, lambda done, total: shown.update(done, total, "runs"))
+    result(runs=counts)
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
 
 
