@@ -33,6 +33,7 @@ from puoc.cli.console import (
     exit_on_invalid_input,
     exit_on_missing_extra,
     exit_on_storage_error,
+    hint,
     planned,
     say,
     working,
@@ -54,6 +55,7 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=cli_help.START,
 )
 
 
@@ -125,6 +127,11 @@ def plan(
         sweeps=list(new_plan.sweeps),
         written=not check,
         overview=list(lines),
+    )
+    hint(
+        "puoc plan writes this plan"
+        if check
+        else "make repro (or dvc repro) computes it; puoc status shows what is left"
     )
 
 
@@ -245,6 +252,7 @@ def report(
         result(runs=None)
     result(report=page)
     say(f"report: {page}")
+    hint("open the report in a browser; puoc show prints results here; puoc ui serves MLflow")
 
 
 def track() -> None:

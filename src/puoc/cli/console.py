@@ -217,6 +217,12 @@ def say(message: str) -> None:
     console(stderr=is_json()).print(printable(message), highlight=False, markup=False, soft_wrap=True)
 
 
+def hint(message: str) -> None:
+    """Print what to do next, for a person at a terminal; not in a stage of DVC, which does the next step itself."""
+    if "DVC_STAGE" not in os.environ and console(stderr=is_json()).is_terminal:
+        say(f"next: {message}")
+
+
 def warn(warning: str | None) -> None:
     """Print a warning, if there is one, on the standard error."""
     if warning is not None:

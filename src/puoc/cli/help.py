@@ -119,6 +119,18 @@ VERBS = {
 }
 
 
+#: At the end of the help of ``puoc``.
+START = "\n\n".join(
+    (
+        "Start here:",
+        "puoc assess --positives p.csv --unlabelled u.csv    (your own data: can PU methods be trusted?)",
+        "puoc plan --check    (the benchmark: what params.yaml would compute)",
+        "puoc show    (results that were computed)",
+        "puoc --install-completion    (completion of commands and options in your shell)",
+    )
+)
+
+
 def epilog(name: str) -> str:
     """Return the examples of a command as the last lines of its help."""
     return "\n\n".join(["Examples:", *VERBS[name].examples])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, planned, say, shown_console
+from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, hint, planned, say, shown_console
 from puoc.cli.output import result
 from puoc.store.counting import counted
 
@@ -78,6 +78,7 @@ def run(tables: Tables, budget: Budget = None, nice: Nice = None) -> None:
     with exit_on_invalid_input():
         if failures:
             _raise_failures(failures, len(names))
+    hint(f"puoc show {names[0]} prints the results; puoc report writes the page")
 
 
 def _raise_failures(failures: dict[str, str], n_tables: int) -> None:
