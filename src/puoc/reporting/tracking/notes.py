@@ -67,25 +67,26 @@ def experiment_note(name: str, root: Path | None, experiment_id: str) -> str:
         if is_sweeps
         else f"Scenario **{scenario}**: one run for each entry and cell, and below it one run for each trial."
     )
-    view = f"#/experiments/{experiment_id}/runs?viewStateShareKey={VIEW}"
-    lines = [
+    view = f"#/experiments/{experiment_id}/runs?viewStateShareKey={VIEW}&workflowType=machine_learning"
+    lines = [  # MLflow shows the first line until one unfolds the description
+        f"[Means by entry and cell, the best first]({view})",
         f"{what} `auc` is the AUC on held-out test rows.",
-        f"[Open the runs with the columns that matter]({view})",
         f"Report with tables, tests and figures: {_report(root)}",
     ]
     return _text(lines)
 
 
 def view_state(name: str) -> dict[str, object]:
-    """Return the state of MLflow's table of runs: columns by use, runs of cells or sweeps first, the best on top."""
+    """Return the state of MLflow's table of runs: those of cells and sweeps, the best on top, with columns by use."""
     shown = ("auc", "auc_std", "auc_val_pu", "fit_seconds")
     tags = ("status", "n", "n_failed", "kind", "tables")
-    params = ("method", "dataset", "alpha", "seed")
+    params = ("method", "dataset", "alpha")
     columns = [
         f"{kind}.`{key}`" for kind, keys in (("params", params), ("metrics", shown), ("tags", tags)) for key in keys
     ]
     order = "metrics.`auc_val_pu`" if name.startswith("tune/") else "metrics.`auc`"
-    return {"selectedColumns": ["attributes.`Dataset`", *columns], "orderByKey": order, "orderByAsc": False}
+    means = "tags.kind != 'trial'"
+    return {"selectedColumns": columns, "orderByKey": order, "orderByAsc": False, "searchFilter": means}
 
 
 _FILES = (
