@@ -191,6 +191,11 @@ class Store:
                 )
             )
 
+    def analyse(self) -> None:
+        """Update the statistics of a SQLite store; a database server does so itself."""
+        if self._file is not None:
+            self._file.analyse()
+
     def last_writer(self) -> str | None:
         """Return the token of the last writer. If a process finds its own token, nothing has changed since it wrote."""
         try:
