@@ -224,7 +224,7 @@ def made_older(database: Path) -> None:
         connection.execute(note)
 
 
-@pytest.mark.parametrize("in_batches", [True, False])
+@pytest.mark.parametrize("in_batches", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_store_of_an_older_layout_is_brought_to_the_present_one_with_its_runs(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_batches: bool
 ) -> None:
