@@ -19,6 +19,7 @@ from typer.main import get_command
 
 from puoc import __version__
 from puoc.cli.app import app
+from puoc.cli.console import hint
 from puoc.cli.help import VERBS
 from puoc.methods import make
 from puoc.registry import DATASETS, METHODS
@@ -48,6 +49,28 @@ def test_h_shows_the_help_with_examples_of_words_that_the_command_takes(name: st
         command = commands()[name]
         if not hasattr(command, "commands"):
             command.make_context(name, words[1 + len(name.split()) :])  # raises an error for other words
+
+
+def test_the_help_of_puoc_ends_with_commands_to_start_with() -> None:
+    code, said = puoc("-h")
+    assert code == 0
+    found = [line.strip().split()[1] for line in said.partition("Start here:")[2].splitlines() if "puoc " in line]
+    assert found == ["assess", "plan", "show", "--install-completion"]
+    assert set(found[:3]) <= ROOT.commands.keys()
+
+
+@pytest.mark.parametrize(("terminal", "stage", "shown"), [(True, "", True), (True, "plan", False), (False, "", False)])
+def test_a_person_at_a_terminal_is_told_the_next_command(
+    terminal: bool, stage: str, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "DVC_STAGE"):
+        monkeypatch.delenv(name, raising=False)
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    if stage:
+        monkeypatch.setenv("DVC_STAGE", stage)
+    hint("puoc show")
+    assert ("next: puoc show" in capsys.readouterr().out) == shown
 
 
 def test_version() -> None:

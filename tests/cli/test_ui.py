@@ -82,7 +82,8 @@ def test_the_address_is_printed_when_the_server_answers(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(ui, "say", print_and_end)
     _serve([sys.executable, "-c", SERVER, str(port)], os.environ, port)
-    assert said == [(f"MLflow UI: http://127.0.0.1:{port} (stop it with Ctrl-C)", 200)]
+    address = f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning"
+    assert said == [(f"MLflow UI: {address} (stop it with Ctrl-C)", 200)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from postgresql import NewDatabase, binaries, server
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
 from test_tracking import TRACK, content, files, opened, python, runs, small, wait_for
 from tracked_project import Project
 
@@ -71,6 +73,22 @@ def test_what_is_asked_no_more_is_put_away_and_comes_back(database: str, tmp_pat
     project.save("ova", rows)
     track(tmp_path)
     assert {key: run.info.run_id for key, run in runs(tmp_path).items()} == before
+
+
+def test_runs_of_an_older_layout_are_written_again_under_their_ids(database: str, tmp_path: Path) -> None:
+    Project(tmp_path).ask("ova", "one_vs_all", entries=("pu_svm",), cells=1)
+    track(tmp_path)
+    before, ids = content(tmp_path), {key: run.info.run_id for key, run in runs(tmp_path).items()}
+    engine = create_engine(database, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.execute(text("delete from tags where key in ('puoc.layout', 'n')"))
+        connection.execute(text("update tags set value = 'older' where key = 'puoc.digest'"))
+        columns = "key, value, timestamp, step, is_nan, run_uuid"
+        for table in ("metrics", "latest_metrics"):
+            connection.execute(text(f"insert into {table} ({columns}) select 'n', 1, 1, 0, false, run_uuid from runs"))
+    track(tmp_path)
+    assert content(tmp_path) == before
+    assert {key: run.info.run_id for key, run in runs(tmp_path).items()} == ids
 
 
 def test_four_workers_on_a_fresh_database_write_each_trial_once(database: str, tmp_path: Path) -> None:

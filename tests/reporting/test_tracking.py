@@ -26,7 +26,7 @@ from tracked_project import Project, model, stored_rows
 
 from puoc.analysis.selection.surface import unplanned
 from puoc.methods.persistence import model_file as modelfile
-from puoc.reporting.tracking import Store, Tracker, TrackingError, register_best, server_command, track
+from puoc.reporting.tracking import Store, Tracker, TrackingError, register_best, server_command, track, writer
 from puoc.reporting.tracking.places import unpack_places
 from puoc.reporting.tracking.writer import NOT_PLANNED, RETIRED, Writer
 from puoc.store.checked_parquet import to_parquet
@@ -141,10 +141,10 @@ def test_a_cell_has_mean_spread_and_counts_and_its_trials_below_it(tracked: Proj
     cells = {(key[0], r.data.tags["table"], r.info.run_name): r for key, r in runs(tracked.root, "cell").items()}
     whole = cells["one_vs_all", "ova", "pu_svm cell 0"]
     aucs = [r.auc for r in tracked.rows["ova"] if (r.entry, r.cell_index) == ("pu_svm", 0)]
-    assert whole.data.metrics["mean"] == pytest.approx(np.mean(aucs), rel=1e-12)
-    assert whole.data.metrics["std"] == pytest.approx(np.std(aucs, ddof=1), rel=1e-12)
+    assert whole.data.metrics["auc"] == pytest.approx(np.mean(aucs), rel=1e-12)
+    assert whole.data.metrics["auc_std"] == pytest.approx(np.std(aucs, ddof=1), rel=1e-12)
     broken = cells["one_vs_all", "ova", "pu_svm cell 1"]
-    assert (broken.data.metrics["n"], broken.data.metrics["n_failed"]) == (1, 1)
+    assert (broken.data.tags["n"], broken.data.tags["n_failed"]) == ("1", "1")
     below = [r for r in runs(tracked.root).values() if r.data.tags["mlflow.parentRunId"] == whole.info.run_id]
     assert {r.data.metrics["auc"] for r in below} == set(aucs)
 
@@ -209,6 +209,48 @@ def test_a_deleted_store_is_made_again_with_the_same_content(tracked: Project) -
     assert content(tracked.root) == before
 
 
+def made_older(database: Path) -> None:
+    """Change the runs to what version 2 of the layout had: counts and other names as metrics, and no description."""
+    with sqlite3.connect(database) as connection:
+        connection.execute("delete from tags where key in ('puoc.layout', 'mlflow.note.content', 'n', 'n_failed')")
+        connection.execute("update tags set value = 'older' where key = 'puoc.digest'")
+        for table in ("metrics", "latest_metrics"):
+            columns = "key, value, timestamp, step, is_nan, run_uuid"
+            for name in ("n", "mean", "attempts"):
+                connection.execute(f"insert into {table} ({columns}) select '{name}', 1, 1, 0, 0, run_uuid from runs")
+        connection.execute("insert into tags (key, value, run_uuid) select 'mine', 'kept', run_uuid from runs")
+        first = "select min(run_uuid) from runs"
+        note = f"insert into tags (key, value, run_uuid) values ('mlflow.note.content', 'My words.', ({first}))"
+        connection.execute(note)
+
+
+@pytest.mark.parametrize("in_batches", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_store_of_an_older_layout_is_brought_to_the_present_one_with_its_runs(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_batches: bool
+) -> None:
+    project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1)
+    track(tmp_path)
+    before, ids = content(tmp_path), {key: run.info.run_id for key, run in runs(tmp_path).items()}
+    made_older(tmp_path / "mlruns" / "mlflow.db")
+    if not in_batches:  # as on a server
+        monkeypatch.setattr(writer, "sql_store", lambda _: None)
+    track(tmp_path)
+    after = runs(tmp_path) | runs(tmp_path, "cell")
+    assert {key: run.info.run_id for key, run in runs(tmp_path).items()} == ids
+    assert len(after) == 3
+    notes = [run.data.tags["mlflow.note.content"] for run in after.values()]
+    assert sorted(note == "My words." for note in notes) == [False, False, True]
+    for run in after.values():
+        assert (run.data.tags["mine"], run.data.tags["puoc.layout"]) == ("kept", "3")
+        old = {"n", "mean", "attempts"} & run.data.metrics.keys()
+        assert not old if in_batches else all(np.isnan(run.data.metrics[name]) for name in old)
+    if in_batches:
+        assert content(tmp_path) == before
+    written = [run.info.end_time for run in after.values()]
+    track(tmp_path)
+    assert [run.info.end_time for run in (runs(tmp_path) | runs(tmp_path, "cell")).values()] == written
+
+
 def test_a_repeated_trial_is_updated_and_not_written_twice(project: Project, tmp_path: Path) -> None:
     rows = project.ask("ova", "one_vs_all", entries=("pu_svm",), cells=1, outcomes={("pu_svm", 0, 0): "failed"})
     track(tmp_path)
@@ -219,11 +261,11 @@ def test_a_repeated_trial_is_updated_and_not_written_twice(project: Project, tmp
     again = runs(tmp_path)[key]
     assert again.info.run_id == failed.info.run_id
     assert (failed.info.status, again.info.status) == ("FAILED", "FINISHED")
-    assert (again.data.metrics["attempts"], again.data.metrics["auc"]) == (2, project.rows["ova"][0].auc)
+    assert (again.data.tags["attempts"], again.data.metrics["auc"]) == ("2", project.rows["ova"][0].auc)
     assert "reason" not in {tag for tag, text in again.data.tags.items() if text}
     assert again.data.tags["model_uri"].startswith("models:/")
     (cell,) = runs(tmp_path, "cell").values()
-    assert (cell.data.metrics["n"], cell.data.metrics["n_failed"]) == (2, 0)
+    assert (cell.data.tags["n"], cell.data.tags["n_failed"]) == ("2", "0")
 
 
 def test_what_a_table_asks_no_more_is_put_away_and_comes_back_when_asked(project: Project, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sqlite3
@@ -9,7 +10,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from tracked_project import Project
 
@@ -17,6 +20,7 @@ from puoc.reporting.tracking import Store, Tracker, track, writer
 from puoc.reporting.tracking.batch import Batch, sql_store
 
 OUTCOMES = {("pu_svm", 1, 0): "failed", ("oc_svm", 1, 0): "skipped"}
+TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
 TIMES = re.compile(r"(time|timestamp|_ms)$")
 ID = re.compile(r"(m-)?\b[0-9a-f]{32}\b")
 
@@ -46,6 +50,8 @@ class Names:
     def __init__(self, database: sqlite3.Connection):
         self.names = dict(database.execute("select run_uuid, experiment_id || name from runs"))
         self.names |= {model: f"model of {self.names[run]}" for model, run in self._models(database)}
+        of_datasets = "select dataset_uuid, experiment_id || name || digest from datasets"
+        self.names |= dict(database.execute(of_datasets))
 
     @staticmethod
     def _models(database: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -61,7 +67,7 @@ def tables(root: Path) -> dict[str, list[dict[str, Any]]]:
     with closing(sqlite3.connect(root / "mlruns" / "mlflow.db")) as database:
         database.row_factory = sqlite3.Row
         names = Names(database)
-        for (table,) in database.execute("select name from sqlite_master where type = 'table'").fetchall():
+        for (table,) in database.execute(TABLES).fetchall():
             rows = []
             for row in database.execute(f'select * from "{table}"'):
                 plain = {k: names.plain(row[k]) for k in dict(row) if not (TIMES.search(k) or k == "input_uuid")}
@@ -114,7 +120,15 @@ def test_all_tables_have_the_rows_that_the_api_writes(two: tuple[Path, Path]) ->
         "logged_models",
         "logged_model_metrics",
         "inputs",
+        "datasets",
+        "input_tags",
     } <= {name for name, rows in api.items() if rows}
+
+
+def test_the_store_has_the_statistics_without_which_sorting_by_a_metric_takes_seconds(two: tuple[Path, Path]) -> None:
+    with closing(sqlite3.connect(two[0] / "mlruns" / "mlflow.db")) as database:
+        analysed = {name for (name,) in database.execute("select distinct tbl from sqlite_stat1")}
+    assert {"runs", "latest_metrics", "tags"} <= analysed
 
 
 def test_the_artifacts_are_those_that_the_api_writes(two: tuple[Path, Path]) -> None:
@@ -156,6 +170,66 @@ def test_files_of_a_batch_that_was_cut_short_go_with_the_next_one(
     assert track(tmp_path) == {"one_vs_all": 8, "tune/one_vs_all": 2}
 
 
+def test_a_first_look_shows_what_a_run_is_and_the_auc_first(two: tuple[Path, Path]) -> None:
+    store = store_of(two[0])
+    for experiment in store.own_experiments():
+        assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
+        assert experiment.tags["mlflow.experiment.primaryMetric.name"] == "auc"
+        note = experiment.tags["mlflow.note.content"]
+        assert (two[0] / "reports" / "index.html").as_uri() in note
+        columns = json.loads(experiment.tags["mlflow.sharedViewState.puoc"])["selectedColumns"]
+        assert "metrics.`auc`" in columns
+        assert f"/{experiment.experiment_id}/runs?viewStateShareKey=puoc" in note
+    for run in store.runs(list(store.experiments())):
+        names = sorted(name for name in run.data.metrics if not name.startswith("curve/"))
+        assert not names or names[0] in ("auc", "auc_val_pu", "fit_seconds"), names
+        assert not {"n", "n_failed", "attempts"} & run.data.metrics.keys()
+        assert run.data.tags["mlflow.note.content"].startswith(("**", "The sweep"))
+        if run.data.tags["kind"] != "trial":
+            assert int(run.data.tags["n"]) >= 0
+
+
+def test_a_trial_has_its_dataset_as_input_without_a_row_of_it(two: tuple[Path, Path]) -> None:
+    store = store_of(two[0])
+    for run in store.runs(list(store.experiments())):
+        inputs = run.inputs.dataset_inputs
+        assert len(inputs) == (run.data.tags["kind"] == "trial")
+        for one in inputs:
+            assert (one.dataset.name, one.dataset.digest) == ("toy", run.data.tags["data_digest"])
+            assert {tag.key: tag.value for tag in one.tags} == {"mlflow.data.context": "training, test"}
+
+
+def test_a_sweep_is_a_run_with_its_configurations_below_it_and_their_trials_below_those(
+    two: tuple[Path, Path],
+) -> None:
+    store = store_of(two[0])
+    (experiment,) = (key for key, name in store.experiments().items() if name == "tune/one_vs_all")
+    runs = {run.info.run_id: run for run in store.runs([experiment])}
+    (sweep,) = (run for run in runs.values() if run.data.tags["kind"] == "sweep")
+    assert (sweep.info.run_name, sweep.data.tags["n_configs"], sweep.data.tags["n"]) == ("sweep pu_svm", "1", "2")
+    for run in runs.values():
+        parent = runs.get(run.data.tags.get("mlflow.parentRunId", ""))
+        above = {"trial": "cell", "cell": "sweep", "sweep": None}[run.data.tags["kind"]]
+        assert (parent and parent.data.tags["kind"]) == above
+    assert any(run.info.run_name == "pu_svm cell 0 k0" for run in runs.values())
+
+
+def test_the_curves_of_a_trial_are_those_of_its_scores(two: tuple[Path, Path]) -> None:
+    found = sorted((two[0] / "mlruns" / "artifacts").glob("*/artifacts/curves.json"))
+    assert len(found) == len(list((two[0] / "mlruns" / "artifacts").glob("*/artifacts/scores.npy"))) > 0
+    for path in found:
+        scores, curves = np.load(path.with_name("scores.npy")), json.loads(path.read_text())
+        positive, negative = scores[:3], scores[3:]  # as the project has them
+        auc = float((positive[:, None] > negative).mean())
+        assert np.trapezoid(curves["roc"]["tpr"], curves["roc"]["fpr"]) == pytest.approx(auc, abs=1e-5)
+        confusion, histogram = curves["confusion"], curves["histogram"]
+        assert confusion["tp"] == (positive >= confusion["threshold"]).sum()
+        assert confusion["fp"] == (negative >= confusion["threshold"]).sum()
+        assert (confusion["tp"] + confusion["fn"], confusion["fp"] + confusion["tn"]) == (3, 4)
+        assert (sum(histogram["positives"]), sum(histogram["negatives"])) == (3, 4)
+        assert ElementTree.fromstring(path.with_name("curves.svg").read_text()).tag.endswith("svg")
+
+
 def test_a_filter_by_a_place_finds_every_trial_that_belongs_to_it(two: tuple[Path, Path]) -> None:
     store, rows = store_of(two[0]), asked(two[0]).rows
     for place in ("ova/cell 0/", "ova_again/cell 0/pu_svm|", "wide/", "wide/alpha=1/"):
@@ -175,4 +249,4 @@ def test_a_filter_by_a_place_finds_every_trial_that_belongs_to_it(two: tuple[Pat
 def test_no_trial_has_a_tag_in_which_equality_finds_only_some_places(two: tuple[Path, Path]) -> None:
     store = store_of(two[0])
     for run in store.runs(list(store.experiments())):
-        assert run.data.tags["kind"] == "cell" or not {"cell", "table", "entry"} & run.data.tags.keys()
+        assert run.data.tags["kind"] != "trial" or not {"cell", "table", "entry"} & run.data.tags.keys()

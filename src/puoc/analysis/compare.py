@@ -19,6 +19,7 @@ from puoc.analysis.selection.surface import SurfaceRow, SweepRow, sweeps
 from puoc.analysis.statistics.ranks import RankRow, rank_table
 from puoc.analysis.statistics.seed_power import EvidenceRow, evidence_table
 from puoc.analysis.statistics.significance import SignificanceRow, over_all_tables, twin_tests
+from puoc.analysis.tables.dvc_files import METRICS, write_dvc_files
 from puoc.analysis.tables.frames import Row, column_types, rows_of, write_rows
 from puoc.analysis.tables.metric_tables import MetricRow, WinnerRow, as_metric, metric_rows, winners
 from puoc.analysis.tables.results import Trials, read_results
@@ -70,6 +71,7 @@ class Comparison:
         """Write each table as parquet."""
         for name, row_type in COMPARED.items():
             write_rows(getattr(self, name), row_type, folder / f"{name}.parquet")
+        write_dvc_files(folder, self.summary)
 
 
 #: The files of ``results/compare``, with the type of their rows.
@@ -93,6 +95,8 @@ COMPARED: dict[str, type[DataclassInstance]] = {
 
 def compare(root: Path | str, planned_trials: Trials | None = None) -> None:
     """Write each table of the comparison (summary, significance, verdicts, ...) as parquet under ``results/compare``.
+
+    The means are also written as the metrics and plots of DVC.
 
     Means, tests, ranks and choices are by the metric of the plan. What is compared with the paper is always by the AUC.
 
@@ -177,7 +181,9 @@ def comparison_is_old(root: Path) -> bool:
     ``dvc repro run@TABLE`` does not write it, and ``puoc report`` may follow immediately.
     """
     paths = [root / "results" / "compare" / f"{name}.parquet" for name in COMPARED]
-    if not all(path.is_file() for path in paths):  # also after an upgrade that writes more files
+    if not all(
+        path.is_file() for path in (*paths, root / "results" / "compare" / METRICS)
+    ):  # also after an upgrade that writes more files
         return True
     if any(set(column_types(row)) - _columns(path) for row, path in zip(COMPARED.values(), paths, strict=True)):
         return True

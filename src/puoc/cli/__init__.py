@@ -14,6 +14,7 @@ __all__ = [
     "ledger",
     "listing",
     "new_method",
+    "output",
     "plan_overview",
     "progress",
     "published",

@@ -33,11 +33,13 @@ from puoc.cli.console import (
     exit_on_invalid_input,
     exit_on_missing_extra,
     exit_on_storage_error,
+    hint,
     planned,
     say,
     working,
 )
 from puoc.cli.environment import mirror, seconds_of_measuring
+from puoc.cli.output import result
 from puoc.store.counting import counted
 
 # One thread per worker and one worker per core; this must be set before numpy or torch is imported.
@@ -50,9 +52,10 @@ app = typer.Typer(
     name="puoc",
     help="Benchmark one-class, positive-unlabelled and hybrid classifiers, and track every result.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=cli_help.START,
 )
 
 
@@ -118,6 +121,18 @@ def plan(
             lines = describe(new_plan, ROOT, seconds_of_measuring(), keep=not check)
         for line in lines:
             say(line)
+    result(
+        params=params,
+        tables=list(new_plan.tables),
+        sweeps=list(new_plan.sweeps),
+        written=not check,
+        overview=list(lines),
+    )
+    hint(
+        "puoc plan writes this plan"
+        if check
+        else "make repro (or dvc repro) computes it; puoc status shows what is left"
+    )
 
 
 def fetch(
@@ -156,6 +171,7 @@ def fetch(
         difference = compare_with_dvc(ROOT / "data", ROOT / "data.dvc")
     if difference:
         say(difference)
+    result(datasets=list(datasets))
     say(f"raw data of {', '.join(datasets)} present and verified")
 
 
@@ -167,6 +183,7 @@ def prepare() -> None:
 
         with working("prepare"):
             digests, notes = prepare_data(ROOT, mirror())
+    result(digests=digests, notes=list(notes))
     for note in notes:
         say(note)
     say(", ".join(f"{name} {digest[:12]}" for name, digest in digests.items()))
@@ -184,6 +201,7 @@ def pending() -> None:
 
         fits_by_stage = write_pending(ROOT)
     due = sum(len(fits.keys() - {MISSING}) for fits in fits_by_stage.values())
+    result(due=due)
     say(f"{counted(due, 'fit was', 'fits were')} or will be tried again" if due else "nothing to try again")
 
 
@@ -195,6 +213,7 @@ def select() -> None:
 
         with working("select"):
             tables = write_selected(ROOT)
+    result(tables=list(tables))
     say(f"configurations selected for {counted(len(tables), 'table')}")
 
 
@@ -207,6 +226,7 @@ def compare() -> None:
 
         with working("compare"):
             write_comparison(ROOT, planned_trial_ids(ROOT))
+    result(path="results/compare")
     say("results/compare written")
 
 
@@ -230,7 +250,11 @@ def report(
             page = build(ROOT, trials)
     if tracked:
         _sync_mlflow()
+    else:
+        result(runs=None)
+    result(report=page)
     say(f"report: {page}")
+    hint("open the report in a browser; puoc show prints results here; puoc ui serves MLflow")
 
 
 def track() -> None:
@@ -242,6 +266,7 @@ def track() -> None:
 
         with working("best models"):
             best = register_best(ROOT, planned_trial_ids(ROOT))
+    result(best=[{**model._asdict(), "name": model.name} for model in best])
     for model in best:
         version = f"version {model.version}" if model.version else "not registered"
         say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
@@ -254,6 +279,7 @@ def _sync_mlflow() -> None:
 
         with working("MLflow") as shown:
             counts = sync_runs(ROOT, lambda done, total: shown.update(done, total, "runs"))
+    result(runs=counts)
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
 
 

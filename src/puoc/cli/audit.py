@@ -20,6 +20,7 @@ from puoc.cli.console import (
     say,
     working,
 )
+from puoc.cli.output import choose, is_json, result
 from puoc.cli.read_options import (
     Category,
     Data,
@@ -60,7 +61,8 @@ def audit(
     test: Annotated[Path | None, typer.Option(help="Labelled test rows; columns are compared with the labels.")] = None,
     incoming: Annotated[Path | None, typer.Option(help="New rows to be scored; they are compared with U.")] = None,
     json: Annotated[
-        Path | None, typer.Option("--json", help="JSON file to write: all columns, with histograms of P and U.")
+        Path | None,
+        typer.Option("--json", help="JSON file to write: all columns, with histograms of P and U; - prints it."),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(help="HTML page to write; it may only replace an earlier page of puoc audit.")
@@ -94,6 +96,9 @@ def audit(
                 "--unlabelled: the file is missing; expected --positives and --unlabelled, or --data, or a --test file"
             )
         paths = Paths(positives, unlabelled, data, test, incoming)
+        if json is not None and str(json) == "-":
+            choose("json", True)
+            json = None
         check_free(json)
         check_writable("--json", json)
         if html is not None:
@@ -120,7 +125,7 @@ def audit(
         effects = _effects(found, audited, how) if wanted else None
     files = {role: str(path) if path else None for role, path in paths._asdict().items()}
     with exit_on_storage_error("nothing was written"), folders_as_before(json, html):
-        if json is not None:
+        if json is not None or is_json():
             from puoc.store.atomic import write_json
 
             document = audited.model_dump(mode="json") | {
@@ -130,7 +135,9 @@ def audit(
                 "unseen": [one.model_dump(mode="json") for one in unseen],
                 "files": files,
             }
-            write_json(json, document)
+            result(**document)
+            if json is not None:
+                write_json(json, document)
         if html is not None:
             from puoc.store.atomic import write_bytes
             from puoc.userdata.assess.audit_page import page, section

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from puoc.cli.output import forget_result, is_json, is_quiet
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -202,6 +204,7 @@ def planned(root: Path, computes: bool = False, note: Callable[[str], None] | No
 
 
 def _fail(message: str, code: int = INVALID_INPUT) -> NoReturn:
+    forget_result()
     console(stderr=True).print(printable(message), style="red", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(code)
 
@@ -212,8 +215,16 @@ def printable(text: str) -> str:
 
 
 def say(message: str) -> None:
-    """Print a line without markup or wrapping."""
-    console().print(printable(message), highlight=False, markup=False, soft_wrap=True)
+    """Print a line without markup or wrapping: with --json on the standard error, with --quiet nowhere."""
+    if is_quiet():
+        return
+    console(stderr=is_json()).print(printable(message), highlight=False, markup=False, soft_wrap=True)
+
+
+def hint(message: str) -> None:
+    """Print what to do next, for a person at a terminal; not in a stage of DVC, which does the next step itself."""
+    if "DVC_STAGE" not in os.environ and console(stderr=is_json()).is_terminal:
+        say(f"next: {message}")
 
 
 def warn(warning: str | None) -> None:
@@ -226,7 +237,14 @@ def working(title: str, total: float | None = None) -> Working:
     """Return a context manager that shows on the standard error that a step of over two seconds is running."""
     from puoc.cli.progress import Working
 
-    return Working(title, console(stderr=True), total)
+    return Working(title, shown_console(), total)
+
+
+def shown_console(stderr: bool = True) -> Console:
+    """Return the console for progress: that of the standard error with --json, and one that prints nothing if quiet."""
+    from rich.console import Console
+
+    return Console(stderr=stderr or is_json(), quiet=is_quiet())
 
 
 def console(stderr: bool = False) -> Console:

@@ -1,4 +1,7 @@
-"""Refusal of an empty path, as an unset variable of a shell gives it: ``Path("")`` would be the current folder."""
+"""What all commands share: the JSON document at their end, and the refusal of an empty path.
+
+An unset variable of a shell gives an empty path, and ``Path("")`` would be the current folder.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,18 @@ from typing import Any
 from typer.core import TyperCommand
 
 from puoc.cli.console import exit_on_invalid_input
+from puoc.cli.output import print_result
 
 
 class Command(TyperCommand):
-    """A command that refuses an empty text for each of its paths."""
+    """A command that refuses an empty text for each of its paths, and prints its JSON document at its end."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and print its JSON document at the end, also if it ends with another exit code than 0."""
+        try:
+            return super().invoke(ctx)
+        finally:
+            print_result()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a command line. An empty path ends the process with exit code 2."""

@@ -20,6 +20,7 @@ from puoc.cli.console import (
     working,
 )
 from puoc.cli.data_profile import check_overlap, print_profile, warn_of_biased_threshold
+from puoc.cli.output import result
 from puoc.cli.read_options import (
     AllowFileDifferences,
     Category,
@@ -227,6 +228,8 @@ def fit(
         fitting.check(pair, method_settings, rule)
         if check:
             say("nothing was fitted: --check")
+            checked = dict(method_settings.params)
+            result(model=None, bytes=0, method=method_settings.method, params=checked, test_auc=None, notes=[])
             return
         with working("fit") as shown, shown_by(shown):
             model = fitting.fit(
@@ -248,6 +251,14 @@ def fit(
             say(note)
     assert out is not None, "checked above"
     _write(out, model.content, mlflow)
+    result(
+        model=out,
+        bytes=len(model.content),
+        method=method_settings.method,
+        params=dict(method_settings.params),
+        test_auc=model.test_auc,
+        notes=[*model.notes, *model.test_notes],
+    )
     warn(model.warning)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, console, exit_on_invalid_input, exit_on_storage_error, planned, say
-from puoc.cli.empty_paths import Command
-from puoc.cli.help import epilog
+from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say, shown_console
+from puoc.cli.help import add
+from puoc.cli.output import result
 from puoc.store.counting import counted
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _MOST = 2**31 - 1  # fits that are computed again
 app = typer.Typer(help="Count, verify, export, import, compact and adopt the ledger.", no_args_is_help=True)
 
 
-@app.command("count", cls=Command, epilog=epilog("ledger count"))
 def ledger_count() -> None:
     """Count the fits by state."""
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -34,9 +33,9 @@ def ledger_count() -> None:
 
         counts = upkeep.count(_ledger())
     say(", ".join(f"{name} {number}" for name, number in counts.items()))
+    result(fits=counts)
 
 
-@app.command("verify", cls=Command, epilog=epilog("ledger verify"))
 def ledger_verify(
     recompute: Annotated[
         int | None,
@@ -73,6 +72,7 @@ def ledger_verify(
     for fault in faults:
         say(fault)
     say(counted(len(faults), "fault"))
+    result(faults=list(faults), recomputed=[])
     if faults:
         if recompute is not None:
             say("nothing was computed again: remove the faults first")
@@ -111,11 +111,22 @@ def _recompute(n_fits: int, tolerance: float, only: set[str] | None) -> None:
         from puoc.cli.progress import Reporter
         from puoc.run.recompute import recompute
 
-        with Reporter("verify", console()) as reporter:
+        with Reporter("verify", shown_console(stderr=False)) as reporter:
             done, n_recorded = recompute(_ROOT, n_fits, reporter.update, only)
     for fit in done:
         for line in _compared(fit):
             say(line)
+    result(
+        recomputed=[
+            {
+                "fit_id": each.fit.id,
+                "equal": each.is_equal,
+                "largest_auc_difference": each.auc.size if each.auc else 0.0,
+                "failed": each.failed,
+            }
+            for each in done
+        ]
+    )
     n_equal = sum(fit.is_equal for fit in done)
     n_exceed = sum(fit.exceeds(tolerance) for fit in done)
     say(
@@ -147,7 +158,6 @@ def _compared(done: Recomputed) -> Iterator[str]:
     yield f"  computed on: {done.machines[1]}"
 
 
-@app.command("export", cls=Command, epilog=epilog("ledger export"))
 def ledger_export(
     path: Annotated[Path, typer.Argument(help="A .parquet file, or a folder, to write to.")],
     title: Annotated[str | None, typer.Option(help="Title of the results, for a folder.")] = None,
@@ -167,6 +177,7 @@ def ledger_export(
 
             archive.export(_ledger(), path)
             say(f"{path} written")
+            result(path=path, fits=None, trials=None, content=None)
             return
         planned(_ROOT, computes=True)
         from puoc import __version__
@@ -186,12 +197,12 @@ def ledger_export(
         )
     size = sum(file.stat().st_size for file in path.iterdir()) / 1e6
     say(f"{path} written: {counted(manifest.fits, 'fit')}, {counted(manifest.trials, 'trial')}, {size:.1f} MB")
+    result(path=path, fits=manifest.fits, trials=manifest.trials, content=manifest.content)
     say(f"content {manifest.content}; the plan has {counted(len(fits), 'fit')}")
     if not_selected:
         say(f"not selected yet: {', '.join(not_selected)}; run puoc select, then puoc ledger export again")
 
 
-@app.command("import", cls=Command, epilog=epilog("ledger import"))
 def ledger_import(
     path: Annotated[Path, typer.Argument(help="A file or a folder written by puoc ledger export.")],
     keep: Annotated[
@@ -209,15 +220,16 @@ def ledger_import(
             check_regular(path, "a file that puoc ledger export wrote")
             new, known = archive.import_(_ledger(), path)
             say(f"{counted(new, 'record')} added, {known} known already")
+            result(added=new, known=known)
             return
         from puoc.store.published import import_folder
 
         imported = import_folder(_ledger(), path, keep=keep)
+    result(added=imported.fits, known=imported.known)
     fits, trials = counted(imported.fits, "fit"), counted(imported.trials, "trial")
     say(f"{fits} and {trials} added; the ledger had {counted(imported.known, 'fit')} already")
 
 
-@app.command("compact", cls=Command, epilog=epilog("ledger compact"))
 def ledger_compact() -> None:
     """Remove temporary files, models and scores without a record, and claims of dead processes."""
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -225,9 +237,9 @@ def ledger_compact() -> None:
 
         removed = upkeep.compact(_ledger())
     say(f"{counted(removed, 'file')} removed")
+    result(removed=removed)
 
 
-@app.command("adopt", cls=Command, epilog=epilog("ledger adopt"))
 def ledger_adopt(
     every: Annotated[bool, typer.Option("--all", help="Compare every fit, not a sample.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the sample; compute and write nothing.")] = False,
@@ -241,13 +253,27 @@ def ledger_adopt(
         from puoc.cli.progress import Reporter
         from puoc.run.adopt import adopt
 
-        with Reporter("adopt", console()) as reporter:
+        with Reporter("adopt", shown_console(stderr=False)) as reporter:
             adoption = adopt(_ROOT, every, dry_run, reporter.update)
     for group in adoption.groups:
         say(f"{group.learner} on {group.dataset}: {group.changes}: {_outcome(group, dry_run)}")
         for comparison in group.comparisons.values():
             for difference in comparison.differences:
                 say(f"  {difference}")
+    result(
+        groups=[
+            {
+                "learner": group.learner,
+                "dataset": group.dataset,
+                "fits": len(group.pairs),
+                "compared": len(group.comparisons),
+                "adopted": group.adopted,
+                "refused": group.refused,
+            }
+            for group in adoption.groups
+        ],
+        not_selected=adoption.not_selected,
+    )
     if adoption.not_selected:
         say(f"not selected yet: {', '.join(adoption.not_selected)}; run puoc select, then puoc ledger adopt again")
     if dry_run:
@@ -279,3 +305,15 @@ def _ledger() -> Ledger:
     from puoc.store.ledger import Ledger
 
     return Ledger(Path("ledger"))
+
+
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "count": ledger_count,
+    "verify": ledger_verify,
+    "export": ledger_export,
+    "import": ledger_import,
+    "compact": ledger_compact,
+    "adopt": ledger_adopt,
+}
+for _name, _command in _COMMANDS.items():
+    add(app, _name, _command, group="ledger")

@@ -10,6 +10,7 @@ from sys import modules
 from typing import TYPE_CHECKING
 
 from puoc.cli.console import say, working
+from puoc.cli.output import is_json, result
 
 if TYPE_CHECKING:
     from puoc.methods.training.estimator import Estimator
@@ -23,6 +24,18 @@ def methods() -> None:
 
     with working("reading the methods"):
         classes = sorted(METHODS.items())
+    result(
+        methods=[
+            {
+                "name": name,
+                "family": cls.kind,
+                "inputs": sorted(cls.inputs),
+                "extends": cls.twin,
+                "description": _first_sentence(modules[cls.__module__].__doc__),
+            }
+            for name, cls in classes
+        ]
+    )
     _table(
         [
             (
@@ -47,6 +60,8 @@ def datasets() -> None:
         rows = sum(map(sum, cls.counts.values()))
         said = _first_sentence(cls.__doc__ if in_file[cls.__module__] > 1 else modules[cls.__module__].__doc__)
         lines.append((name, cls.inputs, f"{rows:,} rows", f"{len(cls.classes)} classes", said))
+        facts = {"name": name, "inputs": cls.inputs, "rows": rows, "classes": len(cls.classes), "description": said}
+        result(datasets=[facts])
     _table(lines)
 
 
@@ -59,11 +74,15 @@ def metrics() -> None:
         rows = "test rows" if one.rows == "test" else "withheld rows"
         direction = "" if one.higher_is_better else " (lower is better)"
         lines.append((one.name, rows, f"{one.said}{direction} [{one.source}]"))
+        facts = {"name": one.name, "rows": one.rows, "higher_is_better": one.higher_is_better}
+        result(metrics=[facts | {"description": one.said, "source": one.source}])
     _table(lines)
 
 
 def _table(lines: Sequence[tuple[str, ...]]) -> None:
-    """Print columns; the last one is not padded."""
+    """Print columns; the last one is not padded. With --json the document alone has the content."""
+    if is_json():
+        return
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         *padded, last = line

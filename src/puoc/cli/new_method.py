@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, say
+from puoc.cli.output import result
 
 _FILE = '''"""{title}: say here in one sentence what is learned, and cite the source."""
 
@@ -89,6 +90,7 @@ def new_method(name: Name, kind: Kind = "pu", twin: Twin = None) -> None:
         )
         with path.open("x") as file:
             file.write(text)
+    result(path=path)
     say(f"{path} written; write its loss")
     say("add this entry to params.yaml, and the name to the methods of a table:")
     say("")

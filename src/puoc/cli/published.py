@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, say, working
+from puoc.cli.output import result
 from puoc.store.counting import counted
 
 #: The results of the paper's tables that come with the repository.
@@ -55,6 +56,7 @@ def published(
             trials = planned_trial_ids(out)
             compare(out, trials)
             page = build(out, trials)
+    result(report=page, fits=imported.fits, trials=counts.total() - counts["missing"])
     say(f"report:     {page}")
     if tracked:
         with exit_on_invalid_input(), exit_on_storage_error():

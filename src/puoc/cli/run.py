@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import console, exit_on_invalid_input, exit_on_storage_error, planned, say
+from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, hint, planned, say, shown_console
+from puoc.cli.output import result
 from puoc.store.counting import counted
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def run(tables: Tables, budget: Budget = None, nice: Nice = None) -> None:
     with exit_on_invalid_input():
         if failures:
             _raise_failures(failures, len(names))
+    hint(f"puoc show {names[0]} prints the results; puoc report writes the page")
 
 
 def _raise_failures(failures: dict[str, str], n_tables: int) -> None:
@@ -133,7 +135,7 @@ def _compute_part(part: Part, name: str) -> None:
     from puoc.reporting.tracking.live import LiveTracking
     from puoc.run.stages import run_part
 
-    with LiveTracking(ROOT) as tracking, Reporter(name, console()) as reporter:
+    with LiveTracking(ROOT) as tracking, Reporter(name, shown_console(stderr=False)) as reporter:
         counts = run_part(ROOT, part, name, on_rows=tracking.add, on_progress=reporter.update)
     _say_counts(name, counts, tracking.failure)
 
@@ -148,15 +150,17 @@ def _run_within(names: list[str], seconds: int) -> None:
         exit_on_invalid_input(),
         exit_on_storage_error(),
         LiveTracking(ROOT) as tracking,
-        Reporter(title, console(), seconds) as reporter,
+        Reporter(title, shown_console(stderr=False), seconds) as reporter,
     ):
         counts, remaining = run_tables(ROOT, names, seconds, on_rows=tracking.add, on_progress=reporter.update)
-    _say_counts(title, counts, tracking.failure)
+    _say_counts(title, counts, tracking.failure, remaining.fits)
     if remaining.fits:
         say(_left(remaining))
 
 
-def _say_counts(title: str, counts: Counter[str], failure: str | None) -> None:
+def _say_counts(title: str, counts: Counter[str], failure: str | None, left: int = 0) -> None:
+    numbers = {"computed": counts["ok"], "failed": counts["failed"], "computed_elsewhere": counts["known"]}
+    result(runs=[{"name": title, **numbers, "not_started": left, "not_tracked": failure}])
     elsewhere = f", {counts['known']:,} computed by another run" if counts["known"] else ""
     say(f"{title}: {counted(counts['ok'], 'fit')} computed, {counts['failed']:,} failed{elsewhere}")
     if failure:

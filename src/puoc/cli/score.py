@@ -19,6 +19,7 @@ from puoc.cli.console import (
     printable,
     warn,
 )
+from puoc.cli.output import is_json, is_quiet, result
 from puoc.cli.read_options import Decimal, Encoding, Header, Separator, how_given
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def score(
     ):
         if report is not None and out is not None and report.resolve() == out.resolve():
             raise ValueError(f"--report: got {report}, which is also the path of --out; expected another path")
+        if is_json() and out is None:
+            raise ValueError("--json: got no --out, and the scores would be printed as well; expected --out FILE")
         check_free(out, report)
         check_writable("--out", out)
         check_writable("--report", report)
@@ -88,8 +91,11 @@ def score(
     if promise is not None:
         done.notes.append(f"decision: {promise}")
     reached = "" if done.positive is None else f", {done.positive} reach the threshold"
+    result(rows=done.rows, positive=done.positive, out=out, notes=list(done.notes))
     for note in (*done.notes, f"{done.rows} rows scored{reached}: {out or 'printed'}"):
-        console(stderr=out is None).print(printable(note), highlight=False, markup=False, soft_wrap=True)
+        if not is_quiet():
+            to_error = out is None or is_json()
+            console(stderr=to_error).print(printable(note), highlight=False, markup=False, soft_wrap=True)
     warn(done.warning)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, planned, say, warn, working
+from puoc.cli.output import is_json
 
 ROOT = Path()
 
@@ -25,6 +26,7 @@ def show(
 ) -> None:
     """Print results: all tables, a table, one of its cells, or the trials of an entry with their origin."""
     with exit_on_invalid_input(), exit_on_storage_error():
+        output = "json" if is_json() else output
         from puoc.reporting.show import FORMATS, find, formatted, view
 
         if output not in FORMATS:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say
+from puoc.cli.output import result
 from puoc.store.counting import counted
+
+if TYPE_CHECKING:
+    from puoc.store.result_rows import ResultRow
 
 ROOT = Path()
 
@@ -20,6 +24,17 @@ def status() -> None:
         from puoc.run.status import pipeline_status
 
         state = pipeline_status(ROOT)
+    result(
+        failed=[_facts(row) for row in (*state.failed, *state.failed_unplanned)],
+        missing=len(state.missing),
+        not_run=state.not_run,
+        adopted=state.adopted,
+        stale=state.stale,
+        unwritten=state.unwritten,
+        unrecorded=state.unrecorded,
+        unchecked=state.unchecked,
+        unplanned=state.unplanned,
+    )
     for row in state.failed:
         place = f"{row.table}, {row.entry}, {row.cell}, seed {row.seed}"
         say(f"failed ({counted(row.attempts, 'attempt')}): {place}: {row.reason}  [{row.fit_id}]")
@@ -54,6 +69,11 @@ def status() -> None:
         raise typer.Exit(FAILED_ROWS)
 
 
+def _facts(row: ResultRow) -> dict[str, object]:
+    names = ("table", "entry", "cell", "seed", "attempts", "reason", "fit_id")
+    return {name: getattr(row, name) for name in names}
+
+
 def retry(fits: Annotated[list[str], typer.Argument(help="Ids of failed fits, or the word all.")]) -> None:
     """Allow one more attempt for fits that failed repeatedly. The next dvc repro or puoc sweep makes it."""
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -71,4 +91,5 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of failed fits, or
             raise ValueError(f"no failed fit {', '.join(unknown)}; failed: {', '.join(sorted(failed)) or 'none'}")
         for fit in chosen:
             allow_retry(ledger, fit)
+    result(fits=list(chosen))
     say(f"{counted(len(chosen), 'fit')} will be tried once more by the next dvc repro or puoc sweep that needs it")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, console, exit_on_invalid_input, exit_on_storage_error, planned, say
+from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say, shown_console
+from puoc.cli.output import result
 from puoc.store.counting import counted
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -
     stopped = f", {outcome.stopped:,} stopped early" if outcome.stopped else ""
     remaining = f"; {outcome.stopped_by}, {outcome.remaining:,} remain" if outcome.stopped_by else ""
     ended = f"{outcome.failed:,} failed{stopped}, {outcome.known:,} known before{remaining}"
+    counts = {"known": outcome.known, "computed": outcome.ok, "failed": outcome.failed, "stopped": outcome.stopped}
+    result(sweep=spec.name, missing=outcome.remaining, **counts)
     say(f"{spec.name}: {counted(outcome.ok, 'configuration')} computed, {ended}")
     if failure:
         say(f"some of them are not in MLflow yet ({failure}); run puoc track to add them")
@@ -140,7 +143,7 @@ def _run_tuner(spec: Sweep, request: MachineRequest, budget: Budget, started: fl
     with (
         connected(request, here) as ray,
         LiveTracking(ROOT) as tracking,
-        Reporter(spec.name, console()) as reporter,
+        Reporter(spec.name, shown_console(stderr=False)) as reporter,
     ):
         if request.address is not None:
             doctor.raise_for_faults(doctor.cluster(ray, request, ROOT))
@@ -177,6 +180,7 @@ def doctor(
         forecasts, missing = _forecast(root, spec, request.workers or cpus) if spec is not None else ([], 0)
         findings = machine_findings + checks.local(ROOT, missing) + forecasts
         for finding in findings:
+            result(findings=[finding._asdict()])
             say(f"{'FAULT' if finding.is_fault else 'ok   '} {finding.subject}: {finding.message}")
     if any(finding.is_fault for finding in findings):
         raise typer.Exit(2)
@@ -190,6 +194,7 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
         from puoc.run.sweep.study import write_study
 
         path, n = write_study(ROOT, resolve_sweep(ROOT, SweepRequest(method, scenario, space, search)))
+    result(path=path, configurations=n)
     say(f"{counted(n, 'configuration')} in {path}; to view the study: optuna-dashboard {path}")
 
 
@@ -272,6 +277,8 @@ def _say_plan(root: Path, spec: Sweep, request: MachineRequest) -> None:
 
     status = sweep_status(_runner(root), spec)
     plan, (forecasts, _) = spec.plan, _forecast(root, spec, _workers(request))
+    counts = {"known": len(status.done), "failed": len(status.failed), "missing": len(status.missing)}
+    result(sweep=spec.name, computed=0, stopped=0, **counts)
     cells, seeds = counted(len(plan.cells), "cell"), counted(len(plan.seeds), "seed")
     say(f"{spec.name}: {spec.method} on {plan.dataset}, {plan.scenario}: {cells}, {seeds}")
     scope = "first, then those that the search suggests" if spec.parts is not None else "in total"

@@ -94,7 +94,7 @@ def _serve(words: Sequence[str], environment: Mapping[str, str], port: int) -> i
     with working("the MLflow server starts"):
         answers = _wait_for_answer(server, port, lambda: signalled)
     if answers:
-        say(f"MLflow UI: http://{HOST}:{port} (stop it with Ctrl-C)")
+        say(f"MLflow UI: http://{HOST}:{port}/#/experiments?workflowType=machine_learning (stop it with Ctrl-C)")
     code = server.wait()
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -1,3 +1,3 @@
 """Results, plans and summaries as tables."""
 
-__all__ = ["frames", "grid", "metric_tables", "results", "summary"]
+__all__ = ["dvc_files", "frames", "grid", "metric_tables", "results", "summary"]

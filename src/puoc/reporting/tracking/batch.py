@@ -1,8 +1,9 @@
-"""New runs in one transaction: the rows of MLflow's tables that its API would write, many runs at a time.
+"""Runs in one transaction: the rows of MLflow's tables that its API would write, many runs at a time.
 
 MLflow's API opens about 14 transactions for a run with a model. In a store on this machine, or in a database, the same
 rows are inserted here through MLflow's own table definitions. A test compares all tables with those that the API
-writes. Runs on a server, changes of runs that exist, and versions of MLflow that the test has not seen use the API.
+writes. Runs of an older layout are written again in the same way, with their ids. Runs on a server, other changes of
+runs that exist, and versions of MLflow that the test has not seen use the API.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from puoc.reporting.tracking.datasets import CONTEXT, USED_FOR, UsedDataset
+
 if TYPE_CHECKING:
     from mlflow.entities import Metric
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+    from sqlalchemy.orm import Session
 
     from puoc.reporting.tracking.store import Store
 
@@ -31,7 +35,7 @@ Rows = dict[str, list[dict[str, Any]]]  # by the name of a class of MLflow's tab
 
 @dataclass
 class NewRun:
-    """A finished run that the store does not have yet.
+    """A finished run that the store does not have yet, or has in an older layout.
 
     Parameters
     ----------
@@ -47,6 +51,7 @@ class NewRun:
     tags: Mapping[str, str]
     params: Mapping[str, str]
     metrics: Sequence[Metric]
+    dataset: UsedDataset | None = None
     started: int = field(default_factory=lambda: _now())  # milliseconds
 
 
@@ -62,7 +67,9 @@ class Batch:
         self._client, self._sql = store.client, sql
         self._journal = store.artifacts.parent / _JOURNAL
         self._locations: dict[str, str] = {}  # of artifacts, by the id of the experiment
+        self._datasets: dict[str, dict[tuple[str, str], str]] = {}  # ids by name and digest, by experiment
         self._rows: Rows = defaultdict(list)
+        self._replaced: list[NewRun] = []
 
     @staticmethod
     def new_id() -> str:
@@ -76,8 +83,12 @@ class Batch:
         """
         return self._noted(run, self._place(experiment, run))
 
-    def add(self, run: NewRun) -> None:
+    def add(self, run: NewRun, replaces: bool = False) -> None:
         """Add a run; full batches are written.
+
+        Parameters
+        ----------
+        replaces : the store has a run with this id; its content is deleted, but for its start and its artifacts.
 
         Raises
         ------
@@ -90,7 +101,10 @@ class Batch:
         params = [Param(key, text) for key, text in run.params.items()]
         metrics, params, tags = _validate_batch_log_data(list(run.metrics), params, tags)  # type: ignore[no-untyped-call]
         rows, key = self._rows, {"run_uuid": run.id}
-        rows["SqlRun"].append(self._run_row(run))
+        if replaces:
+            self._replaced.append(run)
+        else:
+            rows["SqlRun"].append(self._run_row(run))
         rows["SqlTag"] += [key | {"key": tag.key, "value": tag.value} for tag in tags]
         rows["SqlParam"] += [key | {"key": param.key, "value": param.value} for param in params]
         logged = [key | self._metric_row(metric) for metric in metrics]
@@ -110,7 +124,9 @@ class Batch:
             for metric in metrics
             if metric.model_id is not None
         ]
-        if len(rows["SqlRun"]) >= _RUNS:
+        if run.dataset is not None:
+            self._add_input(run, run.dataset)
+        if len(rows["SqlRun"]) + len(self._replaced) >= _RUNS:
             self.write()
 
     def add_model(
@@ -147,15 +163,63 @@ class Batch:
         )
         return model, self._noted(run, place)
 
+    def artifacts_of(self, experiment: str, run: str) -> Path:
+        """Return the folder of the artifacts of a run that exists."""
+        from mlflow.utils.file_utils import local_file_uri_to_path
+
+        return Path(local_file_uri_to_path(self._place(experiment, run)))  # type: ignore[no-untyped-call]
+
+    def _add_input(self, run: NewRun, dataset: UsedDataset) -> None:
+        known = self._known_datasets(run.experiment)
+        key = (dataset.name, dataset.digest)
+        if key not in known:
+            known[key] = uuid.uuid4().hex
+            self._rows["SqlDataset"].append(
+                {
+                    "dataset_uuid": known[key],
+                    "experiment_id": int(run.experiment),
+                    "name": dataset.name,
+                    "digest": dataset.digest,
+                    "dataset_source_type": dataset.source_type,
+                    "dataset_source": dataset.source,
+                    "dataset_schema": None,
+                    "dataset_profile": dataset.profile,
+                }
+            )
+        number = uuid.uuid4().hex
+        self._rows["SqlInput"].append(
+            {
+                "input_uuid": number,
+                "source_type": "DATASET",
+                "source_id": known[key],
+                "destination_type": "RUN",
+                "destination_id": run.id,
+                "step": 0,
+            }
+        )
+        self._rows["SqlInputTag"].append({"input_uuid": number, "name": CONTEXT, "value": USED_FOR})
+
+    def _known_datasets(self, experiment: str) -> dict[tuple[str, str], str]:
+        from mlflow.store.tracking.dbmodels.models import SqlDataset
+
+        if experiment not in self._datasets:
+            with self._sql.ManagedSessionMaker(read_only=True) as session:
+                found = session.query(SqlDataset).filter(SqlDataset.experiment_id == int(experiment)).all()
+                self._datasets[experiment] = {(each.name, each.digest): each.dataset_uuid for each in found}
+        return self._datasets[experiment]
+
     def write(self) -> None:
         """Write what was added, in one transaction."""
         from mlflow.store.tracking.dbmodels import models as tables
         from sqlalchemy import insert
 
         rows, self._rows = self._rows, defaultdict(list)
+        replaced, self._replaced = self._replaced, []
         if rows:
-            first = ("SqlRun", "SqlLoggedModel")  # other rows refer to these
+            first = ("SqlRun", "SqlLoggedModel", "SqlDataset", "SqlInput")  # other rows refer to these
             with self._sql.ManagedSessionMaker(read_only=False) as session:
+                if replaced:
+                    _empty(session, replaced)
                 for name in (*first, *(name for name in rows if name not in first)):
                     if rows[name]:
                         session.execute(insert(getattr(tables, name)), rows[name])
@@ -224,6 +288,28 @@ def sql_store(store: Store) -> SqlAlchemyStore | None:
 
     sql = None if store.is_server else store.client._tracking_client.store
     return sql if isinstance(sql, SqlAlchemyStore) and mlflow.__version__.startswith(COMPARED) else None
+
+
+def _empty(session: Session, runs: Sequence[NewRun]) -> None:
+    """Delete the tags, params, metrics and datasets of runs, and set their names and states."""
+    from mlflow.store.tracking.dbmodels import models as tables
+    from sqlalchemy import bindparam, delete, select, update
+
+    ids = [run.id for run in runs]
+    for table in (tables.SqlTag, tables.SqlParam, tables.SqlMetric, tables.SqlLatestMetric):
+        session.execute(delete(table).where(table.run_uuid.in_(ids)))
+    session.execute(delete(tables.SqlLoggedModelMetric).where(tables.SqlLoggedModelMetric.run_id.in_(ids)))
+    link = tables.SqlInput
+    of_runs = (link.source_type == "DATASET") & link.destination_id.in_(ids)
+    numbers = list(session.scalars(select(link.input_uuid).where(of_runs)))
+    session.execute(delete(tables.SqlInputTag).where(tables.SqlInputTag.input_uuid.in_(numbers)))
+    session.execute(delete(link).where(of_runs))
+    runs_table = tables.SqlRun.__table__
+    changed = update(runs_table).where(runs_table.c.run_uuid == bindparam("of")).values(name=bindparam("to"))
+    session.connection().execute(
+        changed.values(status=bindparam("state")),
+        [{"of": run.id, "to": run.name, "state": run.status} for run in runs],
+    )
 
 
 def _ready() -> int:

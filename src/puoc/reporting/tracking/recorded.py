@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from puoc.analysis.statistics.roc import decode
+from puoc.reporting.tracking.curves import curve_of_roc, curves_of, write_curves
 from puoc.reporting.tracking.stored_run import StoredRun
 from puoc.store.ledger import Ledger
 from puoc.store.ledger_records import Entry
@@ -53,21 +55,29 @@ def recorded(entry: Entry | None) -> dict[str, str]:
     git = {f"git.{key}": value if isinstance(value, str) else json.dumps(value) for key, value in result.git.items()}
     if "git.commit" in git:
         git["mlflow.source.git.commit"] = git["git.commit"]
-    return {"ledger": "present", "data_digest": result.fit.sample.data_digest, **git}
+    machine = {"machine": result.machine} if result.machine is not None else {}
+    return {"ledger": "present", "data_digest": result.fit.sample.data_digest, **machine, **git}
 
 
 def write_files(folder: Path, trial_id: str, scoring: str | None, entry: Entry | None, ledger: Ledger) -> bool:
     """Write the artifacts of a trial: the record of the fit, and the scores behind its AUC by the code ``scoring``.
 
-    Return False if there is neither.
+    The scores are there as numbers and as curves. Return False if there is no record.
     """
     if entry is None:
         return False
     (folder / "fit.json").write_text(json.dumps(entry.result.canonical(), indent=1, sort_keys=True))
     scored = entry.scored(trial_id, scoring)
     scores = ledger.scores(scored) if scored is not None else None
-    if scores is not None:
+    curves = None
+    if scored is not None and scores is not None:
         np.save(folder / "scores.npy", scores, allow_pickle=False)
+        curves = curves_of(scores, scored.n_pos)
+    elif scored is not None and scored.roc is not None:
+        curves = curve_of_roc(decode(scored.roc))
+    if curves is not None:
+        fit = entry.result.fit
+        write_curves(folder, curves, f"{fit.method} on {fit.sample.dataset}, seed {fit.seed}, trial {trial_id}")
     return True
 
 

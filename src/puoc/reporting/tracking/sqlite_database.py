@@ -63,3 +63,12 @@ class SqliteDatabase:
         """Use the write-ahead log: readers (the UI) and the writer do not block each other. It does not work on NFS."""
         with closing(sqlite3.connect(self.path, timeout=20)) as connection:
             connection.execute("pragma journal_mode=wal")
+
+    def analyse(self) -> None:
+        """Update the statistics by which SQLite plans a query.
+
+        Without them, MLflow's page of 11,000 runs sorted by a metric takes 7.6 s of processor time, with them 0.1 s.
+        """
+        with closing(sqlite3.connect(self.path, timeout=20)) as connection:
+            connection.execute("analyze")
+            connection.commit()

@@ -6,13 +6,14 @@ file shows that its creation was interrupted. Writers take the same lock, one at
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
 import sqlite3
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,13 +22,14 @@ from filelock import FileLock, Timeout
 
 from puoc.reporting.tracking.address import TrackingError, first_line, sqlite_file, tracking_uri
 from puoc.reporting.tracking.database import is_database, reached, without_password
+from puoc.reporting.tracking.notes import NOTE, VIEW_TAG, experiment_note, is_edited, view_state
 from puoc.reporting.tracking.pages import PAGE, pages
 from puoc.reporting.tracking.schema import backup_of, places_of_file, schema_of_file, schema_of_server, upgrade
 from puoc.reporting.tracking.sqlite_database import SqliteDatabase
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Run
+    from mlflow.entities import Experiment, Run
 
 
 _SETTINGS = {  # mlflow reads them when it is imported; values that the user has set are kept
@@ -43,6 +45,12 @@ for _name, _value in _SETTINGS.items():
     os.environ.setdefault(_name, _value)
 
 OURS = "puoc"  # tag of experiments that puoc created
+#: MLflow opens these experiments in the view "Model training", and draws this metric first.
+EXPERIMENT_TAGS = {
+    "mlflow.experimentKind": "custom_model_development",
+    "mlflow.experiment.primaryMetric.name": "auc",
+    "mlflow.experiment.primaryMetric.greaterIsBetter": "True",
+}
 _SHARED = ".shared"  # file in the folder of artifacts; it shows that a store outside the project keeps files there too
 
 
@@ -155,8 +163,22 @@ class Store:
 
     def experiments(self) -> dict[str, str]:
         """Return the names of the experiments that puoc created, by id."""
+        return {each.experiment_id: each.name for each in self.own_experiments()}
+
+    def own_experiments(self) -> list[Experiment]:
+        """Return the experiments that puoc created."""
         experiments = pages(lambda token: self.client.search_experiments(max_results=PAGE, page_token=token))
-        return {each.experiment_id: each.name for each in experiments if OURS in each.tags}
+        return [each for each in experiments if OURS in each.tags]
+
+    def describe(self, experiment: str, name: str, tags: Mapping[str, str]) -> None:
+        """Set the tags by which MLflow shows an experiment, where they differ from those that it has."""
+        note = experiment_note(name, self.root if self.is_own else None, experiment)
+        wanted = EXPERIMENT_TAGS | {NOTE: note, VIEW_TAG: json.dumps(view_state(name))}
+        if is_edited(tags.get(NOTE)):
+            del wanted[NOTE]
+        for key, text in wanted.items():
+            if tags.get(key) != text:
+                self.client.set_experiment_tag(experiment, key, text)
 
     def runs(self, experiments: list[str]) -> Iterator[Run]:
         """Yield every run of these experiments (ids), page by page, including deleted ones."""
@@ -168,6 +190,11 @@ class Store:
                     experiments, run_view_type=ViewType.ALL, max_results=PAGE, page_token=token
                 )
             )
+
+    def analyse(self) -> None:
+        """Update the statistics of a SQLite store; a database server does so itself."""
+        if self._file is not None:
+            self._file.analyse()
 
     def last_writer(self) -> str | None:
         """Return the token of the last writer. If a process finds its own token, nothing has changed since it wrote."""

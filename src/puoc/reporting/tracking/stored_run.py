@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from puoc.reporting.tracking.run_specs import Key
+from puoc.reporting.tracking.notes import NOTE, is_edited
+from puoc.reporting.tracking.run_specs import ID_TAGS, LAYOUT, LAYOUT_TAG, Key
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -33,8 +34,8 @@ class StoredRun:
 
     @property
     def key(self) -> Key:
-        """Return the experiment and the id of the trial or cell."""
-        return self.experiment, self.tags["trial_id" if self.tags["kind"] == "trial" else "cell_id"]
+        """Return the experiment and the id of the trial, cell or sweep."""
+        return self.experiment, self.tags[ID_TAGS[self.tags["kind"]]]  # type: ignore[index]
 
     def log(self, client: MlflowClient, params: dict[str, str], tags: dict[str, str], metrics: list[Metric]) -> None:
         """Write parameters, tags and metrics to the store, in as few requests as MLflow allows."""
@@ -51,3 +52,13 @@ class StoredRun:
         )
         self.params |= params
         self.tags |= tags
+
+
+def is_older(stored: StoredRun) -> bool:
+    """Check whether a run was written in an older layout."""
+    return stored.tags.get(LAYOUT_TAG) != str(LAYOUT)
+
+
+def without_edited_note(stored: StoredRun, tags: dict[str, str]) -> dict[str, str]:
+    """Return the tags without a description if a user has edited that of the run."""
+    return {key: text for key, text in tags.items() if key != NOTE} if is_edited(stored.tags.get(NOTE)) else tags

@@ -130,6 +130,7 @@ def track(root: Path | str, on_progress: OnProgress = silent) -> dict[str, int]:
             writer.sync_runs(rows, Ledger(store.root / "ledger"), complete_sources | unplanned, on_progress)
             if writer.written:
                 store.sign(uuid.uuid4().hex)
+                store.analyse()
                 writer.load()
             counts = _count_trials(writer, rows)
             link_report(store.root, store.experiments())

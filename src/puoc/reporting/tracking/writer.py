@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from puoc.reporting.tracking import run_specs
 from puoc.reporting.tracking.batch import Batch, NewRun, sql_store
-from puoc.reporting.tracking.members import members_of
+from puoc.reporting.tracking.datasets import UsedDataset
+from puoc.reporting.tracking.members import by_configuration, members_of, sweeps_of
 from puoc.reporting.tracking.models import ModelLog, delete_models
 from puoc.reporting.tracking.places import emptied, place_tags, unpack_places
 from puoc.reporting.tracking.recorded import metrics_of, pipeline, recorded, write_files
-from puoc.reporting.tracking.run_specs import DIGEST, Key, RunSpec, Trial
+from puoc.reporting.tracking.run_specs import DIGEST, ID_TAGS, Key, Member, RunSpec, Trial
 from puoc.reporting.tracking.store import Store
-from puoc.reporting.tracking.stored_run import StoredRun
+from puoc.reporting.tracking.stored_run import StoredRun, is_older, without_edited_note
 from puoc.store.ledger import Ledger
 from puoc.store.ledger_records import Entry
 from puoc.store.result_rows import ResultRow
@@ -52,16 +53,19 @@ class Writer:
     def __init__(self, store: Store, context: Mapping[str, object] | None = None):
         self.store = store
         self.context = {key: str(value) for key, value in (context or {}).items()} | pipeline(store.root)
-        self.runs: dict[str, dict[Key, StoredRun]] = {"trial": {}, "cell": {}}
+        self.runs: dict[str, dict[Key, StoredRun]] = {kind: {} for kind in ID_TAGS}
         self.written = 0  # runs created, changed, restored or deleted
-        self._shelved: dict[str, dict[Key, StoredRun]] = {"trial": {}, "cell": {}}
+        self._shelved: dict[str, dict[Key, StoredRun]] = {kind: {} for kind in ID_TAGS}
         self._models: dict[str, str] = {}  # fit id to model URI
         self._ids: dict[str, str] = {}  # experiment name to id
+        self._described: dict[str, dict[str, str]] = {}  # experiment name to tags, until they are checked
 
     def load(self) -> None:
         """Read all runs of the store, and delete runs that another process did not finish."""
-        self.runs, self._shelved, self._models = {"trial": {}, "cell": {}}, {"trial": {}, "cell": {}}, {}
-        names, known = self.store.experiments(), set()
+        self.runs, self._shelved, self._models = {kind: {} for kind in ID_TAGS}, {kind: {} for kind in ID_TAGS}, {}
+        experiments, known = self.store.own_experiments(), set()
+        names = {each.experiment_id: each.name for each in experiments}
+        self._described = {each.name: dict(each.tags) for each in experiments}
         self._ids = {name: experiment for experiment, name in names.items()}
         surplus = []
         stored_runs = sorted(self.store.runs(list(names)), key=lambda run: (run.info.start_time, run.info.run_id))
@@ -104,6 +108,9 @@ class Writer:
         rows = run_specs.rows_with_outcome(rows)
         if self._open_experiments({run_specs.experiment_of(row) for row in rows}):
             self.load()
+        for name, tags in self._described.items():
+            self.store.describe(self._ids[name], name, tags)
+        self._described = {}
         trials_by_key = run_specs.trials(rows)
         self._merge(trials_by_key, complete_sources)
         batch = self._new_batch()
@@ -131,6 +138,7 @@ class Writer:
         restored = False
         for name in sorted(names - set(self._ids)):
             self._ids[name], was_deleted = self.store.experiment(name)
+            self._described[name] = {}
             restored = restored or was_deleted
         return restored
 
@@ -161,11 +169,31 @@ class Writer:
             source = next(iter(unpack_places(stored.tags).values())).source
             if key not in describing and source in complete_sources:
                 self._retire(stored, NOT_PLANNED)
+        sweeps = self._sync_sweeps(describing, members, complete_sources, batch)
         for key, row in describing.items():
-            self._sync_cell(run_specs.cell_spec(row, members[key]), batch)
+            parent = sweeps.get(run_specs.sweep_key(row))
+            self._sync_parent(run_specs.cell_spec(row, members[key], parent), batch)
         return {key: stored.run_id for key, stored in self.runs["cell"].items()}
 
-    def _sync_cell(self, spec: RunSpec, batch: Batch | None) -> None:
+    def _sync_sweeps(
+        self,
+        describing: Mapping[Key, ResultRow],
+        members: Mapping[Key, list[Member]],
+        complete_sources: frozenset[str],
+        batch: Batch | None,
+    ) -> dict[Key | None, str]:
+        """Write the runs of the sweeps of these cells; return their ids."""
+        rows = sweeps_of(describing)
+        for sweep, of_sweep in rows.items():
+            trials = by_configuration(sweep, of_sweep, members, self.runs["cell"])
+            self._sync_parent(run_specs.sweep_spec(list(of_sweep.values()), trials), batch)
+        for key, stored in list(self.runs["sweep"].items()):
+            if key not in rows and f"tune/{key[1]}" in complete_sources:
+                self._retire(stored, NOT_PLANNED)
+        return {key: stored.run_id for key, stored in self.runs["sweep"].items()}
+
+    def _sync_parent(self, spec: RunSpec, batch: Batch | None) -> None:
+        """Write the run of a cell or sweep, if it differs."""
         stored = self._current(spec)
         if stored is None and batch is not None:
             self._add(batch, self._new(spec, {}, batch.new_id()), spec, {})
@@ -174,7 +202,10 @@ class Writer:
             self._write(stored, spec, {})
             self._finish(stored, spec)
         elif stored.tags.get(DIGEST) != spec.digest:
-            self._write(stored, spec, {})
+            if batch is not None and is_older(stored):
+                self._replace(batch, stored, spec, {})
+            else:
+                self._write(stored, spec, {})
 
     def _is_current(self, spec: RunSpec, row: ResultRow, ledger: Ledger) -> bool:
         """Check whether the store has the run as it is specified, with all that the ledger knows of its fit."""
@@ -198,11 +229,20 @@ class Writer:
                 write_files(folder, row.trial_id, row.scoring_digest, entry, ledger)
             self._add(batch, stored, spec, extra, entry)
             return
+        if batch is not None and entry is not None and stored is not None and is_older(stored):
+            extra |= self._model(stored, row, entry, ledger, models)
+            folder = batch.artifacts_of(self._ids[spec.experiment], stored.run_id)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_files(folder, row.trial_id, row.scoring_digest, entry, ledger)
+            self._replace(batch, stored, spec, extra, entry)
+            return
         if stored is None:
             stored = self._create(spec, extra)
         else:
             self.store.client.update_run(stored.run_id, status="RUNNING")  # until all its content is written
         self._write(stored, spec, extra | self._model(stored, row, entry, ledger, models), entry)
+        if (dataset := UsedDataset.of(entry)) is not None:
+            self.store.client.log_inputs(stored.run_id, [dataset.as_input()])
         with temporary_folder("run") as folder:
             if write_files(folder, row.trial_id, row.scoring_digest, entry, ledger):
                 self.store.client.log_artifacts(stored.run_id, str(folder))
@@ -230,8 +270,7 @@ class Writer:
 
     def _new(self, spec: RunSpec, extra: dict[str, str], run_id: str) -> StoredRun:
         """Return a run without params and metrics, and keep it as the one of its key."""
-        identity = "trial_id" if spec.kind == "trial" else "cell_id"
-        tags = {**self.context, **spec.tags, **extra, "kind": spec.kind, identity: spec.key}
+        tags = {**self.context, **spec.tags, **extra, "kind": spec.kind, ID_TAGS[spec.kind]: spec.key}
         stored = StoredRun(run_id, spec.experiment, "RUNNING", tags)
         self.runs[spec.kind][spec.experiment, spec.key] = stored
         return stored
@@ -251,7 +290,24 @@ class Writer:
         stored.tags |= extra | {DIGEST: spec.digest}
         stored.params, stored.metrics, stored.status = dict(spec.params), dict(spec.metrics), spec.status
         where = (stored.run_id, self._ids[spec.experiment])
-        batch.add(NewRun(*where, spec.name, spec.status, stored.tags, stored.params, metrics))
+        dataset = UsedDataset.of(entry)
+        batch.add(NewRun(*where, spec.name, spec.status, stored.tags, stored.params, metrics, dataset))
+        self.written += 1
+
+    def _replace(
+        self, batch: Batch, stored: StoredRun, spec: RunSpec, extra: dict[str, str], entry: Entry | None = None
+    ) -> None:
+        """Write a run of an older layout again under its id, without the metrics and tags that it no longer has."""
+        gone = {*_DROPPED, *emptied(stored.tags, spec.tags)}
+        kept = {key: text for key, text in stored.tags.items() if key not in gone}
+        new = {**spec.tags, **extra, DIGEST: spec.digest}
+        stored.tags = kept | without_edited_note(stored, new)
+        stored.params, stored.metrics, stored.status = dict(spec.params), {}, spec.status
+        metrics = metrics_of(stored, spec.metrics, stored.tags, entry)
+        stored.metrics = dict(spec.metrics)
+        where = (stored.run_id, self._ids[spec.experiment])
+        run = NewRun(*where, spec.name, spec.status, stored.tags, stored.params, metrics, UsedDataset.of(entry))
+        batch.add(run, replaces=True)
         self.written += 1
 
     def _write(self, stored: StoredRun, spec: RunSpec, extra: dict[str, str], entry: Entry | None = None) -> None:
@@ -262,6 +318,7 @@ class Writer:
         params = {key: text for key, text in spec.params.items() if key not in stored.params}
         dropped = {key: "" for key in _DROPPED if key in stored.tags and key not in spec.tags}
         tags = {**dropped, **emptied(stored.tags, spec.tags), **spec.tags, **extra, DIGEST: spec.digest}
+        tags = without_edited_note(stored, tags)
         self._log(stored, params, {k: v for k, v in tags.items() if stored.tags.get(k) != v}, metrics)
         stored.metrics |= changed
 

@@ -1,0 +1,109 @@
+"""``--json`` and ``--quiet``: one document with the keys of the help alone on the standard output, or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from planned import Data, Planned
+from project import REPOSITORY
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+from puoc.cli.app import app
+from puoc.cli.help import VERBS
+from puoc.run.stages import run_part
+
+PLANNED = Planned(
+    """
+compute: {workers: 1, lane_map: loop, models: all, device: cpu}
+tables:
+  small:
+    scenario: one_vs_all
+    dataset: digits
+    pos: [0]
+    n_pos_lab: 20
+    n_pos_unl: 20
+    n_neg_unl: 20
+    seeds: 2
+    configs: published
+    methods: [oc_svm]
+tune: {}
+methods:
+  oc_svm: {encoder: flatten, params: {kernel: linear, nu: 0.5}}
+""",
+    "digits",
+)
+#: In an order in which each finds what it needs.
+CALLS = ("plan --check", "pending", "select", "compare", "report --no-track", "status", "show small", "ledger count")
+CALLS += ("ledger verify", "ledger compact", "ledger export out.parquet", "ledger import out.parquet", "run small")
+CALLS += ("methods", "datasets", "metrics", "ledger adopt --dry-run")
+
+
+def ran(*words: str) -> Result:
+    return CliRunner().invoke(app, words)
+
+
+@pytest.fixture(scope="module")
+def computed(prepared_data: Data, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("project")
+    PLANNED.at(root, prepared_data)
+    run_part(root, "tables", "small")
+    return root
+
+
+def test_json_is_one_document_with_the_keys_of_the_help(computed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(computed)
+    for call in CALLS:
+        done = ran(*call.split(), "--json")
+        assert done.exit_code == 0, done.output
+        verb = " ".join(call.split()[: 2 if call.startswith("ledger") else 1])
+        assert json.loads(done.stdout).keys() == set(VERBS[verb].keys), call
+
+
+def test_quiet_prints_nothing(computed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(computed)
+    for call in ("plan --check", "status", "compare", "ledger count", "metrics"):
+        done = ran(*call.split(), "--quiet")
+        assert (done.exit_code, done.output) == (0, ""), call
+
+
+def test_an_error_prints_no_part_of_a_document_and_is_printed_with_quiet_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for option in ("--json", "--quiet"):
+        done = ran("status", option)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "no params.yaml here" in done.stderr
+
+
+def test_every_command_that_prints_results_has_both_options() -> None:
+    root = get_command(app)
+    found = {name: one for name, one in root.commands.items() if name != "ledger"}
+    found |= {f"ledger {name}": one for name, one in root.commands["ledger"].commands.items()}
+    for name, command in found.items():
+        options = {text for param in command.params for text in param.opts}
+        assert "--quiet" in options
+        assert "--json" in options or name == "ui"
+
+
+def test_the_documentation_names_the_keys_of_each_command() -> None:
+    text = (REPOSITORY / "docs" / "results.md").read_text()
+    rows = re.findall(r"^\| `puoc ([a-z -]+)` \| (.+) \|$", text, flags=re.MULTILINE)
+    documented = {name: tuple(re.findall(r"`(\w+)`", keys)) for name, keys in rows}
+    assert documented == {name: verb.keys for name, verb in VERBS.items() if verb.keys}
+
+
+def test_a_shell_completes_the_commands() -> None:
+    words = {"_PUOC_COMPLETE": "complete_bash", "COMP_WORDS": "puoc led", "COMP_CWORD": "1"}
+    call = "from puoc.cli.app import app; app(prog_name='puoc')"
+    done = subprocess.run(
+        [sys.executable, "-c", call], env={**os.environ, **words}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["ledger"]
