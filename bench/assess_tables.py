@@ -263,7 +263,11 @@ def rows_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     seen: Evidence | None = None
     for coming in (None, *[one for one in COMING if one in found["halves"][0]["logistic"]]):
         scores = [
-            Half(*({f: part[name][k].astype(float) for f, name in names.items()} for k in ("p", "u")), {}, part["place_p"])
+            Half(
+                *({f: part[name][k].astype(float) for f, name in names.items()} for k in ("p", "u")),
+                {},
+                part["place_p"],
+            )
             for part in found["halves"]
         ]
         rivals = {"logistic u": [placements(h["logistic"]["p"], h["logistic"]["u"])[0].mean() for h in found["halves"]]}
@@ -276,7 +280,11 @@ def rows_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
         V = None if coming is None else np.empty((len(scores[0].v["OC"]), 0))
         seen = evidence_again(rows._replace(X_v=V), CrossFitScores(scores), seen)
         moved = about["alpha"] - 0.2 if about["alpha"] > 0.5 else about["alpha"] + 0.2
-        more = {"side": SIDES[about["data"]], "V": coming or "", "alpha_v": moved if coming == "prior" else about["alpha"]}
+        more = {
+            "side": SIDES[about["data"]],
+            "V": coming or "",
+            "alpha_v": moved if coming == "prior" else about["alpha"],
+        }
         means = {name: float(np.mean(values)) for name, values in rivals.items()}
         yield {**about, **more, **truth, **means, "evidence": json.dumps(seen.canonical())}
 
@@ -292,7 +300,7 @@ def merged(parts: Path) -> pd.DataFrame:
     """Return the rows of all draws."""
     rows: list[dict[str, Any]] = []
     for path in sorted(parts.glob("*.pickle")):
-        found = pickle.loads(path.read_bytes())  # noqa: S301 - a file of this script
+        found = pickle.loads(path.read_bytes())
         rows += [] if found is None else rows_of(found)
     return pd.DataFrame(rows)
 

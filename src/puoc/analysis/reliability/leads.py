@@ -17,18 +17,20 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import numpy as np
 
 from puoc.records import Array
 
 Ends = tuple[float, float]
+Labelling = Literal["random", "biased"]
 
 #: Shares of positives that are tried.
 SHARES: Final = np.array([*np.arange(0.02, 0.06, 0.02), *np.arange(0.05, 0.96, 0.05), 0.98, 1.0])
 
 _EXTREME: Final = 0.02  # logits of shares nearer to 0 or 1 are taken at this distance
+_NEAR_ONE: Final = 0.9
 _TINY: Final = 1e-5  # variance that keeps matrices regular
 _ABOVE: Final = 0.05  # weight of a share above the guaranteed upper end, which holds with 97.5 %
 
@@ -65,12 +67,13 @@ class Seen(NamedTuple):
     spread: Array  # (2,) standard deviation of a lead between halves and all rows
     correlation: float
     error: float  # factor on the standard errors of the gains
+    apart: Array  # (2,) standard deviation of a gain that no negatives cause: P is not as the positives that are unlabelled
 
     def observe(self, before: Normals, gains: Array, errors: Array, share: Array) -> Normals:
         """Return the leads after gains (2,) with covariance (2, 2), measured on rows with shares (s,) of negatives."""
         H = share[:, None, None] * np.diag(self.factor)
         noise = share[:, None, None] ** 2 * covariance(self.spread[None], self.correlation) + self.error**2 * errors
-        noise = noise + _TINY * np.eye(2)
+        noise = noise + covariance(self.apart[None], self.correlation) + _TINY * np.eye(2)
         cross = before.covariance @ H.transpose(0, 2, 1)
         whole = H @ cross + noise
         off = gains - np.einsum("sij,sj->si", H, before.mean)
@@ -94,11 +97,15 @@ class AlphaGiven(NamedTuple):
         return float(self.coefficients @ [1.0, *logit(np.array(ends))])
 
     def interval(self, ends: Ends, level: float) -> Ends:
-        """Return the central interval of alpha at a level; its upper end is at most the guaranteed one."""
+        """Return the central interval of alpha at a level; its upper end is at most the guaranteed one.
+
+        An upper end from ``_NEAR_ONE`` on is taken as 1, since shares near 1 have almost the same logit here.
+        """
         from scipy.special import expit, ndtri
 
         reach = ndtri((1 + level) / 2) * self.spread
         low, high = expit(self.middle(ends) - reach), expit(self.middle(ends) + reach)
+        high = 1.0 if high >= _NEAR_ONE else high
         return float(min(low, ends[1])), float(min(high, ends[1]))
 
     def log_weights(self, ends: Ends) -> Array:
@@ -151,9 +158,10 @@ class LeadModel(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def packaged_leads() -> LeadModel:
-    """Read the parameters that are included in the package."""
-    return LeadModel.of(json.loads(files("puoc.analysis.reliability").joinpath("leads.json").read_text()))
+def packaged_leads() -> dict[Labelling, LeadModel]:
+    """Read the parameters that are included in the package, for P at random and for biased labelling."""
+    document = json.loads(files("puoc.analysis.reliability").joinpath("leads.json").read_text())
+    return {"random": LeadModel.of(document["random"]), "biased": LeadModel.of(document["biased"])}
 
 
 def terms(alpha: Array, n_p: Array | int, n_u: Array | int) -> Array:

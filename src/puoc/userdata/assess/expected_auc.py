@@ -8,25 +8,29 @@ combination has a weight by how well it explains them. All chances and losses ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from puoc.analysis.reliability.leads import SHARES, LeadModel, Normals
+from puoc.analysis.reliability.leads import SHARES, Labelling, LeadModel, Normals
 from puoc.analysis.reliability.robustness_map import ShiftKind
 from puoc.records import Array
 from puoc.userdata.assess.evidence import Evidence, Gained
 from puoc.userdata.assess.reference_methods import FAMILIES, Family
 
-Kind = Literal["none", "new"]
+KINDS: Final[tuple[ShiftKind, ...]] = ("none", "new")
+
+#: Probability, before the gains are seen, that P is no random sample of the positives. It is stated, not learned.
+BIASED: Final = 0.25
 
 #: Probability of new negatives in V, before its leads are seen: if the test does not report them, and if it does.
 NEW: Final = (1 / 3, 0.9)
 
 _CORRELATED: Final = 0.5  # gains over the same PU-OC, where the evidence does not have their covariance
-_POINTS: Final = 512  # drawn from each normal, the same in each
-_LEAST: Final = 1e-4  # weight of a normal that counts
+_POINTS: Final = 128  # drawn from each normal, the same in each
+_LEAST: Final = 1e-3  # weight of a normal that counts
 
 
 class Lead(NamedTuple):
@@ -54,28 +58,61 @@ class Expected(NamedTuple):
 
     all: Standing
     new: float  # probability of new negatives
+    biased: float  # probability that P is no random sample of the positives
     by_kind: dict[ShiftKind, Standing]  # without new negatives, and with them
+    by_labelling: dict[Labelling, Standing]  # P a random sample, and labelled by a biased mechanism
 
 
-def expected(evidence: Evidence, model: LeadModel, new: float = 0.0) -> Expected:
+def expected(evidence: Evidence, models: Mapping[Labelling, LeadModel], new: float = 0.0) -> Expected:
     """Return what is expected of the families.
 
     Parameters
     ----------
     new : probability of new negatives, where no incoming rows say more.
     """
+    if evidence.incoming is not None:
+        new = NEW[evidence.incoming.new_negatives]
+    chances: dict[Labelling, float] = {"random": 1 - BIASED, "biased": BIASED}
+    cases: dict[tuple[Labelling, ShiftKind], Normals] = {}
+    for labelling, chance in chances.items():
+        known, novel = _cases(evidence, models[labelling])
+        cases[labelling, "none"] = _likely(known, chance * (1 - new))
+        cases[labelling, "new"] = _likely(novel, chance * new)
+    total = {case: float(np.logaddexp.reduce(one.log_weight)) for case, one in cases.items()}
+    whole = np.logaddexp.reduce(list(total.values()))
+    share = {case: float(np.exp(weight - whole)) for case, weight in total.items()}
+    return Expected(
+        standing(_together(cases.values())),
+        share["random", "new"] + share["biased", "new"],
+        share["biased", "none"] + share["biased", "new"],
+        {kind: standing(_together(one for case, one in cases.items() if case[1] == kind)) for kind in KINDS},
+        {name: standing(_together(one for case, one in cases.items() if case[0] == name)) for name in chances},
+    )
+
+
+def _cases(evidence: Evidence, model: LeadModel) -> tuple[Normals, Normals]:
+    """Return the leads over negatives as in U, and over new ones, after all gains."""
     n_p, n_u, alpha, incoming = evidence.n_p, evidence.n_u, evidence.alpha, evidence.incoming
     before = model.situations(n_p, n_u, model.alpha_u.log_weights((alpha.low, alpha.high)))
     known = model.of_u.observe(before, *_gains(evidence.gained, evidence.apart), 1 - SHARES)
     novel = model.over_new(n_p, n_u, known)
-    if incoming is not None:
-        new = NEW[incoming.new_negatives]
-        weights = model.alpha_v.log_weights((incoming.alpha_low, incoming.alpha_high))
-        gains = _gains(incoming.gained, incoming.apart)
-        known, novel = (model.of_v.observe(*_crossed(one, weights, gains)) for one in (known, novel))
-    chance = _chance(known, novel, new)
-    both = _weighed(known, 1 - chance).and_(_weighed(novel, chance)) if 0 < chance < 1 else (novel if chance else known)
-    return Expected(standing(both), chance, {"none": standing(known), "new": standing(novel)})
+    if incoming is None:
+        return known, novel
+    weights = model.alpha_v.log_weights((incoming.alpha_low, incoming.alpha_high))
+    gains = _gains(incoming.gained, incoming.apart)
+    return (
+        model.of_v.observe(*_crossed(known, weights, gains)),
+        model.of_v.observe(*_crossed(novel, weights, gains)),
+    )
+
+
+def _likely(one: Normals, chance: float) -> Normals:
+    """Return the normals with the probability of their case; a case without one counts only where it is asked for."""
+    return one._replace(log_weight=one.log_weight + np.log(max(chance, 1e-9)))
+
+
+def _together(cases: Iterable[Normals]) -> Normals:
+    return reduce(Normals.and_, cases)
 
 
 def _gains(gained: Sequence[Gained], apart: float | None) -> tuple[Array, Array]:
@@ -96,47 +133,36 @@ def _crossed(one: Normals, weights: Array, gains: tuple[Array, Array]) -> tuple[
     return Normals(log_weight, mean, spread), *gains, np.tile(1 - SHARES[counts], len(one.mean))
 
 
-def _chance(known: Normals, novel: Normals, new: float) -> float:
-    """Return the probability of new negatives, by how well each case explains the gains."""
-    if new in (0, 1):
-        return float(new)
-    explains = np.logaddexp.reduce(novel.log_weight) - np.logaddexp.reduce(known.log_weight)
-    return float(1 / (1 + (1 - new) / new * np.exp(-np.clip(explains, -50, 50))))
-
-
-def _weighed(one: Normals, chance: float) -> Normals:
-    return one._replace(log_weight=one.log_weight - np.logaddexp.reduce(one.log_weight) + np.log(chance))
-
-
 def standing(leads: Normals) -> Standing:
     """Return what is expected of the families, given the leads of OC and PU over PU-OC."""
     w = np.exp(leads.log_weight - leads.log_weight.max())
-    counts = w > _LEAST * w.sum()
+    counts = w > _LEAST * w.max()
     w, mean, spread = w[counts] / w[counts].sum(), leads.mean[counts], leads.covariance[counts]
     drawn = mean[:, None] + _points() @ np.linalg.cholesky(spread + 1e-12 * np.eye(2)).transpose(0, 2, 1)
-    auc = np.stack([drawn[..., 0], np.zeros(drawn.shape[:2]), drawn[..., 1]], axis=-1)  # as FAMILIES, over PU-OC
-    loss = w @ (auc.max(axis=2, keepdims=True) - auc).mean(axis=1)
-    best, worst = (
-        w @ (place[..., None] == np.arange(len(FAMILIES))).mean(axis=1)
-        for place in (auc.argmax(axis=2), auc.argmin(axis=2))
-    )
-    first, second, *_ = (FAMILIES[at] for at in np.argsort(loss, kind="stable"))
-    ahead = auc[..., FAMILIES.index(first)] - auc[..., FAMILIES.index(second)]
+    share = np.repeat(w / drawn.shape[1], drawn.shape[1])
+    auc = dict(zip(FAMILIES, (drawn[..., 0].ravel(), np.zeros(len(share)), drawn[..., 1].ravel()), strict=True))
+    one, base, other = auc.values()
+    top, least = np.maximum(np.maximum(one, other), base), np.minimum(np.minimum(one, other), base)
+    loss = {family: float(share @ (top - own)) for family, own in auc.items()}
+    first, second, *_ = sorted(FAMILIES, key=lambda family: loss[family])
     return Standing(
-        {family: _lead(w, auc[..., at] - auc[..., 1]) for at, family in enumerate(FAMILIES)},
-        *(dict(zip(FAMILIES, values.tolist(), strict=True)) for values in (loss, best, worst)),
+        {family: _lead(share, own) for family, own in auc.items()},
+        loss,
+        {family: float(share @ (own == top)) for family, own in auc.items()},
+        {family: float(share @ (own == least)) for family, own in auc.items()},
         first=first,
         second=second,
-        over=_lead(w, ahead),
-        above=float(w @ (ahead > 0).mean(axis=1)),
+        over=_lead(share, auc[first] - auc[second]),
+        above=float(share @ (auc[first] > auc[second])),
     )
 
 
 def _lead(weights: Array, drawn: Array) -> Lead:
-    mean = float(weights @ drawn.mean(axis=1))
-    return Lead(mean, float(np.sqrt(weights @ np.square(drawn - mean).mean(axis=1))))
+    mean = float(weights @ drawn)
+    return Lead(mean, float(np.sqrt(weights @ np.square(drawn - mean))))
 
 
+@lru_cache(maxsize=1)
 def _points() -> Array:
     """Return standard normal points (n, 2), evenly spread (the R2 sequence of Roberts, 2018)."""
     from scipy.special import ndtri

@@ -33,6 +33,9 @@ _COST: Final[Mapping[Family, float]] = {"OC": 0.02, "PU-OC": 1.0, "PU": 0.6}
 MOST_COLUMNS: Final = 100
 ROWS_A_COLUMN: Final = 5
 
+#: Encoders of ``puoc fit`` that make the first ``MOST_VALUES`` components, and all of ``MOST_COLUMNS`` columns.
+ENCODERS: Final = ("components", "all_components")
+
 
 def values_seen(columns: int, n: int) -> int:
     """Return the number of components of ``columns`` that n rows of P and U are seen by: all, or the first 20."""
