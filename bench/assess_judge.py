@@ -4,8 +4,8 @@
     python bench/assess_judge.py --out docs/evidence/assess_judged.parquet      # and writes the answers
 
 A row is an assessment: without V for negatives as in U and for new ones (the lines of the answer), and with each V. The
-regret of a policy is the AUC of the best of the three families on the test rows minus that of its own. The column
-``earlier`` has the advice of the rule before (a map of ten tasks), on the same evidence.
+regret of a policy is the AUC of the best of the three families on the test rows minus that of its own. *earlier* is the
+advice of the rule before (a map of ten tasks; docs/evidence/assess_earlier.parquet), on the same evidence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from puoc.userdata.assess.reference_methods import FAMILIES
 
 TABLES: Final = Path("docs/evidence/assess_tables.parquet")
 JUDGED: Final = Path("docs/evidence/judged.parquet")
-POLICIES: Final = ("assess", "earlier", *FAMILIES, "P against U", "P against V", "logistic or OC", "logistic")
+EARLIER: Final = Path("docs/evidence/assess_earlier.parquet")
+POLICIES: Final = ("assess", "earlier", "earlier line", *FAMILIES, "P against U", "P against V", "logistic or OC", "logistic")
 ENOUGH: Final = 0.6  # withheld AUC of P against U of a logistic regression from which a rival takes PU, else OC
 
 
@@ -45,6 +46,7 @@ def answers(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
             about |= {"V": row["V"], "kind": kind, "answer": said.answer, "first": said.first}
             about |= {"loss": said.loss, "above": said.probability, "better": auc[said.first] > auc[said.second]}
             about |= {"is_best": auc[said.first] == most, "is_worst": auc[said.first] == least}
+            about |= {"earlier answer": row.get("earlier_answer" if row["V"] else f"earlier_answer_{kind}")}
             about |= {"alpha_low": seen.alpha.low, "alpha_high": seen.alpha.high}
             yield about | {name: most - value for name, value in policies(row, seen, kind, said.first, auc).items()}
 
@@ -57,6 +59,7 @@ def policies(row: dict[str, Any], seen: Evidence, kind: str, first: str, auc: di
     found = {"assess": auc[first], **auc, **{name: auc[family] for name, family in best.items()}}
     if isinstance(row.get("earlier"), str):
         found["earlier"] = auc[row["earlier"]]
+        found["earlier line"] = auc[row["earlier" if row["V"] else f"earlier_{kind}"]]
     if not np.isnan(row.get("logistic u", np.nan)):
         found["logistic or OC"] = auc["PU" if row["logistic u"] >= ENOUGH else "OC"]
         found["logistic"] = row[f"logistic {kind}"]
@@ -94,6 +97,17 @@ def reliable(rows: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index()
 
 
+def earlier_reliable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the same of the rule before, as far as it was asked."""
+    of = [one for one in ("earlier line",) if one in rows]
+    least = rows[list(FAMILIES)].max(axis=1)
+    given = rows["earlier answer"].notna() & (rows["earlier answer"] != "cannot tell")
+    values = rows.assign(is_best=rows[of[0]] == 0, is_worst=rows[of[0]] == least)[given]
+    return values.groupby("group", sort=False).agg(
+        answers=("group", "size"), best=("is_best", "mean"), worst=("is_worst", "mean"), regret=(of[0], "mean")
+    )
+
+
 def grouped(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the group they are shown in."""
     names = {"none": "negatives as in U", "new": "new negatives"}
@@ -106,14 +120,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    tables = pd.read_parquet(TABLES)
+    keys, earlier = ["data", "number", "n_u", "alpha", "V"], pd.read_parquet(EARLIER)
+    tables = pd.read_parquet(TABLES).merge(earlier, "left", keys)
     judged = grouped(pd.DataFrame(answers(tables[tables["side"] == "judge"])))
-    cells = as_tables(pd.read_parquet(JUDGED))
+    cells = as_tables(pd.read_parquet(JUDGED)).merge(earlier, "left", keys)
     older = grouped(pd.DataFrame(answers(cells)))
     if asked.out:
         pd.concat([judged.assign(of="tables"), older.assign(of="cells")]).to_parquet(asked.out)
     for title, part in (("tables", judged), ("seven data sets", older)):
-        for shown in (regrets(part), reliable(part)):
+        for shown in (regrets(part), reliable(part), earlier_reliable(part).reset_index()):
             print(title, shown.round(3).to_string(index=False), sep="\n")  # noqa: T201
     for column in ("mechanism", "noise"):
         part = judged.assign(group=judged[column].astype(str) + np.where(judged["V"] == "", ", without V", ", with V"))

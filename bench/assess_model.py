@@ -154,7 +154,7 @@ def unlikely(off: Array, spread: Array, weight: Array) -> float:
 
 def _least(loss: Any, start: list[float]) -> Array:
     """Return the minimum of a smooth loss."""
-    found: Array = minimize(loss, start, method="Nelder-Mead", options={"maxiter": 1500, "maxfev": 1500}).x
+    found: Array = minimize(loss, start, method="Nelder-Mead", options={"maxiter": 800, "maxfev": 800}).x
     return found
 
 
@@ -193,11 +193,11 @@ def weighed(
     return parameters(_least(loss, [*START, -3.5, -3.5]))
 
 
-def alpha_given(ends: Array, alpha: Array, weight: Array) -> AlphaGiven:
+def alpha_given(ends: Array, alpha: Array, weight: Array, above: float) -> AlphaGiven:
     """Estimate alpha given its interval."""
     X = np.stack([np.ones(len(ends)), logit(ends[:, 0]), logit(ends[:, 1])], axis=1)
     b = regression(X, logit(alpha)[:, None], weight, 1.0)[:, 0]
-    return AlphaGiven(b, float(np.sqrt(np.average((logit(alpha) - X @ b) ** 2, weights=weight))))
+    return AlphaGiven(b, float(np.sqrt(np.average((logit(alpha) - X @ b) ** 2, weights=weight))), above)
 
 
 def estimated(rows: pd.DataFrame) -> dict[Labelling, LeadModel]:
@@ -208,11 +208,11 @@ def estimated(rows: pd.DataFrame) -> dict[Labelling, LeadModel]:
     """
     every, biased = numbers(rows), (rows["mechanism"] != "scar").to_numpy()
     of_biased = every._replace(weight=every.weight * np.where(biased, 1.0, BORROWED))
-    return {"random": model_of(pick(every, ~biased)), "biased": model_of(of_biased)}
+    return {"random": model_of(pick(every, ~biased), 0.05), "biased": model_of(of_biased, 1.0)}
 
 
-def model_of(every: Rows) -> LeadModel:
-    """Estimate a model."""
+def model_of(every: Rows, above: float) -> LeadModel:
+    """Estimate a model; ``above`` as in ``AlphaGiven``."""
     bare = pick(every, every.kind_v == "")
     X = terms(bare.alpha, bare.n_p, bare.n_u)
     none, B = effects(X, bare.alpha, bare.lead["none"], bare.error["none"], bare.weight)
@@ -235,8 +235,8 @@ def model_of(every: Rows) -> LeadModel:
         *effect,
         of_u,
         of_v,
-        alpha_given(bare.ends, bare.alpha, bare.weight),
-        alpha_given(later.ends_v, later.alpha_v, later.weight),
+        alpha_given(bare.ends, bare.alpha, bare.weight, above),
+        alpha_given(later.ends_v, later.alpha_v, later.weight, above),
     )
 
 

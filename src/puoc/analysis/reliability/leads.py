@@ -32,7 +32,6 @@ SHARES: Final = np.array([*np.arange(0.02, 0.06, 0.02), *np.arange(0.05, 0.96, 0
 _EXTREME: Final = 0.02  # logits of shares nearer to 0 or 1 are taken at this distance
 _NEAR_ONE: Final = 0.9
 _TINY: Final = 1e-5  # variance that keeps matrices regular
-_ABOVE: Final = 0.05  # weight of a share above the guaranteed upper end, which holds with 97.5 %
 
 
 class Normals(NamedTuple):
@@ -91,6 +90,7 @@ class AlphaGiven(NamedTuple):
 
     coefficients: Array  # (3,) of 1 and the logits of both ends
     spread: float  # of the logit
+    above: float  # weight of a share above the guaranteed upper end, which holds with 97.5 % if P is a random sample
 
     def middle(self, ends: Ends) -> float:
         """Return the expected logit of alpha."""
@@ -111,7 +111,7 @@ class AlphaGiven(NamedTuple):
     def log_weights(self, ends: Ends) -> Array:
         """Return the log weight of each of ``SHARES``."""
         z = (logit(SHARES) - self.middle(ends)) / self.spread
-        found: Array = -0.5 * z**2 + np.where(ends[1] + 0.025 < SHARES, np.log(_ABOVE), 0.0)
+        found: Array = -0.5 * z**2 + np.where(ends[1] + 0.025 < SHARES, np.log(self.above), 0.0)
         return found - np.logaddexp.reduce(found)
 
 
