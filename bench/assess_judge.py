@@ -26,7 +26,8 @@ from puoc.userdata.assess.reference_methods import FAMILIES
 TABLES: Final = Path("docs/evidence/assess_tables.parquet")
 JUDGED: Final = Path("docs/evidence/judged.parquet")
 EARLIER: Final = Path("docs/evidence/assess_earlier.parquet")
-POLICIES: Final = ("assess", "earlier", "earlier line", *FAMILIES, "P against U", "P against V", "logistic or OC", "logistic")
+_RIVALS: Final = ("P against U", "P against V", "logistic or OC", "logistic")
+POLICIES: Final = ("assess", "earlier", "earlier line", *FAMILIES, *_RIVALS)
 ENOUGH: Final = 0.6  # withheld AUC of P against U of a logistic regression from which a rival takes PU, else OC
 
 

@@ -2,9 +2,10 @@
 
     python bench/assess_model.py                    # writes src/puoc/analysis/reliability/leads.json
 
-The data are the map side of docs/evidence/assess_tables.parquet and the ten tasks of docs/evidence/robustness_map.parquet.
-Each data set has the same weight. Means are ridge regressions; variances are estimated by maximum likelihood, so that
-the errors of the measured AUCs are not taken for differences between data sets.
+The data are the map side of docs/evidence/assess_tables.parquet and the ten tasks of
+docs/evidence/robustness_map.parquet. Each data set has the same weight. Means are ridge regressions; variances are
+estimated by maximum likelihood, so that the errors of the measured AUCs are not taken for differences between data
+sets.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def numbers(rows: pd.DataFrame) -> Rows:
 
 
 def test_error(rows: pd.DataFrame, kind: str) -> Array:
-    """Return the covariance (n, 2, 2) of measured leads; the tasks have none, so theirs is that of as many test rows."""
+    """Return the covariance (n, 2, 2) of measured leads; the tasks have none, so it is that of as many test rows."""
     named = [f"error {pair} {kind}" for pair in ("OC PU-OC", "PU PU-OC", "PU OC")]
     if named[0] not in rows:
         rows = rows.assign(**dict.fromkeys(named, np.nan))

@@ -4,10 +4,10 @@
     python bench/assess_tables.py --parts PARTS --merge docs/evidence/assess_tables.parquet
 
 A draw has P, U, incoming rows V of three kinds (negatives as in U, another alpha, new negatives), and test rows. Half
-of the draws label at random; the others by one of four biased mechanisms at one of three strengths. A third each has
-0, 5 and 20 % negatives in P. Tables of one origin are on one side of the split in ``SIDES``. FOLDER has the tables as
-`puoc fetch` lays them out. The method of each family is fitted to all rows and scored on the test rows, and is fitted to
-each half and scored on the other, as `puoc assess` does; so is a logistic regression of P against U.
+of the draws label at random; the others by one of four biased mechanisms at one of three strengths. A third each has 0,
+5 and 20 % negatives in P. Tables of one origin are on one side of the split in ``SIDES``. FOLDER has the tables as
+`puoc fetch` lays them out. The method of each family is fitted to all rows and scored on the test rows, and is fitted
+to each half and scored on the other, as `puoc assess` does; so is a logistic regression of P against U.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def stem(name: str) -> str:
 
 
 def sides(names: Sequence[str]) -> dict[str, str]:
-    """Return ``map`` or ``judge`` by table: of five origins in alphabetical order, the first and third are judged on."""
+    """Return ``map`` or ``judge`` by table: of five origins in alphabetical order, the first and third are judged."""
     origins = sorted({stem(name) for name in names})
     return {name: "judge" if origins.index(stem(name)) % 5 in (0, 2) else "map" for name in names}
 

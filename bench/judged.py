@@ -4,8 +4,8 @@
     python bench/judged.py --parts PARTS --merge --out docs/evidence/judged.parquet
     python bench/judged.py --by-kind docs/evidence/judged.parquet           # the answers by kind of negatives
 
-The advice is followed, also where the answer is *cannot tell*. The folder that PUOC_MIRROR names holds real data in the layouts of
-docs/datasets.md.
+The advice is followed, also where the answer is *cannot tell*. The folder that PUOC_MIRROR names holds
+real data in the layouts of docs/datasets.md.
 """
 
 from __future__ import annotations

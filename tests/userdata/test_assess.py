@@ -19,17 +19,18 @@ from typer.testing import CliRunner, Result
 
 from puoc.analysis.reliability.robustness_map import ALPHAS, COLUMNS, SIZES
 from puoc.analysis.reliability.robustness_map import LABELLED as N_P
+from puoc.analysis.statistics.auc import auc
 from puoc.cli.app import app
 from puoc.cli.assess import _print
 from puoc.scenarios.drawing.simulate import Gaussian, Truth, situation
 from puoc.scenarios.drawing.simulate import Incoming as Arriving
 from puoc.userdata.assess.cross_scores import crossed
-from puoc.userdata.assess.decision import LARGEST_LOSS, WORST, assess, decide
+from puoc.userdata.assess.decision import LARGEST_LOSS, SURE, WORST, assess, decide
 from puoc.userdata.assess.evidence import Alpha, Evidence, Gained, Incoming
 from puoc.userdata.assess.input_rows import checked
 from puoc.userdata.assess.page import page
 from puoc.userdata.assess.reasons import INSIDE, MEASURED
-from puoc.userdata.assess.reference_methods import FAMILIES, Seen
+from puoc.userdata.assess.reference_methods import FAMILIES, Seen, fit_one, values_seen
 from puoc.userdata.pages import check_place
 
 Array = NDArray[Any]
@@ -256,9 +257,9 @@ def test_no_model_scores_a_row_it_saw_nor_a_copy_of_one(monkeypatch: pytest.Monk
     scored: list[set[bytes]] = []
     by, call = Seen.by.__func__, Seen.__call__  # type: ignore[attr-defined]
 
-    def watched_by(cls: Any, X_p: Array, X_u: Array) -> Any:
+    def watched_by(cls: Any, X_p: Array, X_u: Array, *most: int) -> Any:
         fitted.append({row.tobytes() for row in np.concatenate([X_p, X_u])})
-        return by(cls, X_p, X_u)
+        return by(cls, X_p, X_u, *most)
 
     def watched_call(self: Seen, X: Array) -> Any:
         scored.append({row.tobytes() for row in X})
@@ -383,15 +384,15 @@ def test_an_answer_needs_clear_odds_and_names_them(gain: float, high: float, new
         found = decide(evidence(gain, error, (high, high), new, (gain, error)))
         assert 0.4 <= found.probability <= 1
         if found.answer == "cannot tell":
-            assert found.loss > LARGEST_LOSS or found.worst >= WORST
+            assert found.loss > LARGEST_LOSS or found.worst >= WORST or found.probability < SURE
             assert found.verdict.startswith(f"cannot tell which family is best; use {found.first} until this is known")
         else:
             assert found.loss <= LARGEST_LOSS
             assert found.worst < WORST
+            assert found.probability >= SURE
             assert found.answer == found.advice == found.first
             assert found.verdict.startswith(f"{found.answer}; the odds that it is better than {found.second} are ")
-        assert " to 1 (expected lead " in found.verdict
-
+        assert " (expected lead " in found.verdict
 
 
 def test_without_incoming_rows_the_answer_is_that_of_the_negatives_that_are_named() -> None:
@@ -412,8 +413,9 @@ def test_the_answers_by_case_stand_apart_with_their_odds() -> None:
     found = decide(evidence(0.08, 0.001, (0.3, 0.3)))
     as_in_u, new = found.by_kind
     assert as_in_u.taken_as + new.taken_as == pytest.approx(1)
-    odds = as_in_u.probability / (1 - as_in_u.probability)
-    assert f"of AUC above {as_in_u.second}, at odds of {min(odds, 100):.1f} to 1" in found.reasons[0].replace(" or more", "")
+    odds = as_in_u.probability / max(1 - as_in_u.probability, 1e-9)
+    shown = "100 to 1 or more" if odds >= 100 else f"{odds:.1f} to 1"
+    assert f"of AUC above {as_in_u.second}, at odds of {shown}" in found.reasons[0]
     assert found.reasons[0].startswith("if the rows to be scored have the negatives of U (taken as 100% likely): PU is")
     assert found.reasons[2].startswith("if P is no random sample of the positives, as where the clear or the doubtful")
     assert "guaranteed: U holds at most 30.0% positives (97.5 %), if P is a random sample" in found.reasons[3]
@@ -512,3 +514,20 @@ def test_the_answer_is_worth_asking_for() -> None:
         regret = {family: rows[list(FAMILIES)].max(axis=1) - rows[family] for family in FAMILIES}
         assert rows["regret"].mean() <= min(one.mean() for one in regret.values()) + 0.005
         assert rows["regret"].max() < regret["PU"].max()
+
+
+def test_all_columns_are_seen_where_there_are_rows_enough() -> None:
+    """Half of U is shifted in one of 50 columns; the first 20 components of equal columns would miss it."""
+    rng = np.random.default_rng(1)
+    X_p, X_u, T = (rng.normal(size=(n, 50)) for n in (200, 1000, 1000))
+    X_u[:500, 0] += 3
+    T[:500, 0] += 3
+    seen = values_seen(50, 1200)
+    assert (seen, values_seen(50, 249), values_seen(101, 10**6), values_seen(7, 20)) == (50, 20, 20, 7)
+    few, every = (auc(*np.split(fit_scores(X_p, X_u, T, values), [500])[::-1], "PU") for values in (20, seen))
+    assert every > 0.8 > few + 0.05
+
+
+def fit_scores(X_p: Array, X_u: Array, X: Array, values: int) -> Array:
+    view, model = fit_one("PU", X_p, X_u, 0, values)
+    return np.asarray(model.decision_function(view(X)))

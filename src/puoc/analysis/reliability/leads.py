@@ -66,7 +66,7 @@ class Seen(NamedTuple):
     spread: Array  # (2,) standard deviation of a lead between halves and all rows
     correlation: float
     error: float  # factor on the standard errors of the gains
-    apart: Array  # (2,) standard deviation of a gain that no negatives cause: P is not as the positives that are unlabelled
+    apart: Array  # (2,) standard deviation of a gain that no negatives cause: unlabelled positives are not as P
 
     def observe(self, before: Normals, gains: Array, errors: Array, share: Array) -> Normals:
         """Return the leads after gains (2,) with covariance (2, 2), measured on rows with shares (s,) of negatives."""

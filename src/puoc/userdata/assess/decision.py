@@ -1,9 +1,9 @@
 """Decision between OC, PU-OC and PU: whether the unlabelled data can be trusted, by the evidence.
 
 The advice is the family with the smallest expected loss of AUC, over all situations that the evidence allows
-(``puoc.userdata.assess.expected_auc``). It is the answer if this loss is small and the chance that the family is the
-worst of the three is small too; otherwise the answer is *cannot tell*. docs/reliability.md compares the chances with
-how often the families were the best and the worst.
+(``puoc.userdata.assess.expected_auc``). It is the answer if this loss is small, the chance that the family is the worst
+of the three is small too, and it is better than the next one with a chance of ``SURE``; otherwise the answer is *cannot
+tell*. docs/reliability.md compares the chances with how often the families were the best and the worst.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
 
 LARGEST_LOSS: Final = 0.02  # expected AUC of the best family minus that of an answer, at most
 WORST: Final = 0.05  # chance of an answer to be the worst family, at most
+SURE: Final = 0.7  # chance of an answer to be better than the next family, at least
 
 SAME_ROWS: Final = "puoc fit prepares rows in the same way by --encoder"
 
@@ -188,8 +189,8 @@ def _of_kind(kind: ShiftKind, found: Expected) -> KindAnswer:
 
 def _answer(best: Standing) -> Answer:
     """Return the family with the smallest expected loss if it can be relied on."""
-    sure = best.loss[best.first] <= LARGEST_LOSS and best.worst[best.first] < WORST
-    return best.first if sure else "cannot tell"
+    small = best.loss[best.first] <= LARGEST_LOSS and best.worst[best.first] < WORST
+    return best.first if small and best.above >= SURE else "cannot tell"
 
 
 def _verdict(answer: Answer, best: Standing) -> str:

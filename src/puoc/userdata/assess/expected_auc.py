@@ -76,8 +76,8 @@ def expected(evidence: Evidence, models: Mapping[Labelling, LeadModel], new: flo
     cases: dict[tuple[Labelling, ShiftKind], Normals] = {}
     for labelling, chance in chances.items():
         known, novel = _cases(evidence, models[labelling])
-        cases[labelling, "none"] = _likely(known, chance * (1 - new))
-        cases[labelling, "new"] = _likely(novel, chance * new)
+        cases[labelling, "none"] = _likely(known, chance, 1 - new)
+        cases[labelling, "new"] = _likely(novel, chance, new)
     total = {case: float(np.logaddexp.reduce(one.log_weight)) for case, one in cases.items()}
     whole = np.logaddexp.reduce(list(total.values()))
     share = {case: float(np.exp(weight - whole)) for case, weight in total.items()}
@@ -106,9 +106,9 @@ def _cases(evidence: Evidence, model: LeadModel) -> tuple[Normals, Normals]:
     )
 
 
-def _likely(one: Normals, chance: float) -> Normals:
+def _likely(one: Normals, labelled: float, kind: float) -> Normals:
     """Return the normals with the probability of their case; a case without one counts only where it is asked for."""
-    return one._replace(log_weight=one.log_weight + np.log(max(chance, 1e-9)))
+    return one._replace(log_weight=one.log_weight + np.log(labelled * max(kind, 1e-9)))
 
 
 def _together(cases: Iterable[Normals]) -> Normals:
@@ -153,7 +153,7 @@ def standing(leads: Normals) -> Standing:
         first=first,
         second=second,
         over=_lead(share, auc[first] - auc[second]),
-        above=float(share @ (auc[first] > auc[second])),
+        above=min(1.0, float(share @ (auc[first] > auc[second]))),
     )
 
 
