@@ -78,3 +78,11 @@ def test_intervals_of_alpha_stay_below_the_guaranteed_end() -> None:
     for ends in ((0.0, 1.0), (0.2, 0.5), (0.6, 0.7), (1.0, 1.0)):
         low, high = given.interval(ends, 0.95)
         assert 0 <= low <= high <= ends[1]
+
+
+def test_a_preferred_family_comes_first_where_the_losses_are_nearly_equal() -> None:
+    even = Normals(np.zeros(1), np.array([[-0.001, -0.2]]), 1e-4 * np.eye(2)[None])
+    assert (standing(even).first, standing(even, "OC").first) == ("PU-OC", "OC")
+    assert standing(even, "OC").above == pytest.approx(1 - standing(even).above, abs=0.02)
+    clear = even._replace(mean=np.array([[-0.1, -0.2]]))
+    assert standing(clear, "OC").first == "PU-OC"

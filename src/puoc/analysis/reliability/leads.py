@@ -112,7 +112,7 @@ class AlphaGiven(NamedTuple):
         """Return the log weight of each of ``SHARES``."""
         z = (logit(SHARES) - self.middle(ends)) / self.spread
         found: Array = -0.5 * z**2 + np.where(ends[1] + 0.025 < SHARES, np.log(self.above), 0.0)
-        return found - np.logaddexp.reduce(found)
+        return np.asarray(found - np.logaddexp.reduce(found))
 
 
 class LeadModel(NamedTuple):
@@ -178,7 +178,7 @@ def logit(share: Array) -> Array:
 
 def covariance(spread: Array, correlation: float) -> Array:
     """Return covariances (s, 2, 2) of standard deviations (s, 2) and a correlation."""
-    return spread[:, :, None] * spread[:, None, :] * np.array([[1, correlation], [correlation, 1]])
+    return np.asarray(spread[:, :, None] * spread[:, None, :] * np.array([[1, correlation], [correlation, 1]]))
 
 
 def _plain(value: Any) -> Any:

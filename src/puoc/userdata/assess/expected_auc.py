@@ -28,6 +28,9 @@ BIASED: Final = 0.25
 #: Probability of new negatives in V, before its leads are seen: if the test does not report them, and if it does.
 NEW: Final = (1 / 3, 0.9)
 
+#: Where U may hold no negatives at all, OC is preferred if its expected loss is at most this much above the smallest.
+TIE: Final = 0.01
+
 _CORRELATED: Final = 0.5  # gains over the same PU-OC, where the evidence does not have their covariance
 _POINTS: Final = 128  # drawn from each normal, the same in each
 _LEAST: Final = 1e-3  # weight of a normal that counts
@@ -81,12 +84,16 @@ def expected(evidence: Evidence, models: Mapping[Labelling, LeadModel], new: flo
     total = {case: float(np.logaddexp.reduce(one.log_weight)) for case, one in cases.items()}
     whole = np.logaddexp.reduce(list(total.values()))
     share = {case: float(np.exp(weight - whole)) for case, weight in total.items()}
+    preferred: Family | None = "OC" if evidence.alpha.high >= 1 else None
     return Expected(
-        standing(_together(cases.values())),
+        standing(_together(cases.values()), preferred),
         share["random", "new"] + share["biased", "new"],
         share["biased", "none"] + share["biased", "new"],
-        {kind: standing(_together(one for case, one in cases.items() if case[1] == kind)) for kind in KINDS},
-        {name: standing(_together(one for case, one in cases.items() if case[0] == name)) for name in chances},
+        {kind: standing(_together(one for case, one in cases.items() if case[1] == kind), preferred) for kind in KINDS},
+        {
+            name: standing(_together(one for case, one in cases.items() if case[0] == name), preferred)
+            for name in chances
+        },
     )
 
 
@@ -133,8 +140,13 @@ def _crossed(one: Normals, weights: Array, gains: tuple[Array, Array]) -> tuple[
     return Normals(log_weight, mean, spread), *gains, np.tile(1 - SHARES[counts], len(one.mean))
 
 
-def standing(leads: Normals) -> Standing:
-    """Return what is expected of the families, given the leads of OC and PU over PU-OC."""
+def standing(leads: Normals, preferred: Family | None = None) -> Standing:
+    """Return what is expected of the families, given the leads of OC and PU over PU-OC.
+
+    Parameters
+    ----------
+    preferred : comes first if its expected loss is within ``TIE`` of the smallest one.
+    """
     w = np.exp(leads.log_weight - leads.log_weight.max())
     counts = w > _LEAST * w.max()
     w, mean, spread = w[counts] / w[counts].sum(), leads.mean[counts], leads.covariance[counts]
@@ -144,7 +156,7 @@ def standing(leads: Normals) -> Standing:
     one, base, other = auc.values()
     top, least = np.maximum(np.maximum(one, other), base), np.minimum(np.minimum(one, other), base)
     loss = {family: float(share @ (top - own)) for family, own in auc.items()}
-    first, second, *_ = sorted(FAMILIES, key=lambda family: loss[family])
+    first, second, *_ = sorted(FAMILIES, key=lambda family: loss[family] - TIE * (family == preferred))
     return Standing(
         {family: _lead(share, own) for family, own in auc.items()},
         loss,
