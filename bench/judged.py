@@ -4,13 +4,14 @@
     python bench/judged.py --parts PARTS --merge --out docs/evidence/judged.parquet
     python bench/judged.py --by-kind docs/evidence/judged.parquet           # the answers by kind of negatives
 
-The advice is followed, with *cannot tell* as PU-OC. The folder that PUOC_MIRROR names holds real data in the layouts of
-docs/datasets.md.
+The advice is followed, also where the answer is *cannot tell*. The folder that PUOC_MIRROR names holds
+real data in the layouts of docs/datasets.md.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import pandas as pd
 import torch
 from populations import judged_on, measure, together
 
+from puoc.analysis.reliability.leads import Labelling, LeadModel
 from puoc.userdata.assess.decision import decide
 from puoc.userdata.assess.evidence import Evidence
 from puoc.userdata.assess.reference_methods import FAMILIES
@@ -25,9 +27,9 @@ from puoc.userdata.assess.reference_methods import FAMILIES
 SEEDS = (300, 301)
 
 
-def answered(rows: pd.DataFrame, table: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The rows with what a robustness map (by default the packaged one) makes of their evidence."""
-    found = [decide(Evidence.model_validate_json(text), table) for text in rows["evidence"]]
+def answered(rows: pd.DataFrame, models: Mapping[Labelling, LeadModel] | None = None) -> pd.DataFrame:
+    """The rows with what the models of the leads (by default the packaged ones) make of their evidence."""
+    found = [decide(Evidence.model_validate_json(text), models) for text in rows["evidence"]]
     advice = [one.advice for one in found]
     worth = rows[list(FAMILIES)].to_numpy()
     chosen = worth[np.arange(len(rows)), [FAMILIES.index(one) for one in advice]]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pandas as pd
 import torch
 from judged import answered
-from populations import Blobs, learned_on, measured
+from populations import Blobs, learned_on, measured, together
 
 from puoc.scenarios.drawing.simulate import Population
 
@@ -59,8 +59,7 @@ def main() -> None:
     asked = parser.parse_args()
     torch.set_num_threads(1)
     if asked.merge:
-        parts = (pd.read_parquet(path) for path in sorted(asked.parts.glob("*.parquet")))
-        answered(pd.concat([part for part in parts if len(part)], ignore_index=True)).to_parquet(asked.out)
+        answered(together(asked.parts)).to_parquet(asked.out)
         return
     asked.parts.mkdir(parents=True, exist_ok=True)
     for at, cell in enumerate(cells()):

@@ -29,7 +29,7 @@ from puoc.scenarios.drawing.simulate import Incoming, Kind, Pool, Population, Tr
 from puoc.userdata.assess.cross_scores import CrossFitScores, crossed
 from puoc.userdata.assess.evidence import evidence_of
 from puoc.userdata.assess.input_rows import checked
-from puoc.userdata.assess.reference_methods import FAMILIES, fit
+from puoc.userdata.assess.reference_methods import FAMILIES, fit, values_seen
 
 Array = NDArray[Any]
 Named = dict[str, tuple[Population, int]]
@@ -182,7 +182,7 @@ def measured(name: str, population: Population, n_p: int, seed: int, n_u: int, a
         drawn = situation(population, truth, stream("situation", name, seed, n_u, alpha))
     except ValueError:
         return []
-    fitted = fit(drawn.X_p, drawn.X_u, seed)
+    fitted = fit(drawn.X_p, drawn.X_u, seed, values_seen(drawn.X_p[0].size, len(drawn.X_p) + len(drawn.X_u)))
     positive, known, new = (fitted.scores(X) for X in drawn.X_v[3:])
     # the halves are fitted once for all that comes in: no model sees it
     of = checked(drawn.X_p, drawn.X_u, None, seed)._replace(X_v=np.concatenate(drawn.X_v[:3]))
@@ -212,4 +212,5 @@ def together(parts: Path) -> pd.DataFrame:
     """All cells of a folder, or of a file in which they were put together before: answers can be computed again."""
     if parts.is_file():
         return pd.read_parquet(parts)
-    return pd.concat([pd.read_parquet(path) for path in sorted(parts.glob("*.parquet"))], ignore_index=True)
+    found = [pd.read_parquet(path) for path in sorted(parts.glob("*.parquet"))]
+    return pd.concat([part for part in found if len(part)], ignore_index=True)

@@ -2,7 +2,7 @@
 
     python bench/robustness_map.py --parts PARTS                    # computes what is missing
     python bench/robustness_map.py --parts PARTS --merge            # writes the packaged table and its evidence
-    python bench/robustness_map.py --parts PARTS --left-out FILE    # answers on each dataset by the map of the others
+    python bench/robustness_map.py --parts PARTS --left-out FILE    # answers on each dataset by models of the others
 
 A cell is a situation with known truth; its models are scored on withheld positives against withheld negatives, of the
 kinds that U has (`none`) and of new ones (`new`). A change of alpha alone does not change an AUC. Cells that a dataset
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from assess_model import estimated, known
 from judged import answered
 from populations import learned_on, measure, together
 
@@ -48,8 +49,12 @@ def table_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def left_out(rows: pd.DataFrame) -> pd.DataFrame:
-    """The cells of each dataset answered by the map of the others: what constants of the answer were chosen on."""
-    parts = [answered(part, table_of(rows[rows["data"] != name])) for name, part in rows.groupby("data", sort=False)]
+    """The cells of each dataset answered by models of the leads that were estimated without it."""
+    tables = pd.read_parquet("docs/evidence/assess_tables.parquet")
+    tables = tables[tables["side"] == "map"]
+    parts = []
+    for name, part in rows.groupby("data", sort=False):
+        parts.append(answered(part, estimated(known(tables, rows[rows["data"] != name]))))
     return pd.concat(parts)
 
 

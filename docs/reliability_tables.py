@@ -151,6 +151,70 @@ def _better(rows: pd.DataFrame) -> pd.Series:
     return (first > second) + 0.5 * (first == second)
 
 
+_GROUPS = [f"{v} V, {kind}" for v in ("without", "with") for kind in ("negatives as in U", "new negatives")]
+_RULES = ["assess", "earlier", *FAMILIES, "P against U", "P against V", "logistic or OC", "logistic"]
+
+
+def assess_judged() -> Lines:
+    """Mean regret over data sets of each policy, and its difference to assess with a t interval over data sets."""
+    rows = pd.read_parquet(EVIDENCE / "assess_judged.parquet")
+    halves = [(half, group) for half in ("tables", "cells") for group in _GROUPS]
+    lines = [["policy", *(f"{_HALF[half]}: {group}" for half, group in halves)]]
+    for policy in _RULES:
+        line = [policy]
+        for half, group in halves:
+            of = (
+                rows[(rows["of"] == half) & (rows["group"] == group)]
+                .groupby("data")[list(dict.fromkeys((policy, "assess")))]
+                .mean()
+            )
+            above = (of[policy] - of["assess"]).dropna()
+            shown = f"{of[policy].mean():.3f}" if len(above) else ""
+            if len(above) and policy != "assess":
+                low, high = stats.t.interval(0.95, len(above) - 1, above.mean(), stats.sem(above))
+                shown += f" ({low:.3f} to {high:.3f})"
+            line.append(shown)
+        lines.append(line)
+    return lines
+
+
+_HALF = {"tables": "23 tables", "cells": "7 data sets"}
+
+
+def assess_answers() -> Lines:
+    """How often there is an answer, and how often it is the best and the worst family."""
+    rows = pd.read_parquet(EVIDENCE / "assess_judged.parquet")
+    groups = [
+        (f"{_HALF[half]}: {group}", rows[(rows["of"] == half) & (rows["group"] == group)])
+        for half in ("tables", "cells")
+        for group in _GROUPS
+    ]
+    return _answers(groups)
+
+
+def assess_biased() -> Lines:
+    """The same by mechanism of labelling, on the tables, with the regrets."""
+    rows = pd.read_parquet(EVIDENCE / "assess_judged.parquet")
+    rows = rows[rows["of"] == "tables"]
+    return _answers(
+        [
+            (f"{mechanism}, {'with' if with_v else 'without'} V", part[(part["V"] != "") == with_v])
+            for mechanism, part in rows.groupby("mechanism")
+            for with_v in (False, True)
+        ]
+    )
+
+
+def _answers(groups: list[tuple[str, pd.DataFrame]]) -> Lines:
+    lines = [["group", "assessments", "regret", "answers", "best family", "worst family"]]
+    for name, part in groups:
+        given = part[part["answer"] != "cannot tell"]
+        shares = [f"{given[which].mean():.2f}" if len(given) else "" for which in ("is_best", "is_worst")]
+        regret = part.groupby("data")["assess"].mean().mean()
+        lines.append([name, str(len(part)), f"{regret:.3f}", str(len(given)), *shares])
+    return lines
+
+
 def outside_map() -> Lines:
     """Outside of the map: regrets, and how often the first family was better than the next."""
     rows = pd.read_parquet(EVIDENCE / "outside_map.parquet")

@@ -144,7 +144,7 @@ def test_the_command_that_is_recommended_fits_what_the_assessment_fitted(family:
     method, params = families.question(family, min(families.MOST_VALUES, pair.X_p.shape[1]))
     said = run(command(method, params, {"positives": p, "unlabelled": u}, HOW, seed=4))
     assert "encoder: components {'dimension': 20, 'cut': 6.0}" in said
-    seen, alone = families.fit_one(family, pair.X_p, pair.X_u, seed=4)
+    seen, alone = families.fit_one(family, pair.X_p, pair.X_u, seed=4, values=families.MOST_VALUES)
     np.testing.assert_allclose(scores(), alone.decision_function(seen(pair.read(v).X)), rtol=1e-4, atol=1e-5)
     content = Path("model").read_bytes()
     assert not is_pickle(content)

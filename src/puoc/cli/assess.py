@@ -54,6 +54,14 @@ def assess(
     incoming: Annotated[
         Path | None, typer.Option(help="New rows to be scored. They are required for the test of distribution shift.")
     ] = None,
+    new_negatives: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Without --incoming: how likely the rows to be scored have negatives of a new kind, from 0 to 1.",
+        ),
+    ] = 0.0,
     json: Annotated[
         bool, typer.Option("--json", help="Print the full result as JSON; the key `answer` holds the verdict.")
     ] = False,
@@ -103,11 +111,11 @@ def assess(
         check_texts(pair)
         X_v = None if incoming_rows is None else incoming_rows.X
         with working("assess", work_of(len(pair.X_u))) as shown, heard_by(shown.advance):
-            assessment = assess_rows(pair.X_p, pair.X_u, X_v, seed=seed)
+            assessment = assess_rows(pair.X_p, pair.X_u, X_v, seed=seed, new=new_negatives)
         from puoc.userdata.assess.fit_command import command
 
         recommended = assessment.recommended
-        line = command(recommended.method, recommended.params, paths, how, seed)
+        line = command(recommended.method, recommended.params, paths, how, seed, recommended.encoder)
         assessment = assessment.model_copy(update={"recommended": recommended.model_copy(update={"command": line})})
     notes = [*pair.notes, *pair.positives.notes, *(pair.unlabelled.notes if pair.unlabelled else ())]
     if incoming_rows is not None:

@@ -71,7 +71,6 @@ def recommended(pair: Pair, seed: int) -> Recommendation:
     from puoc.methods import METHODS, normalise
     from puoc.store.steps import heard_by
     from puoc.userdata.assess.decision import assess
-    from puoc.userdata.assess.fit_command import ENCODER
     from puoc.userdata.assess.reference_methods import work_of
 
     assert pair.X_u is not None, "checked before the files were read"
@@ -88,4 +87,4 @@ def recommended(pair: Pair, seed: int) -> Recommendation:
     family = _FAMILIES[METHODS[method].kind]
     say(f"no --method was given, so the rows were assessed: {found.verdict}")
     say(f"the method is {method} ({family}), as puoc assess recommends; puoc assess shows why, --method takes another")
-    return Recommendation(method, [f"{name}={value}" for name, value in params.items()], ENCODER)
+    return Recommendation(method, [f"{name}={value}" for name, value in params.items()], found.recommended.encoder)

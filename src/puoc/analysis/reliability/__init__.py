@@ -1,3 +1,3 @@
 """Tests of the reliability of unlabelled data: class prior, shift and gain."""
 
-__all__ = ["alpha", "gain", "robustness_map", "shift", "two_sample"]
+__all__ = ["alpha", "gain", "leads", "robustness_map", "shift", "two_sample"]

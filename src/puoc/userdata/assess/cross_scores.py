@@ -13,7 +13,7 @@ from puoc.analysis.reliability.gain import placements
 from puoc.analysis.reliability.two_sample import two_sample_p
 from puoc.records import Array
 from puoc.userdata.assess.input_rows import Checked
-from puoc.userdata.assess.reference_methods import FAMILIES, Family, fit, fit_one
+from puoc.userdata.assess.reference_methods import FAMILIES, Family, fit, fit_one, values_seen
 
 Scores = dict[Family, NDArray[np.float64]]
 
@@ -49,11 +49,16 @@ def crossed(rows: Checked, seed: int, families: Sequence[Family] = FAMILIES) -> 
     """
     halves = []
     for number, side in enumerate(_sides(rows, seed)):
-        fitted = fit(rows.X_p[side.fit_p], rows.X_u[side.fit_u], seed + number, families)
+        fitted = fit(rows.X_p[side.fit_p], rows.X_u[side.fit_u], seed + number, values_of(rows), families)
         incoming: Scores = {} if rows.X_v is None else fitted.scores(rows.X_v)
         of_p, of_u = fitted.scores(rows.X_p[~side.fit_p]), fitted.scores(rows.X_u[~side.fit_u])
         halves.append(Half(of_p, of_u, incoming, rows.place_p[~side.fit_p]))
     return CrossFitScores(halves)
+
+
+def values_of(rows: Checked) -> int:
+    """Return the number of components by which the rows are seen; it is the same in both halves."""
+    return values_seen(rows.columns, len(rows.X_p) + len(rows.X_u))
 
 
 def order_p(scores: CrossFitScores) -> float:
@@ -73,7 +78,7 @@ def learning_curve(rows: Checked, seed: int) -> list[tuple[int, float]]:
         for number, side in enumerate(_sides(rows, seed)):
             X_u: Array = rows.X_u[side.fit_u]
             X_u = X_u[: max(len(X_u) // part, 1)]
-            seen, model = fit_one("PU", rows.X_p[side.fit_p], X_u, seed + number)
+            seen, model = fit_one("PU", rows.X_p[side.fit_p], X_u, seed + number, values_of(rows))
             f_p, f_u = (model.decision_function(seen(X)) for X in (rows.X_p[~side.fit_p], rows.X_u[~side.fit_u]))
             aucs.append(placements(f_p, f_u)[0].mean())
             sizes.append(len(X_u))

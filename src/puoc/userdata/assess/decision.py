@@ -1,29 +1,31 @@
 """Decision between OC, PU-OC and PU: whether the unlabelled data can be trusted, by the evidence.
 
-The expected AUC of a family is that of the robustness map in the region of the data, corrected by the withheld rows of
-U and by the incoming rows (``puoc.userdata.assess.expected_auc``). The answer is the family with the largest expected
-AUC, if it is better than the next one with a probability of at least ``SURE``. This probability takes the lead as
-normal; docs/reliability.md compares it with how often the family was better.
+The advice is the family with the smallest expected loss of AUC, over all situations that the evidence allows
+(``puoc.userdata.assess.expected_auc``). It is the answer if this loss is small, the chance that the family is the worst
+of the three is small too, and it is better than the next one with a chance of ``SURE``; otherwise the answer is *cannot
+tell*. docs/reliability.md compares the chances with how often the families were the best and the worst.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
-import pandas as pd
-
+from puoc.analysis.reliability.leads import Labelling, LeadModel, packaged_leads
 from puoc.analysis.reliability.robustness_map import Region, ShiftKind, packaged, region
 from puoc.records import Array, Record
 from puoc.userdata.assess.evidence import Evidence, gather
-from puoc.userdata.assess.expected_auc import Expected, Lead, expected
-from puoc.userdata.assess.reasons import SURE, Ranked, more_data, odds, outside_map, ranked, reasons, to_one
-from puoc.userdata.assess.reference_methods import FAMILIES, MOST_VALUES, Family, question
+from puoc.userdata.assess.expected_auc import Expected, Lead, Standing, expected
+from puoc.userdata.assess.reasons import more_data, outside_map, reasons, to_one
+from puoc.userdata.assess.reference_methods import ENCODERS, FAMILIES, MOST_VALUES, Family, question, values_seen
 
 Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
 
-LEAST_LEAD: Final = 0.05  # lead of an advised family other than PU-OC over the next one, in standard deviations
+LARGEST_LOSS: Final = 0.02  # expected AUC of the best family minus that of an answer, at most
+WORST: Final = 0.05  # chance of an answer to be the worst family, at most
+SURE: Final = 0.7  # chance of an answer to be better than the next family, at least
 
-SAME_ROWS: Final = "puoc fit prepares rows in the same way by --encoder components"
+SAME_ROWS: Final = "puoc fit prepares rows in the same way by --encoder"
 
 
 class Worth(Record):
@@ -34,8 +36,11 @@ class Worth(Record):
     map_auc: float
     map_lead: float
     map_spread: float
-    lead: float  # of the map, corrected by the user's rows
+    lead: float  # expected by the model, after the user's rows
     spread: float
+    loss: float  # expected AUC of the best family minus that of this one
+    best: float  # chance to be the best family
+    worst: float  # chance to be the worst one
 
 
 class Recommended(Record):
@@ -44,6 +49,7 @@ class Recommended(Record):
     method: str
     params: dict[str, float | int | str]
     components: int  # number of principal components of the standardised columns
+    encoder: str = "components"  # of puoc fit, that makes these components
     remark: str = SAME_ROWS
     command: str | None = None  # of puoc fit; absent if no files were assessed
 
@@ -59,6 +65,8 @@ class KindAnswer(Record):
     lead: float  # expected AUC of the first minus that of the second, with its standard deviation
     lead_spread: float
     probability: float  # that the first is better than the second
+    loss: float  # expected AUC of the best family minus that of the first
+    worst: float  # chance that the first is the worst family
 
 
 class Assessment(Record):
@@ -71,6 +79,8 @@ class Assessment(Record):
     lead: float  # expected AUC of the first minus that of the second, with its standard deviation
     lead_spread: float
     probability: float  # that the first is better than the second
+    loss: float  # expected AUC of the best family minus that of the advice
+    worst: float  # chance that the advice is the worst family
     verdict: str  # the answer with its odds, in one line
     by_kind: tuple[KindAnswer, ...]  # if the negatives stay as in U, and if new ones come
     outside: tuple[str, ...]  # in what the data lie outside of the situations of the map
@@ -82,6 +92,7 @@ class Assessment(Record):
     region: str
     region_situations: int
     new_expected: float  # probability of new negatives in the expectation
+    biased_expected: float  # probability in it that P is no random sample of the positives
     base_worst: float  # share of the region's situations in which PU-OC was the worst family
     recommended: Recommended
 
@@ -106,92 +117,93 @@ class Assessment(Record):
         return "\n".join(self.lines())
 
 
-def assess(X_p: Array, X_u: Array, X_v: Array | None = None, *, seed: int = 0) -> Assessment:
+def assess(X_p: Array, X_u: Array, X_v: Array | None = None, *, seed: int = 0, new: float = 0.0) -> Assessment:
     """Assess (n_p, *shape) labelled positives, (n_u, *shape) unlabelled rows and any (n_v, *shape) incoming rows.
+
+    Parameters
+    ----------
+    new : probability that the rows to be scored have negatives of a new kind. Incoming rows replace it.
 
     Raises
     ------
     ValueError : the rows are too few, not finite, all equal or of different shapes, or all of U is in P.
     """
-    return decide(gather(X_p, X_u, X_v, seed))
+    return decide(gather(X_p, X_u, X_v, seed), new=new)
 
 
-def decide(evidence: Evidence, table: pd.DataFrame | None = None) -> Assessment:
-    """Return the answer by the evidence and a robustness map, by default the packaged one."""
+def decide(evidence: Evidence, models: Mapping[Labelling, LeadModel] | None = None, *, new: float = 0.0) -> Assessment:
+    """Return the answer by the evidence and the models of the leads, by default the packaged ones."""
     alpha, incoming = evidence.alpha, evidence.incoming
-    new = incoming is not None and incoming.new_negatives
-    table = packaged() if table is None else table
-    place = region(table, (alpha.low, alpha.high), evidence.n_u, "new" if new else "none")
-    found = expected(evidence, table)
-    best = ranked(found.lead)
-    answer, advice = _answer(best, found, shift_examined=incoming is not None)
-    components = min(MOST_VALUES, evidence.columns)
-    method, params = question(advice, components)
-    outside = outside_map(evidence)
+    reported = incoming is not None and incoming.new_negatives
+    place = region(packaged(), (alpha.low, alpha.high), evidence.n_u, "new" if reported else "none")
+    found = expected(evidence, packaged_leads() if models is None else models, new)
+    best = found.all
+    answer = _answer(best)
+    values = values_seen(evidence.columns, evidence.n_p + evidence.n_u)
+    method, params = question(best.first, values)
+    encoder = ENCODERS[values > MOST_VALUES]
     return Assessment(
         answer=answer,
-        advice=advice,
+        advice=best.first,
         first=best.first,
         second=best.second,
-        lead=best.lead.mean,
-        lead_spread=best.lead.spread,
-        probability=odds(best.lead),
-        verdict=_verdict(answer, advice, best),
+        lead=best.over.mean,
+        lead_spread=best.over.spread,
+        probability=best.above,
+        loss=best.loss[best.first],
+        worst=best.worst[best.first],
+        verdict=_verdict(answer, best),
         by_kind=tuple(_of_kind(kind, found) for kind in found.by_kind),
-        outside=outside,
-        reasons=reasons(evidence, found, advice),
+        outside=outside_map(evidence),
+        reasons=reasons(evidence, found, best.first),
         more_data=more_data(evidence, answer == "cannot tell"),
         shift_examined=incoming is not None,
         evidence=evidence,
-        worth=tuple(_worth(family, place, found.lead[family]) for family in FAMILIES),
+        worth=tuple(_worth(family, place, best) for family in FAMILIES),
         region=place.name,
         region_situations=place.n,
         new_expected=found.new,
+        biased_expected=found.biased,
         base_worst=place.base_worst,
-        recommended=Recommended(method=method, params=params, components=components),
+        recommended=Recommended(
+            method=method, params=params, components=values, encoder=encoder, remark=f"{SAME_ROWS} {encoder}"
+        ),
     )
 
 
 def _of_kind(kind: ShiftKind, found: Expected) -> KindAnswer:
-    best = ranked(found.by_kind[kind])
-    chance = odds(best.lead)
+    best = found.by_kind[kind]
     return KindAnswer(
         kind=kind,
         taken_as=found.new if kind == "new" else 1 - found.new,
-        answer=best.first if chance >= SURE else "cannot tell",
+        answer=_answer(best),
         first=best.first,
         second=best.second,
-        lead=best.lead.mean,
-        lead_spread=best.lead.spread,
-        probability=chance,
+        lead=best.over.mean,
+        lead_spread=best.over.spread,
+        probability=best.above,
+        loss=best.loss[best.first],
+        worst=best.worst[best.first],
     )
 
 
-def _answer(best: Ranked, found: Expected, *, shift_examined: bool) -> tuple[Answer, Family]:
-    """Return the answer and the advice.
-
-    If shift was not examined, an answer must also lead both without and with new negatives.
-    """
-    advice: Family = best.first if best.lead.mean >= LEAST_LEAD * best.lead.spread else "PU-OC"
-    kinds = () if shift_examined else found.by_kind.values()
-    leads_in_each = all(ranked(of_kind).first == best.first for of_kind in kinds)
-    if advice != best.first or odds(best.lead) < SURE or not leads_in_each:
-        return "cannot tell", advice
-    return best.first, advice
+def _answer(best: Standing) -> Answer:
+    """Return the family with the smallest expected loss if it can be relied on."""
+    small = best.loss[best.first] <= LARGEST_LOSS and best.worst[best.first] < WORST
+    return best.first if small and best.above >= SURE else "cannot tell"
 
 
-def _verdict(answer: Answer, advice: Family, best: Ranked) -> str:
-    sure = to_one(odds(best.lead))
-    lead = f"expected lead {best.lead.mean:.3f} of AUC, standard deviation {best.lead.spread:.3f}"
+def _verdict(answer: Answer, best: Standing) -> str:
+    odds = f"the odds that it is better than {best.second} are {to_one(best.above)}"
+    lead = f"expected lead {best.over.mean:.3f} of AUC, standard deviation {best.over.spread:.3f}"
+    risk = f"expected loss {best.loss[best.first]:.3f}, chance to be the worst family {best.worst[best.first]:.0%}"
     if answer != "cannot tell":
-        return f"{answer}; the odds that it is better than {best.second} are {sure} ({lead})"
-    return (
-        f"cannot tell whether {best.first} or {best.second} is better; use {advice} until this is known; "
-        f"the odds that {best.first} is better than {best.second} are {sure} ({lead})"
-    )
+        return f"{answer}; {odds} ({lead}; {risk})"
+    return f"cannot tell which family is best; use {best.first} until this is known; {odds} ({lead}; {risk})"
 
 
-def _worth(family: Family, place: Region, lead: Lead) -> Worth:
+def _worth(family: Family, place: Region, best: Standing) -> Worth:
+    lead: Lead = best.lead[family]
     return Worth(
         family=family,
         method=question(family, MOST_VALUES)[0],
@@ -200,4 +212,7 @@ def _worth(family: Family, place: Region, lead: Lead) -> Worth:
         map_spread=place.spread[family],
         lead=lead.mean,
         spread=lead.spread,
+        loss=best.loss[family],
+        best=best.best[family],
+        worst=best.worst[family],
     )

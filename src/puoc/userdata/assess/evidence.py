@@ -7,7 +7,7 @@ from typing import Final, Literal
 import numpy as np
 
 from puoc.analysis.reliability.alpha import share_of_negatives
-from puoc.analysis.reliability.gain import gain, placements
+from puoc.analysis.reliability.gain import Gain, gain, placements
 from puoc.analysis.reliability.shift import Shift, incoming
 from puoc.records import Array, Record
 from puoc.userdata.assess.cross_scores import CrossFitScores, crossed, learning_curve, order_p
@@ -54,6 +54,7 @@ class Incoming(Record):
     alpha_high: float
     gained: tuple[Gained, ...]  # by family, in their order, against V in place of U
     ratio_high: float | None = None  # absent: not bounded
+    apart: float | None = None  # as in ``Evidence``
 
 
 class Evidence(Record):
@@ -66,6 +67,7 @@ class Evidence(Record):
     alpha: Alpha
     gained: tuple[Gained, ...]  # by family, in their order
     incoming: Incoming | None = None
+    apart: float | None = None  # standard error of the gain of PU over OC
     curve: tuple[tuple[int, float], ...] = ()  # |U| that PU learned from, AUC of withheld P against withheld U
 
 
@@ -90,6 +92,7 @@ def evidence_of(rows: Checked, scores: CrossFitScores, curve: tuple[tuple[int, f
         alpha=alpha_of(scores),
         incoming=_incoming(scores, rows),
         gained=tuple(_gained(family, scores, "u") for family in FAMILIES),
+        apart=_gain("PU", "OC", scores, "u").error,
         curve=curve,
     )
 
@@ -141,11 +144,18 @@ def _incoming(scores: CrossFitScores, rows: Checked) -> Incoming | None:
         alpha_low=low,
         alpha_high=high,
         gained=tuple(_gained(family, scores, "v") for family in FAMILIES),
+        apart=_gain("PU", "OC", scores, "v").error,
     )
 
 
 def _gained(family: Family, scores: CrossFitScores, among: Rows) -> Gained:
-    pairs = [(half.p, getattr(half, among)) for half in scores.halves]
-    own = gain([((p["PU-OC"], other["PU-OC"]), (p[family], other[family])) for p, other in pairs], same_u=among == "v")
-    auc = float(np.mean([placements(p[family], other[family])[0].mean() for p, other in pairs]))
+    pairs = [(half.p[family], getattr(half, among)[family]) for half in scores.halves]
+    own = _gain(family, "PU-OC", scores, among)
+    auc = float(np.mean([placements(of_p, others)[0].mean() for of_p, others in pairs]))
     return Gained(family=family, auc=auc, gain=own.gain, low=own.low, high=own.high, error=own.error)
+
+
+def _gain(family: Family, base: Family, scores: CrossFitScores, among: Rows) -> Gain:
+    """Return the gain of a family over another one, of P against U or V."""
+    pairs = [(half.p, getattr(half, among)) for half in scores.halves]
+    return gain([((p[base], other[base]), (p[family], other[family])) for p, other in pairs], same_u=among == "v")

@@ -16,7 +16,12 @@ ENCODER = "components"
 
 
 def command(
-    method: str, params: Mapping[str, JsonValue], files: Mapping[str, Path | None], how: How, seed: int = 0
+    method: str,
+    params: Mapping[str, JsonValue],
+    files: Mapping[str, Path | None],
+    how: How,
+    seed: int = 0,
+    encoder: str = ENCODER,
 ) -> str:
     """Return a command line with the files, the hyperparameters and every option of the readers that is no default.
 
@@ -31,7 +36,7 @@ def command(
     words = ["puoc", "fit", "--method", method]
     for name, value in normalise(method, dict(params)).items():
         words += option_words("params", f"{name}={value}")
-    words += option_words("encoder", ENCODER)
+    words += option_words("encoder", encoder)
     words += [word for role, path in files.items() if path is not None for word in option_words(role, path)]
     for name, value in how:
         if value != type(how).model_fields[name].default:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-import numpy as np
-
+from puoc.analysis.reliability.leads import packaged_leads
 from puoc.analysis.reliability.robustness_map import ALPHAS, COLUMNS, LABELLED, SIZES, ShiftKind
-from puoc.userdata.assess.evidence import LEVEL, Evidence, Gained, Incoming
-from puoc.userdata.assess.expected_auc import Expected, Lead
+from puoc.userdata.assess.evidence import LEVEL, Alpha, Evidence, Gained, Incoming
+from puoc.userdata.assess.expected_auc import Expected, Standing
 from puoc.userdata.assess.reference_methods import FAMILIES, Family
 
 #: Mean regret of the advice outside of the map and number of situations, by what lies outside; see docs/reliability.md.
@@ -20,38 +19,12 @@ MEASURED: Final = {
 }
 INSIDE: Final = 0.024  # the same inside of the map, with as many unlabelled rows
 
-SURE: Final = 0.7  # probability of an answer to be better than the next family, at least
+TABLES: Final = 31  # and ten tasks, that the models of the leads were estimated on
 
-_KINDS: Final[dict[ShiftKind, str]] = {"none": "without new negatives", "new": "with new negatives"}
-
-
-def over(lead_of: dict[Family, Lead], first: Family, second: Family) -> Lead:
-    """Return the lead of one family over another, from those over PU-OC, which are taken as independent."""
-    one, other = lead_of[first], lead_of[second]
-    return Lead(one.mean - other.mean, float(np.hypot(one.spread, other.spread)))
-
-
-def odds(lead: Lead) -> float:
-    """Return the probability that a lead is above 0, taken as normal."""
-    from scipy.special import ndtr
-
-    if lead.spread == 0:
-        return 0.5 if lead.mean == 0 else float(lead.mean > 0)
-    return float(ndtr(lead.mean / lead.spread))
-
-
-class Ranked(NamedTuple):
-    """The two families with the largest expected AUC, and the lead of the first over the second."""
-
-    first: Family
-    second: Family
-    lead: Lead
-
-
-def ranked(lead_of: dict[Family, Lead]) -> Ranked:
-    """Return the families with the largest expected AUC, given the leads of all over PU-OC."""
-    first, second, *_ = sorted(FAMILIES, key=lambda family: lead_of[family].mean, reverse=True)
-    return Ranked(first, second, over(lead_of, first, second))
+_KINDS: Final[dict[ShiftKind, str]] = {
+    "none": "if the rows to be scored have the negatives of U",
+    "new": "if they have negatives of a new kind",
+}
 
 
 def to_one(chance: float) -> str:
@@ -61,15 +34,11 @@ def to_one(chance: float) -> str:
 
 
 def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, ...]:
-    """Return the answers by kind, then a line for each finding, then what the rows show against the advice."""
+    """Return the answers by case, then a line for each finding, then what the rows show against the advice."""
     alpha, incoming = evidence.alpha, evidence.incoming
     lines = [_by_kind(kind, found) for kind in ("none", "new")]
-    lines.append(f"U holds between {_percent(alpha.low)} and {_percent(alpha.high)} positives (95 % interval)")
-    if alpha.high < 1:
-        lines.append(
-            "this interval assumes that P is a random sample of all positives; otherwise, U may hold fewer negatives "
-            "than the interval says, or none"
-        )
+    lines.append(_by_labelling(found))
+    lines += _of_alpha(alpha)
     if alpha.p_order < 1 - LEVEL:
         lines.append("the first and the last labelled rows differ: labelling may not have been at random")
     lines.append(_of_incoming(incoming, alpha.high))
@@ -95,11 +64,45 @@ def _of_incoming(incoming: Incoming | None, alpha_high: float) -> str:
     return "the incoming rows may be a mixture of P and U: nothing new was found in them"
 
 
+def _of_alpha(alpha: Alpha) -> list[str]:
+    """Return the guaranteed bound of the share of positives, then the intervals that assume more."""
+    if alpha.high < 1:
+        guaranteed = (
+            f"guaranteed: U holds at most {_percent(alpha.high)} positives (97.5 %), if P is a random sample of the "
+            "positives; otherwise, U may hold fewer negatives, or none"
+        )
+    else:
+        guaranteed = "guaranteed: nothing; U may hold no negatives at all"
+    low, high = packaged_leads()["random"].alpha_u.interval((alpha.low, alpha.high), LEVEL)
+    return [
+        guaranteed,
+        f"if your rows are as those of the {TABLES} tables of the map: U holds {_percent(low)} to {_percent(high)} "
+        "positives (95 % interval)",
+        f"if also the best quarter of P scores above 98 in 100 negatives: at least {_percent(alpha.low)} (97.5 %)",
+    ]
+
+
+def _said(best: Standing) -> str:
+    return (
+        f"{best.first} is expected {best.over.mean:.3f} ± {best.over.spread:.3f} of AUC above {best.second}, at odds "
+        f"of {to_one(best.above)}; its expected loss is {best.loss[best.first]:.3f}, and its chance to be the worst "
+        f"family {best.worst[best.first]:.0%}"
+    )
+
+
 def _by_kind(kind: ShiftKind, found: Expected) -> str:
-    one, chance = ranked(found.by_kind[kind]), found.new if kind == "new" else 1 - found.new
-    lead = f"{one.first} is expected {one.lead.mean:.3f} ± {one.lead.spread:.3f} of AUC above {one.second}"
-    answer = one.first if odds(one.lead) >= SURE else "cannot tell"
-    return f"{_KINDS[kind]} (taken as {chance:.0%} likely), {lead}: {answer}, at odds of {to_one(odds(one.lead))}"
+    chance = found.new if kind == "new" else 1 - found.new
+    return f"{_KINDS[kind]} (taken as {chance:.0%} likely): {_said(found.by_kind[kind])}"
+
+
+def _by_labelling(found: Expected) -> str:
+    random, biased = found.by_labelling["random"], found.by_labelling["biased"]
+    same = "the same family" if random.first == biased.first else f"{biased.first} instead of {random.first}"
+    return (
+        f"if P is no random sample of the positives, as where the clear or the doubtful cases are labelled first "
+        f"(taken as {found.biased:.0%} likely; the rows cannot rule it out): {same}, with an expected loss of "
+        f"{biased.loss[biased.first]:.3f} instead of {random.loss[random.first]:.3f}"
+    )
 
 
 def _against(evidence: Evidence, found: Expected, advice: Family) -> list[str]:
@@ -121,11 +124,12 @@ def _despite(name: str, family: Family, by_family: dict[Family, Gained], found: 
         own = by_family[family if advice == "PU-OC" else advice]
         low, high = (own.low, own.high) if advice == "PU-OC" else (-own.high, -own.low)
         line += f" (95 % interval {low:.3f} to {high:.3f})"
-    of_new = over(found.by_kind["new"], advice, family)
-    if found.new > 0 and of_new.mean > 0 and over(found.by_kind["none"], advice, family).mean < 0:
-        why = f"new negatives are taken as {found.new:.0%} likely, and with them {advice} leads by {of_new.mean:.3f}"
+    novel = found.by_kind["new"].lead
+    ahead = novel[advice].mean - novel[family].mean
+    if found.new > 0 and ahead > 0 and found.by_kind["none"].first != advice:
+        why = f"new negatives are taken as {found.new:.0%} likely, and with them {advice} leads by {ahead:.3f}"
         return f"{line}; {advice} is advised all the same, because {why}: if you can rule them out, use {family}"
-    why = "the situations of the map outweigh this gain, which was measured on halves of the rows"
+    why = "other tables show that gains on halves of so few rows, or with so few negatives, often turn"
     return f"{line}; {advice} is advised all the same, because {why}"
 
 

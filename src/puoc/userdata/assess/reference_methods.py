@@ -29,6 +29,20 @@ _SCHEDULE: Final = {"lr": 1e-3, "lr_decay": 1.0, "epochs": 30, "batch_size": 128
 _COST: Final[Mapping[Family, float]] = {"OC": 0.02, "PU-OC": 1.0, "PU": 0.6}
 
 
+#: Up to this number of columns, all of them are seen, if there are ``ROWS_A_COLUMN`` times as many rows.
+MOST_COLUMNS: Final = 100
+ROWS_A_COLUMN: Final = 5
+
+#: Encoders of ``puoc fit`` that make the first ``MOST_VALUES`` components, and all of ``MOST_COLUMNS`` columns.
+ENCODERS: Final = ("components", "all_components")
+
+
+def values_seen(columns: int, n: int) -> int:
+    """Return the number of components of ``columns`` that n rows of P and U are seen by: all, or the first 20."""
+    wide = columns <= MOST_COLUMNS and n >= ROWS_A_COLUMN * columns
+    return columns if wide else min(columns, MOST_VALUES)
+
+
 def work_of(n_u: int) -> float:
     """Return the sum of the weights that the fits of an assessment report to ``store.steps``.
 
@@ -59,15 +73,20 @@ class Fitted(NamedTuple):
         return {family: np.asarray(model.decision_function(Z), np.float64) for family, model in self.models.items()}
 
 
-def fit(X_p: Array, X_u: Array, seed: int, families: Sequence[Family] = FAMILIES) -> Fitted:
-    """Fit families to the same (n_p, *shape) labelled positives and (n_u, *shape) unlabelled rows."""
-    seen = Seen.by(X_p, X_u)
+def fit(X_p: Array, X_u: Array, seed: int, values: int, families: Sequence[Family] = FAMILIES) -> Fitted:
+    """Fit families to the same (n_p, *shape) labelled positives and (n_u, *shape) unlabelled rows.
+
+    Parameters
+    ----------
+    values : number of components, as ``values_seen`` has it of all rows.
+    """
+    seen = Seen.by(X_p, X_u, values)
     return Fitted(seen, {family: _model(family, seen(X_p), seen(X_u), seed) for family in families})
 
 
-def fit_one(family: Family, X_p: Array, X_u: Array, seed: int) -> tuple[Seen, Estimator]:
+def fit_one(family: Family, X_p: Array, X_u: Array, seed: int, values: int) -> tuple[Seen, Estimator]:
     """Fit one family with a representation of its own."""
-    seen = Seen.by(X_p, X_u)
+    seen = Seen.by(X_p, X_u, values)
     return seen, _model(family, seen(X_p), seen(X_u), seed)
 
 
