@@ -26,6 +26,7 @@ ROWS: Final = 400  # of a group that are compared
 COLUMNS: Final = 2_000  # that are compared with each other
 
 _LEAST: Final = 20  # rows of a group in which both columns are present
+_LARGEST: Final = 1e100  # sums of squares of such values are far from the limit of float64
 _VALUES: Final = 10  # different values of a column of numbers, and
 _USUAL: Final = 0.5  # largest share of one value, so that a relation says something
 _EXACT: Final = 1e-5  # below 1 in correlation, which allows for rounding
@@ -79,7 +80,7 @@ def _of_numbers(samples: Sequence[Sample]) -> Iterator[Relation]:
     if len(samples) < 2:
         return
     names = [sample.name for sample in samples]
-    groups = [np.stack([getattr(sample, group) for sample in samples]) for group in ("first", "second")]
+    groups = [_squarable(np.stack([getattr(sample, group) for sample in samples])) for group in ("first", "second")]
     for kind in _KINDS:
         changed = [kind.change(X) for X in groups]
         use = [_varied(X) for X in changed]
@@ -89,6 +90,12 @@ def _of_numbers(samples: Sequence[Sample]) -> Iterator[Relation]:
                     slope, intercept, other = held
                     yield Relation(names[j], kind.words(names[i], slope, intercept), at == 0, other)
     yield from _of_signs(names[:_SIGNED], [X[:_SIGNED] for X in groups])
+
+
+def _squarable(X: Values) -> Values:
+    """Return values (d, n) with those missing whose squares are near the limit of float64."""
+    found: Values = np.where(np.abs(X) < _LARGEST, X, np.nan)
+    return found
 
 
 def _identity(X: Values) -> Values:
