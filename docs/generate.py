@@ -26,6 +26,7 @@ import method_tables
 import pandas as pd
 import paper_tables
 import reliability_tables
+import tabular_tables
 
 from puoc.registry import collect_rarely
 
@@ -172,6 +173,7 @@ def _table(name: str) -> str:
             paper_tables,
             answer_tables,
             choice_tables,
+            tabular_tables,
             dataset_tables,
         )
         if hasattr(module, name)

@@ -1,0 +1,117 @@
+"""Tables of docs/tables.md from the rows of the profile tabular; imported by generate.py.
+
+python docs/tabular_tables.py FOLDER    # rows of a project that ran the profile to docs/evidence
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from ruamel.yaml import YAML
+
+from puoc.analysis.statistics.holm import holm
+from puoc.analysis.statistics.signed_rank import signed_rank_test
+
+HERE = Path(__file__).parent
+EVIDENCE = HERE / "evidence" / "tabular.parquet"
+PROFILE = HERE.parent / "profiles" / "tabular.yaml"
+FAMILIES = {"oc": "OC", "pu_oc": "PU-OC", "pu": "PU"}
+_KEPT = ["table", "entry", "kind", "labels", "cell", "seed", "status", "auc", "fit_seconds"]
+_DRAWS = 10_000
+_NEW = "new negatives"
+Lines = list[list[str]]
+
+
+def _rows() -> pd.DataFrame:
+    rows = pd.read_parquet(EVIDENCE)
+    shift = rows["table"].str.endswith("_shift")
+    rows["column"] = np.where(shift, _NEW, rows["cell"].str.replace("=", " "))
+    return rows
+
+
+def _means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean AUC over seeds, by table and column, of each entry."""
+    return rows.pivot_table(index=["table", "column"], columns="entry", values="auc", aggfunc="mean")
+
+
+def _columns(rows: pd.DataFrame) -> list[str]:
+    return [*sorted(set(rows["column"]) - {_NEW}), _NEW]
+
+
+def tabular_ranks() -> Lines:
+    """Mean AUC of each method by column, its mean rank over tables, and its lead over ``knn`` with a test."""
+    rows = _rows()
+    means, kinds = _means(rows), rows.groupby("entry")["kind"].first()
+    known = means[means.index.get_level_values("column") != _NEW]
+    by_table = known.groupby("table").mean()
+    ranks = by_table.rank(axis=1, ascending=False).mean()
+    leads = by_table.sub(by_table["knn"], axis=0).drop(columns="knn")
+    raw = {entry: signed_rank_test(leads[entry].to_numpy()).p for entry in leads}
+    adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
+    columns = _columns(rows)
+    lines = [["method", "family", *columns, "mean rank", "lowest table", "lead over `knn`", "p (Holm)"]]
+    for entry in ranks.sort_values().index:
+        aucs = [f"{means[entry].xs(column, level='column').mean():.3f}" for column in columns]
+        lead = ["", ""] if entry == "knn" else [f"{leads[entry].mean():+.3f}", _p(adjusted[entry])]
+        lines.append(
+            [f"`{entry}`", FAMILIES[kinds[entry]], *aucs, f"{ranks[entry]:.1f}", f"{by_table[entry].min():.2f}", *lead]
+        )
+    return lines
+
+
+def tabular_families() -> Lines:
+    """How often each family has the best method of a cell, and the leads of the best PU and PU-OC over the best OC.
+
+    ``oc_svm`` is left out: its linear kernel takes a direction from the centre, and the encoder centres by P and U.
+    """
+    rows = _rows()
+    rows = rows[rows["entry"] != "oc_svm"]
+    means, kinds = _means(rows), rows.groupby("entry")["kind"].first()
+    best = pd.DataFrame({name: means[kinds.index[kinds == kind]].max(axis=1) for kind, name in FAMILIES.items()})
+    lines = [
+        ["cells", "tables", *(f"{name} best" for name in FAMILIES.values()), "PU - OC", "PU-OC - OC", "PU-OC - PU"]
+    ]
+    for column in _columns(rows):
+        part = best.xs(column, level="column")
+        often = part.idxmax(axis=1).value_counts()
+        lines.append(
+            [
+                column,
+                str(len(part)),
+                *(str(often.get(name, 0)) for name in FAMILIES.values()),
+                *(_interval(part[a] - part[b]) for a, b in (("PU", "OC"), ("PU-OC", "OC"), ("PU-OC", "PU"))),
+            ]
+        )
+    return lines
+
+
+def _interval(differences: pd.Series) -> str:
+    """Mean with a 95 % bootstrap interval over tables."""
+    values = differences.to_numpy()
+    draws = np.random.default_rng(0).choice(values, (_DRAWS, len(values))).mean(axis=1)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return f"{values.mean():+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"{value:.3f}"
+
+
+def main() -> None:
+    """Write the rows of a project."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    names = YAML(typ="safe").load(PROFILE)["tables"]
+    rows = pd.concat([pd.read_parquet(folder / "results" / "tables" / f"{name}.parquet") for name in names])
+    bad = rows[rows["status"] != "ok"]
+    if len(bad):
+        raise SystemExit(f"{len(bad)} trials without a result, the first: {bad.iloc[0].to_dict()}")
+    rows[_KEPT].to_parquet(EVIDENCE, index=False)
+
+
+if __name__ == "__main__":
+    main()
