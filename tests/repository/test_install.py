@@ -82,7 +82,7 @@ def test_an_extra_that_there_is_not_is_refused_with_those_that_there_are(checkou
 
 def test_docs_adds_its_extra_and_builds_strictly(checkout: Path) -> None:
     (checkout / ".venv" / ".installed").write_text(".[dev]")
-    make = ["make", "docs", f"PYTHON={sys.executable}"]
+    make = ["make", "--no-print-directory", "docs", f"PYTHON={sys.executable}"]
     done = subprocess.run(make, cwd=checkout, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "documentation: site/index.html"), done.stderr
     *_, asked, built = (checkout / "asked").read_text().splitlines()

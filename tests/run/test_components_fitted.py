@@ -112,7 +112,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, n, shift in (("p", 60, 1.5), ("u", 90, 0.0), ("v", 500, 0.5)):
         frame = customers(n, n, shift)
-        frame["noise"] = np.random.default_rng(n).normal(size=n).round(3)
+        frame["noise"] = np.random.default_rng(n + 1).normal(size=n).round(3)
         frame.to_csv(f"{name} 1.csv", index=False, sep=";", decimal=",")
     return tmp_path
 
