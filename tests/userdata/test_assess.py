@@ -119,6 +119,10 @@ LABELLED = {
         ["--positives", "p.csv", "--unlabelled", "p.csv", "--positive", "1"],
         "got '1' without --data",
     ),
+    "new negatives twice": (
+        ["--positives", "p.csv", "--unlabelled", "p.csv", "--incoming", "p.csv", "--new-negatives", "0.3"],
+        "--new-negatives: got 0.3 with --incoming; expected one of them",
+    ),
     "the page's place": (["--data", "p.csv", "--label", "y", "--html", "p.csv"], "--html: p.csv is to be read from"),
     "no page": (["--data", "p.csv", "--label", "y", "--html", "a.pdf"], "--html: got .pdf (a.pdf); expected .html"),
     "a page without suffix": (["--data", "p.csv", "--label", "y", "--html", "a"], "got no suffix (a); expected .html"),
@@ -232,6 +236,9 @@ def test_arrays_that_no_file_would_give_are_refused_too() -> None:
     ):
         with pytest.raises(ValueError, match=expected):
             assess(X_p, X_u, X_v)
+    for new in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="a probability from 0 to 1 expected"):
+            assess(P, U, new=new)
 
 
 def test_labelled_rows_in_u_are_left_out_unless_rows_repeat_anyway() -> None:

@@ -124,8 +124,11 @@ def assess(X_p: Array, X_u: Array, X_v: Array | None = None, *, seed: int = 0, n
 
     Raises
     ------
-    ValueError : the rows are too few, not finite, all equal or of different shapes, or all of U is in P.
+    ValueError : the rows are too few, not finite, all equal or of different shapes, or all of U is in P; ``new`` is
+        no probability.
     """
+    if not 0 <= new <= 1:
+        raise ValueError(f"new: got {new}; a probability from 0 to 1 expected")
     return decide(gather(X_p, X_u, X_v, seed), new=new)
 
 
