@@ -14,7 +14,7 @@ from puoc.userdata.assess.reference_methods import FAMILIES, Family
 #: Mean regret of the advice outside of the situations of the model, number of situations, and what was measured there,
 #: by what lies outside; see docs/reliability.md.
 MEASURED: Final = {
-    "alpha below": (0.001, 24, "2.0% positives in U"),
+    "alpha below": (0.001, 24, "2.0 % positives in U"),
     "labelled positives above": (0.011, 36, "800 labelled positives"),
     "values in each row below": (0.025, 18, "1 value in each row"),
     "values in each row above": (0.029, 132, "1,280 values in each row"),
