@@ -216,12 +216,10 @@ def _answers(groups: list[tuple[str, pd.DataFrame]]) -> Lines:
 
 
 def outside_map() -> Lines:
-    """Outside of the map: regrets, and how often the first family was better than the next."""
+    """Outside of the situations of the model: regrets, and how often the first family was better than the next."""
     rows = pd.read_parquet(EVIDENCE / "outside_map.parquet")
     lines = [["outside", "cells", "stated", "better", "mean regret: assess", *FAMILIES]]
-    inside = pd.read_parquet(EVIDENCE / "left_out.parquet")
-    inside = inside[inside["n_u"] == rows["n_u"].iloc[0]].assign(outside="inside (left out)")
-    for name, part in pd.concat([inside, rows]).groupby("outside", sort=False):
+    for name, part in rows.groupby("outside", sort=False):
         best = part[FAMILIES].max(axis=1)
         regrets = [part["regret"], *(best - part[family] for family in FAMILIES)]
         stated = f"{part['probability'].mean():.2f}", f"{_better(part).mean():.2f}"

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from puoc.analysis.reliability.leads import SHARES, LeadModel, Normals, packaged_leads
+from puoc.analysis.reliability.leads import (
+    COLUMNS,
+    LABELLED,
+    LEAST_SHARE,
+    SHARES,
+    UNLABELLED,
+    LeadModel,
+    Normals,
+    packaged_leads,
+    terms,
+)
 from puoc.userdata.assess.expected_auc import standing
 
 
@@ -86,3 +98,43 @@ def test_a_preferred_family_comes_first_where_the_losses_are_nearly_equal() -> N
     assert standing(even, "OC").above == pytest.approx(1 - standing(even).above, abs=0.02)
     clear = even._replace(mean=np.array([[-0.1, -0.2]]))
     assert standing(clear, "OC").first == "PU-OC"
+
+
+def test_the_ranges_are_those_of_the_situations_that_the_parameters_are_estimated_from() -> None:
+    docs = Path(__file__).parents[2] / "docs" / "evidence"
+    tables, tasks = (pd.read_parquet(docs / f"{name}.parquet") for name in ("assess_tables", "robustness_map"))
+    tables = tables[tables["side"] == "map"]
+    tasks = tasks.assign(columns=[json.loads(text)["columns"] for text in tasks["evidence"]])
+    every = pd.concat([part[["n_p", "n_u", "columns", "alpha"]] for part in (tables, tasks)])
+    for name, ends in (("n_p", LABELLED), ("n_u", UNLABELLED), ("columns", COLUMNS)):
+        assert (every[name].min(), every[name].max()) == ends
+    assert every["alpha"].min() == pytest.approx(LEAST_SHARE, abs=5e-5)
+
+
+def test_numbers_of_rows_outside_of_the_ranges_count_as_the_nearest_ones() -> None:
+    """The slopes in the logarithms would give leads that nobody measured."""
+    (few_p, many_p), (few_u, many_u) = LABELLED, UNLABELLED
+    for n_p, n_u, as_p, as_u in ((10, 20, few_p, few_u), (2000, 50_000, many_p, many_u), (100, 700, 100, 700)):
+        np.testing.assert_array_equal(terms(SHARES, n_p, n_u), terms(SHARES, as_p, as_u))
+    for model in packaged_leads().values():
+        leads = model.situations(10**6, 10**9, np.zeros(len(SHARES))).mean
+        assert np.abs(leads).max() < 1
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-12, 0.5])
+def test_extreme_evidence_gives_finite_leads_with_proper_covariances(error: float) -> None:
+    """No error, alpha 0 or 1, gains as large as they can be: all that a small or separable file can show."""
+    for model in packaged_leads().values():
+        for ends in ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5)):
+            before = model.situations(20, 20, model.alpha_u.log_weights(ends))
+            for gains in ((0.0, 0.0), (1.0, -1.0), (-0.5, 0.5)):
+                known = model.of_u.observe(before, np.array(gains), error**2 * np.eye(2), 1 - SHARES)
+                for leads in (known, model.over_new(20, 20, known)):
+                    assert np.isfinite(leads.mean).all()
+                    assert (np.linalg.eigvalsh(leads.covariance) > 0).all()
+                    found = standing(leads)
+                    assert all(0 <= chance <= 1.0001 for chance in (*found.best.values(), *found.worst.values()))
+                    assert sum(found.best.values()) == pytest.approx(1)
+                assert np.trace(known.covariance, axis1=1, axis2=2).max() <= (
+                    np.trace(before.covariance, axis1=1, axis2=2).max() + 1e-12
+                ), "rows never make the leads less certain"

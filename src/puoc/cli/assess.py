@@ -96,6 +96,11 @@ def assess(
         for option, value in (("--label", label), ("--positive", positive)):
             if value is not None and data is None:
                 raise ValueError(f"{option}: got {value!r} without --data; only the file of --data has labels")
+        if incoming is not None and new_negatives > 0:
+            raise ValueError(
+                f"--new-negatives: got {new_negatives:g} with --incoming; expected one of them, since the incoming "
+                "rows say how likely new negatives are"
+            )
         paths = {"positives": positives, "unlabelled": unlabelled, "data": data}
         check_place(html, [path for path in (*paths.values(), incoming) if path is not None])
         check_writable("--html", html)

@@ -29,6 +29,13 @@ Labelling = Literal["random", "biased"]
 #: Shares of positives that are tried.
 SHARES: Final = np.array([*np.arange(0.02, 0.06, 0.02), *np.arange(0.05, 0.96, 0.05), 0.98, 1.0])
 
+#: Fewest and most of the situations that the parameters are estimated from. ``terms`` takes other numbers of rows at
+#: the nearer end: a slope in the logarithm of a number says nothing of numbers far outside.
+LABELLED: Final = (25, 300)
+UNLABELLED: Final = (50, 5000)
+COLUMNS: Final = (2, 784)
+LEAST_SHARE: Final = 0.0926  # of positives in U, rounded to 4 digits
+
 _EXTREME: Final = 0.02  # logits of shares nearer to 0 or 1 are taken at this distance
 _NEAR_ONE: Final = 0.9
 _TINY: Final = 1e-5  # variance that keeps matrices regular
@@ -165,8 +172,9 @@ def packaged_leads() -> dict[Labelling, LeadModel]:
 
 
 def terms(alpha: Array, n_p: Array | int, n_u: Array | int) -> Array:
-    """Return the terms (s, 8) of the mean leads: powers of alpha, and log sizes, also times alpha."""
-    log_u, log_p = np.log(np.asarray(n_u) / 500) + 0 * alpha, np.log(np.asarray(n_p) / 100) + 0 * alpha
+    """Return the terms (s, 8) of the mean leads: powers of alpha, and log sizes within the ranges, also times alpha."""
+    log_u = np.log(np.clip(n_u, *UNLABELLED) / 500) + 0 * alpha
+    log_p = np.log(np.clip(n_p, *LABELLED) / 100) + 0 * alpha
     return np.stack([1 + 0 * alpha, alpha, alpha**2, alpha**8, log_u, alpha * log_u, log_p, alpha * log_p], axis=-1)
 
 

@@ -35,7 +35,7 @@ class Outcome(Record):
     """Answer of an assessment with some of the columns."""
 
     columns: int
-    alpha_low: float  # interval of the share of positives in U
+    alpha_low: float  # share of positives in U, from the bound under an assumption to the guaranteed one
     alpha_high: float
     answer: Answer
     advice: Family  # recommended family, also where the answer is not clear

@@ -70,10 +70,15 @@ def order_p(scores: CrossFitScores) -> float:
     return combined_p(p_values)
 
 
-def learning_curve(rows: Checked, seed: int) -> list[tuple[int, float]]:
-    """Return |U| of the PU method and its AUC of withheld P against withheld U, for a quarter, a half and all of U."""
+def learning_curve(rows: Checked, seed: int, scores: CrossFitScores) -> list[tuple[int, float]]:
+    """Return |U| of the PU method and its AUC of withheld P against withheld U, for a quarter, a half and all of U.
+
+    Parameters
+    ----------
+    scores : as ``crossed`` has them of the same rows and seed; those with all of U are taken from here.
+    """
     points = []
-    for part in (4, 2, 1):
+    for part in (4, 2):
         aucs, sizes = [], []
         for number, side in enumerate(_sides(rows, seed)):
             X_u: Array = rows.X_u[side.fit_u]
@@ -83,6 +88,8 @@ def learning_curve(rows: Checked, seed: int) -> list[tuple[int, float]]:
             aucs.append(placements(f_p, f_u)[0].mean())
             sizes.append(len(X_u))
         points.append((round(float(np.mean(sizes))), float(np.mean(aucs))))
+    aucs = [placements(half.p["PU"], half.u["PU"])[0].mean() for half in scores.halves]
+    points.append((round(float(np.mean([side.fit_u.sum() for side in _sides(rows, seed)]))), float(np.mean(aucs))))
     return points
 
 

@@ -14,16 +14,13 @@ from typing import Final, Literal
 from puoc.analysis.reliability.leads import Labelling, LeadModel, packaged_leads
 from puoc.analysis.reliability.robustness_map import Region, ShiftKind, packaged, region
 from puoc.records import Array, Record
+from puoc.userdata.assess.alpha_bounds import AlphaBounds, whole
 from puoc.userdata.assess.evidence import Evidence, gather
 from puoc.userdata.assess.expected_auc import Expected, Lead, Standing, expected
-from puoc.userdata.assess.reasons import more_data, outside_map, reasons, to_one
+from puoc.userdata.assess.reasons import more_data, outside_map, reasons, signed, to_one, unmet
 from puoc.userdata.assess.reference_methods import ENCODERS, FAMILIES, MOST_VALUES, Family, question, values_seen
 
 Answer = Literal["OC", "PU-OC", "PU", "cannot tell"]
-
-LARGEST_LOSS: Final = 0.02  # expected AUC of the best family minus that of an answer, at most
-WORST: Final = 0.05  # chance of an answer to be the worst family, at most
-SURE: Final = 0.7  # chance of an answer to be better than the next family, at least
 
 SAME_ROWS: Final = "puoc fit prepares rows in the same way by --encoder"
 
@@ -33,7 +30,7 @@ class Worth(Record):
 
     family: str
     method: str
-    map_auc: float
+    map_auc: float  # of the robustness map, for comparison; the answer does not use it
     map_lead: float
     map_spread: float
     lead: float  # expected by the model, after the user's rows
@@ -74,7 +71,7 @@ class Assessment(Record):
 
     answer: Answer
     advice: Family  # to be used while the answer is not clear
-    first: Family  # with the largest expected AUC
+    first: Family  # with the smallest expected loss, or OC within .01 of it if U may hold no negatives at all
     second: Family
     lead: float  # expected AUC of the first minus that of the second, with its standard deviation
     lead_spread: float
@@ -83,13 +80,14 @@ class Assessment(Record):
     worst: float  # chance that the advice is the worst family
     verdict: str  # the answer with its odds, in one line
     by_kind: tuple[KindAnswer, ...]  # if the negatives stay as in U, and if new ones come
-    outside: tuple[str, ...]  # in what the data lie outside of the situations of the map
+    outside: tuple[str, ...]  # in what the data lie outside of the situations that the model was estimated on
+    alpha_bounds: AlphaBounds
     reasons: tuple[str, ...]
     more_data: tuple[str, ...]
     shift_examined: bool
     evidence: Evidence
     worth: tuple[Worth, ...]
-    region: str
+    region: str  # of the robustness map, for comparison; the answer does not use it
     region_situations: int
     new_expected: float  # probability of new negatives in the expectation
     biased_expected: float  # probability in it that P is no random sample of the positives
@@ -104,11 +102,11 @@ class Assessment(Record):
         return [
             f"answer: {self.verdict}",
             *(f"note: {line}" for line in self.outside),
-            f"{evidence.n_p} labelled positives, {evidence.n_u} unlabelled rows, {evidence.columns} values a row",
+            f"{evidence.n_p} labelled positives, {evidence.n_u} unlabelled rows, {evidence.columns} "
+            f"{'value' if evidence.columns == 1 else 'values'} in each row",
             *evidence.notes,
             *self.reasons,
             *(f"more data: {line}" for line in self.more_data),
-            f"robustness map: {self.region} ({self.region_situations} situations)",
             f"recommended: {recommended.method} ({params}), on {features}; {recommended.remark}",
             *([f"to fit it: {recommended.command}"] if recommended.command else []),
         ]
@@ -126,8 +124,11 @@ def assess(X_p: Array, X_u: Array, X_v: Array | None = None, *, seed: int = 0, n
 
     Raises
     ------
-    ValueError : the rows are too few, not finite, all equal or of different shapes, or all of U is in P.
+    ValueError : the rows are too few, not finite, all equal or of different shapes, or all of U is in P; ``new`` is
+        no probability.
     """
+    if not 0 <= new <= 1:
+        raise ValueError(f"new: got {new}; a probability from 0 to 1 expected")
     return decide(gather(X_p, X_u, X_v, seed), new=new)
 
 
@@ -155,6 +156,7 @@ def decide(evidence: Evidence, models: Mapping[Labelling, LeadModel] | None = No
         verdict=_verdict(answer, best),
         by_kind=tuple(_of_kind(kind, found) for kind in found.by_kind),
         outside=outside_map(evidence),
+        alpha_bounds=AlphaBounds.of(alpha),
         reasons=reasons(evidence, found, best.first),
         more_data=more_data(evidence, answer == "cannot tell"),
         shift_examined=incoming is not None,
@@ -189,14 +191,15 @@ def _of_kind(kind: ShiftKind, found: Expected) -> KindAnswer:
 
 def _answer(best: Standing) -> Answer:
     """Return the family with the smallest expected loss if it can be relied on."""
-    small = best.loss[best.first] <= LARGEST_LOSS and best.worst[best.first] < WORST
-    return best.first if small and best.above >= SURE else "cannot tell"
+    return "cannot tell" if unmet(best) else best.first
 
 
 def _verdict(answer: Answer, best: Standing) -> str:
     odds = f"the odds that it is better than {best.second} are {to_one(best.above)}"
-    lead = f"expected lead {best.over.mean:.3f} of AUC, standard deviation {best.over.spread:.3f}"
-    risk = f"expected loss {best.loss[best.first]:.3f}, chance to be the worst family {best.worst[best.first]:.0%}"
+    lead = f"expected lead {signed(best.over.mean)} of AUC, standard deviation {best.over.spread:.3f}"
+    risk = (
+        f"expected loss {best.loss[best.first]:.3f}, probability to be the worst family {whole(best.worst[best.first])}"
+    )
     if answer != "cannot tell":
         return f"{answer}; {odds} ({lead}; {risk})"
     return f"cannot tell which family is best; use {best.first} until this is known; {odds} ({lead}; {risk})"

@@ -79,7 +79,8 @@ def gather(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Evidence:
     ValueError : as ``assess``.
     """
     rows = checked(X_p, X_u, X_v, seed)
-    return evidence_of(rows, crossed(rows, seed), tuple(learning_curve(rows, seed)))
+    scores = crossed(rows, seed)
+    return evidence_of(rows, scores, tuple(learning_curve(rows, seed, scores)))
 
 
 def evidence_of(rows: Checked, scores: CrossFitScores, curve: tuple[tuple[int, float], ...] = ()) -> Evidence:

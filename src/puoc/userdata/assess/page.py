@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from puoc.datasets.readers import Column
+from puoc.userdata.assess.alpha_bounds import percent, whole
 from puoc.userdata.assess.audit_page import Section
 from puoc.userdata.assess.decision import Assessment
+from puoc.userdata.assess.reasons import LARGEST_LOSS, SURE, WORST, signed, to_one
 from puoc.userdata.pages import environment
 
 
@@ -28,4 +30,6 @@ def page(
     """
     by_family = list(zip(assessment.evidence.gained, assessment.worth, strict=True))
     context = {"found": assessment, "by_family": by_family, "files": files, "profile": profile, "reading": reading}
-    return environment().get_template("assess.html.j2").render(context, audit=audit)
+    words = {"to_one": to_one, "signed": signed, "whole": whole, "share": percent}
+    limits = {"largest_loss": LARGEST_LOSS, "worst": WORST, "sure": SURE}
+    return environment().get_template("assess.html.j2").render(context, audit=audit, **words, **limits)

@@ -1,25 +1,28 @@
-"""The reasons of an assessment in words: what the rows show, what the map adds, and what remains open."""
+"""The reasons of an assessment in words: what the rows show, what other tables add, and what remains open."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from puoc.analysis.reliability.leads import packaged_leads
-from puoc.analysis.reliability.robustness_map import ALPHAS, COLUMNS, LABELLED, SIZES, ShiftKind
-from puoc.userdata.assess.evidence import LEVEL, Alpha, Evidence, Gained, Incoming
-from puoc.userdata.assess.expected_auc import Expected, Standing
+from puoc.analysis.reliability.leads import COLUMNS, LABELLED, LEAST_SHARE, UNLABELLED
+from puoc.analysis.reliability.robustness_map import ShiftKind
+from puoc.userdata.assess.alpha_bounds import AlphaBounds, percent, whole
+from puoc.userdata.assess.evidence import LEVEL, Evidence, Gained, Incoming
+from puoc.userdata.assess.expected_auc import TIE, Expected, Standing
 from puoc.userdata.assess.reference_methods import FAMILIES, Family
 
-#: Mean regret of the advice outside of the map and number of situations, by what lies outside; see docs/reliability.md.
+#: Mean regret of the advice outside of the situations of the model, number of situations, and what was measured there,
+#: by what lies outside; see docs/reliability.md.
 MEASURED: Final = {
-    "alpha below": (0.004, 48),
-    "labelled positives above": (0.008, 36),
-    "values a row below": (0.050, 18),
-    "values a row above": (0.031, 132),
+    "alpha below": (0.001, 24, "2.0 % positives in U"),
+    "labelled positives above": (0.011, 36, "800 labelled positives"),
+    "values in each row below": (0.025, 18, "1 value in each row"),
+    "values in each row above": (0.029, 132, "1,280 values in each row"),
 }
-INSIDE: Final = 0.024  # the same inside of the map, with as many unlabelled rows
 
-TABLES: Final = 31  # and ten tasks, that the models of the leads were estimated on
+LARGEST_LOSS: Final = 0.02  # expected AUC of the best family minus that of an answer, at most
+WORST: Final = 0.05  # chance of an answer to be the worst family, at most
+SURE: Final = 0.7  # chance of an answer to be better than the next family, at least
 
 _KINDS: Final[dict[ShiftKind, str]] = {
     "none": "if the rows to be scored have the negatives of U",
@@ -28,9 +31,25 @@ _KINDS: Final[dict[ShiftKind, str]] = {
 
 
 def to_one(chance: float) -> str:
-    """Return odds as text, such as ``2.5 to 1``."""
+    """Return odds as text, such as ``2.5 to 1``, and ``1 to 2.5`` if the chance is below a half."""
+    if chance < 0.5:
+        than, one = to_one(1 - chance).split(" to 1", 1)
+        return f"1 to {than}{one}"
     odd = min(chance / max(1 - chance, 1e-3), 100.0)
     return f"{odd:.1f} to 1" if odd < 100 else "100 to 1 or more"
+
+
+def unmet(best: Standing) -> tuple[str, ...]:
+    """Return what the first family lacks to be the answer; empty if it is the answer."""
+    loss, worst = best.loss[best.first], best.worst[best.first]
+    found = []
+    if loss > LARGEST_LOSS:
+        found.append(f"its expected loss ({loss:.3f}) is above {LARGEST_LOSS:g}")
+    if worst >= WORST:
+        found.append(f"its probability to be the worst family ({percent(worst)}) is not below {whole(WORST)}")
+    if best.above < SURE:
+        found.append(f"its odds ({to_one(best.above)}) are below {to_one(SURE)}")
+    return tuple(found)
 
 
 def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, ...]:
@@ -38,7 +57,10 @@ def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, .
     alpha, incoming = evidence.alpha, evidence.incoming
     lines = [_by_kind(kind, found) for kind in ("none", "new")]
     lines.append(_by_labelling(found))
-    lines += _of_alpha(alpha)
+    if lacks := unmet(found.all):
+        lines.append(f"{found.all.first} is not sure enough for an answer: {', and '.join(lacks)}")
+    lines += _preferred(found.all)
+    lines += AlphaBounds.of(alpha).lines()
     if alpha.p_order < 1 - LEVEL:
         lines.append("the first and the last labelled rows differ: labelling may not have been at random")
     lines.append(_of_incoming(incoming, alpha.high))
@@ -46,14 +68,9 @@ def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, .
     return tuple(lines)
 
 
-def _percent(share: float) -> str:
-    """Return a share in percent; all shares of a line have one digit."""
-    return f"{share:.1%}"
-
-
 def _of_incoming(incoming: Incoming | None, alpha_high: float) -> str:
     if incoming is None:
-        return "shift was not examined: no incoming rows were given"
+        return "shift was not examined: no incoming rows were given; --new-negatives says how likely new negatives are"
     if incoming.new_negatives:
         return "the incoming rows are no mixture of P and U: new negatives, or positives that changed"
     if incoming.alpha_changed and (incoming.ratio_high is None or alpha_high >= 1):
@@ -64,35 +81,33 @@ def _of_incoming(incoming: Incoming | None, alpha_high: float) -> str:
     return "the incoming rows may be a mixture of P and U: nothing new was found in them"
 
 
-def _of_alpha(alpha: Alpha) -> list[str]:
-    """Return the guaranteed bound of the share of positives, then the intervals that assume more."""
-    if alpha.high < 1:
-        guaranteed = (
-            f"guaranteed: U holds at most {_percent(alpha.high)} positives (97.5 %), if P is a random sample of the "
-            "positives; otherwise, U may hold fewer negatives, or none"
-        )
-    else:
-        guaranteed = "guaranteed: nothing; U may hold no negatives at all"
-    low, high = packaged_leads()["random"].alpha_u.interval((alpha.low, alpha.high), LEVEL)
+def _preferred(best: Standing) -> list[str]:
+    """Return why the first family comes first, if it is not the one with the smallest expected loss."""
+    least = min(FAMILIES, key=lambda family: best.loss[family])
+    if best.loss[best.first] <= best.loss[least]:
+        return []
     return [
-        guaranteed,
-        f"if your rows are as those of the {TABLES} tables of the map: U holds {_percent(low)} to {_percent(high)} "
-        "positives (95 % interval)",
-        f"if also the best quarter of P scores above 98 in 100 negatives: at least {_percent(alpha.low)} (97.5 %)",
+        f"{best.first} comes first because U may hold no negatives at all, and its expected loss is at most {TIE:g} "
+        f"above the smallest one ({best.loss[least]:.3f}, of {least})"
     ]
+
+
+def signed(value: float) -> str:
+    """Return three digits of a difference; zero has no sign."""
+    return f"{round(value, 3) + 0.0:.3f}"
 
 
 def _said(best: Standing) -> str:
     return (
-        f"{best.first} is expected {best.over.mean:.3f} ± {best.over.spread:.3f} of AUC above {best.second}, at odds "
-        f"of {to_one(best.above)}; its expected loss is {best.loss[best.first]:.3f}, and its chance to be the worst "
-        f"family {best.worst[best.first]:.0%}"
+        f"{best.first} is expected {signed(best.over.mean)} ± {best.over.spread:.3f} of AUC above {best.second}, at "
+        f"odds of {to_one(best.above)}; its expected loss is {best.loss[best.first]:.3f}, and its probability to be "
+        f"the worst family {whole(best.worst[best.first])}"
     )
 
 
 def _by_kind(kind: ShiftKind, found: Expected) -> str:
     chance = found.new if kind == "new" else 1 - found.new
-    return f"{_KINDS[kind]} (taken as {chance:.0%} likely): {_said(found.by_kind[kind])}"
+    return f"{_KINDS[kind]} (taken as {whole(chance)} likely): {_said(found.by_kind[kind])}"
 
 
 def _by_labelling(found: Expected) -> str:
@@ -100,7 +115,7 @@ def _by_labelling(found: Expected) -> str:
     same = "the same family" if random.first == biased.first else f"{biased.first} instead of {random.first}"
     return (
         f"if P is no random sample of the positives, as where the clear or the doubtful cases are labelled first "
-        f"(taken as {found.biased:.0%} likely; the rows cannot rule it out): {same}, with an expected loss of "
+        f"(taken as {whole(found.biased)} likely; the rows cannot rule it out): {same}, with an expected loss of "
         f"{biased.loss[biased.first]:.3f} instead of {random.loss[random.first]:.3f}"
     )
 
@@ -127,28 +142,32 @@ def _despite(name: str, family: Family, by_family: dict[Family, Gained], found: 
     novel = found.by_kind["new"].lead
     ahead = novel[advice].mean - novel[family].mean
     if found.new > 0 and ahead > 0 and found.by_kind["none"].first != advice:
-        why = f"new negatives are taken as {found.new:.0%} likely, and with them {advice} leads by {ahead:.3f}"
+        why = f"new negatives are taken as {whole(found.new)} likely, and with them {advice} leads by {ahead:.3f}"
         return f"{line}; {advice} is advised all the same, because {why}: if you can rule them out, use {family}"
-    why = "other tables show that gains on halves of so few rows, or with so few negatives, often turn"
+    why = "on the tables that the model was estimated on, such gains often did not hold for new rows"
     return f"{line}; {advice} is advised all the same, because {why}"
 
 
 def outside_map(evidence: Evidence) -> tuple[str, ...]:
-    """Describe in what the data lie outside of the situations of the map, and what that costs; empty if in nothing."""
+    """Describe in what the data lie outside of the situations of the model, and what that costs; empty if nowhere."""
     alpha, lines = evidence.alpha, []
-    if (alpha.low + alpha.high) / 2 < ALPHAS[0]:
-        share = f"the share of positives in U is {_percent(alpha.low)} to {_percent(alpha.high)}"
-        lines.append(f"{share}, and the map has no situations below {_percent(ALPHAS[0])}. {_cost('alpha below')}")
-    for what, got, (least, most) in (
-        ("unlabelled rows", evidence.n_u, (SIZES[0], SIZES[-1])),
-        ("labelled positives", evidence.n_p, LABELLED),
-        ("values a row", evidence.columns, COLUMNS),
+    if (alpha.low + alpha.high) / 2 < LEAST_SHARE:
+        lines.append(
+            f"U holds at most {percent(alpha.high)} positives, and the model was estimated on situations with at least "
+            f"{percent(LEAST_SHARE)}. {_cost('alpha below')}"
+        )
+    for what, got, (least, most), counts in (
+        ("unlabelled rows", evidence.n_u, UNLABELLED, True),
+        ("labelled positives", evidence.n_p, LABELLED, True),
+        ("values in each row", evidence.columns, COLUMNS, False),
     ):
         if not least <= got <= most:
-            side = "below" if got < least else "above"
+            side, end = ("below", least) if got < least else ("above", most)
+            name = what.replace("values", "value") if got == 1 else what
+            taken = f" It takes the data as if they had {end:,}." if counts else ""
             lines.append(
-                f"the data have {got:,} {what}, and the situations of the map {least:,} to {most:,}. "
-                f"{_cost(f'{what} {side}')}"
+                f"the data have {got:,} {name}, and the model was estimated on situations with {least:,} to {most:,}."
+                f"{taken} {_cost(f'{what} {side}')}"
             )
     return tuple(lines)
 
@@ -156,10 +175,10 @@ def outside_map(evidence: Evidence) -> tuple[str, ...]:
 def _cost(outside: str) -> str:
     if outside not in MEASURED:
         return "The quality of the advice outside of this range was not measured"
-    regret, n = MEASURED[outside]
+    regret, n, where = MEASURED[outside]
     return (
-        f"In {n} measured situations outside of this range, the AUC of the advised family was {regret:.3f} below that "
-        f"of the best one on average. Inside of the map, it was {INSIDE:.3f} below"
+        f"In {n} measured situations with {where}, the AUC of the advised family was {regret:.3f} below that of the "
+        "best one on average"
     )
 
 

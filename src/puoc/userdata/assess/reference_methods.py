@@ -46,9 +46,9 @@ def values_seen(columns: int, n: int) -> int:
 def work_of(n_u: int) -> float:
     """Return the sum of the weights that the fits of an assessment report to ``store.steps``.
 
-    Each half of U is learned by all families, and a quarter, a half and all of it by PU.
+    Each half of U is learned by all families, and a quarter and a half of it by PU.
     """
-    return n_u * (sum(_COST.values()) + _COST["PU"] * (1 / 4 + 1 / 2 + 1))
+    return n_u * (sum(_COST.values()) + _COST["PU"] * (1 / 4 + 1 / 2))
 
 
 def question(family: Family, d: int) -> tuple[str, Params]:
