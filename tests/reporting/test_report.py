@@ -228,7 +228,7 @@ def test_every_scored_trial_is_in_the_passports_of_its_table(built: Path) -> Non
     for table in ("ova", "alpha"):
         text = page_text(built, f"passports/{table}.html")
         rows = pd.read_parquet(built / f"results/tables/{table}.parquet")
-        assert all(f"<code>{trial}</code>" in text for trial in rows["trial_id"])
+        assert all(f"<td>{trial}</td>" in text for trial in rows["trial_id"])
 
 
 def test_an_oracle_is_neither_best_nor_marked(built: Path) -> None:
