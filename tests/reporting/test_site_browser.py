@@ -115,11 +115,39 @@ def test_the_leaderboard_is_filtered_and_sorted_and_a_number_leads_to_its_passpo
     assert chromium.log() == []
 
 
+def test_another_metric_changes_the_values_of_the_leaderboard_and_back(chromium: Browser, reports: Path) -> None:
+    chromium.open(reports / "leaderboard.html", 1440)
+    shown = f"return {ROWS}.map(r => r.cells[1].textContent)"
+    first = chromium.run(shown)
+    assert all(" ± " in text for text in first)
+    names = chromium.run("return [...document.getElementById('filters').elements.metric.options].map(o => o.value)")
+    choose = "const f = document.getElementById('filters').elements.metric; f.value = arguments[0];"
+    choose += "f.dispatchEvent(new Event('input', {bubbles: true}))"
+    for name in names[1:]:
+        chromium.run(choose, name)
+        assert not any(" ± " in text for text in chromium.run(shown))
+        assert chromium.run("return document.getElementById('value-head').textContent").startswith(name)
+    chromium.run(choose, names[0])
+    assert chromium.run(shown) == first
+    assert chromium.log() == []
+
+
 def test_an_address_with_filters_shows_the_same_rows(chromium: Browser, reports: Path) -> None:
     chromium.open(reports / "leaderboard.html", 1440)
     chromium.run("location.hash = 'family=OC&table=alpha&q=oc_svm'")
     assert settled(chromium, f"{ROWS}.length === 4")
     assert chromium.run("return document.getElementById('filters').elements.q.value") == "oc_svm"
+    for asked in ("scenario", "data", "method", "cost"):  # none takes all rows away
+        chromium.run("document.getElementById('filters').reset()")
+        assert settled(chromium, f"{ROWS}.length > 4")
+        every = chromium.run(f"return {ROWS}.length")
+        chromium.run(
+            "const f = document.getElementById('filters').elements[arguments[0]]; f.selectedIndex = 1;"
+            "f.dispatchEvent(new Event('input', {bubbles: true}))",
+            asked,
+        )
+        left = chromium.run(f"return {ROWS}.length")
+        assert 0 < left <= every, asked
 
 
 def test_search_theme_and_links_of_the_former_page(chromium: Browser, reports: Path) -> None:

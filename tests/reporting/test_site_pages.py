@@ -6,6 +6,7 @@ import json
 import re
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -14,10 +15,12 @@ from test_report import lay_out, lay_out_site, plan_of, rows_of, sweep_site
 
 from puoc.analysis.compare import compare
 from puoc.analysis.selection.surface import SurfaceRow
+from puoc.reporting.page.format import DASH, seconds
 from puoc.reporting.page.importance import importances
 from puoc.reporting.page.places import file_name
 from puoc.reporting.site import build
 from puoc.reporting.site.curves import Series, curve
+from puoc.reporting.site.standings import best_names
 from puoc.reporting.tracking.report_links import link_report
 
 
@@ -59,7 +62,9 @@ def test_a_passport_has_trials_seeds_digests_versions_and_commands(root: Path) -
     assert "seeds 0 to 9" in own
     assert "puoc show 'ova/class 0/pu_svm'" in own
     assert "tags.member_of LIKE '%|ova/class 0/pu_svm|%'" in own
-    assert "trial-ova-pu_svm-0-9 fit-ova-pu_svm-0-9" in texts(text[text.index('id="e1-c0-trials"') :].partition("</tbody>")[0])
+    assert "trial-ova-pu_svm-0-9 fit-ova-pu_svm-0-9" in texts(
+        text[text.index('id="e1-c0-trials"') :].partition("</tbody>")[0]
+    )
     failed = texts(text[text.index('id="e4-c2"') : text.index('id="e4-c3"')])
     assert "7 scored, 3 failed" in failed
     assert "seeds 3 to 9" in failed
@@ -80,6 +85,84 @@ def test_the_leaderboard_has_every_number_with_its_uncertainty(root: Path) -> No
         assert re.search(r'data-sort="0\.\d{4}"', line)
 
 
+def test_what_numbers_share_is_said_once(root: Path) -> None:
+    text = texts(page_text(root, "passports/ova.html"))
+    for words in ("digest of the data data", "digest of the draws d", "torch 2.6"):
+        assert text.count(words) == 1
+    plan = plan_of("ova", seeds=list(range(10)))
+    assert text.count("classes positive") == len(plan["cells"])
+
+
+def test_passports_list_no_trial_that_was_not_run(tmp_path: Path) -> None:
+    plan = plan_of("half", seeds=[0, 1])
+    rows = rows_of(plan)
+    away = (rows["entry"] == "nnpu") | ((rows["entry"] == "pu_svm") & (rows["cell"] == "class 1"))
+    rows.loc[away, ["status", "auc", "fit_seconds", "torch_version"]] = ["missing", None, None, None]
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    build(tmp_path)
+    text = page_text(tmp_path, "passports/half.html")
+    for trial, left_out in zip(rows["trial_id"], away, strict=True):
+        assert (f"<td>{trial}</td>" in text) != left_out
+    assert "missing" not in texts(text)
+    assert texts(text).count("torch 2.6") == 1  # an entry without a fit does not keep it from the shared facts
+    own = texts(text[text.index('id="e1-c1"') : text.index('id="e1-c2"')])
+    assert "2 not run" in own
+    assert "puoc" not in own  # nothing to show or recompute
+
+
+def test_the_leaderboard_offers_each_metric_once(root: Path) -> None:
+    names = re.search(r'<select name="metric">(.*?)</select>', page_text(root, "leaderboard.html"))
+    assert names is not None
+    offered = re.findall(r'<option value="([^"]*)">([^<]*)<', names[1])
+    assert offered[0] == ("auc", "AUC")
+    assert len({label.lower() for _, label in offered}) == len(offered)
+
+
+def test_every_number_of_the_leaderboard_is_that_of_the_results(root: Path) -> None:
+    text = page_text(root, "leaderboard.html")
+    lines = re.findall(r"<tr.*?</tr>", text[text.index("<tbody>") :], re.S)
+    cells = [[texts(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", line, re.S)] for line in lines]
+    shown = {(c[3], c[4], c[0].split()[0]): (c[1], c[8]) for c in cells}
+    summary = pd.read_parquet(root / "results/compare/summary.parquet")
+    for row in summary[(summary["n"] > 0) & (summary["cell"] != "average")].itertuples():
+        trials = pd.read_parquet(root / f"results/tables/{row.table}.parquet")
+        auc = trials.loc[(trials["entry"] == row.entry) & (trials["cell"] == row.cell), "auc"].dropna()
+        assert shown[row.table, row.cell, row.entry] == (f"{auc.mean():.3f} ± {auc.std():.3f}", str(len(auc)))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, DASH),
+        (0.0, "0"),
+        (0.00303, "0.00303"),
+        (0.00001234, "1e-05"),
+        (0.1, "0.100"),
+        (25.31, "25.3"),
+        (1234.5, "1234"),
+    ],
+)
+def test_no_time_is_shown_as_zero_seconds(value: float | None, text: str) -> None:
+    assert seconds(value) == text
+
+
+def test_long_lists_of_best_entries_are_counted() -> None:
+    entries = [SimpleNamespace(entry=SimpleNamespace(entry=name)) for name in "abcd"]
+    assert best_names(entries[:3]) == "a, b, c"  # type: ignore[arg-type]
+    assert best_names(entries) == "a, b and 2 others"  # type: ignore[arg-type]
+
+
+def test_the_map_says_which_best_entries_are_below_chance(tmp_path: Path) -> None:
+    plan = plan_of("low", seeds=[0, 1])
+    rows = rows_of(plan)
+    rows.loc[rows["cell"] == rows["cell"].iloc[0], "auc"] *= 0.1
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    build(tmp_path)
+    assert page_text(tmp_path).count("below chance</span>") == 1
+
+
 def test_a_method_has_its_row_over_all_tables(root: Path) -> None:
     text = texts(page_text(root, "methods/nnpu.html"))
     assert "PU" in text
@@ -94,6 +177,7 @@ def test_a_method_has_its_row_over_all_tables(root: Path) -> None:
 def test_a_dataset_has_a_card(root: Path) -> None:
     text = texts(page_text(root, "datasets/digits.html"))
     assert "rows 1,797" in text
+    assert "rows are vectors of 64 numbers" in text
     assert "digest data" in text
     assert "not known before the data are prepared" in text
     assert "Tables on this dataset" in text

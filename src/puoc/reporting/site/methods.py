@@ -11,7 +11,7 @@ from puoc.reporting.page.places import table_page
 from puoc.reporting.page.section import Table
 from puoc.reporting.site.curves import Curve, Series, curve
 from puoc.reporting.site.leaderboard import rank_text
-from puoc.reporting.site.standings import FAMILIES, Standing
+from puoc.reporting.site.standings import FAMILIES, Standing, best_names
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _line(table: Table, entry: str, standings: Sequence[Standing]) -> MethodLine
         entry=entry,
         cells=cells,
         rank=rank_text(last),
-        best=", ".join(one.entry.entry for one in rivals),
+        best=best_names(rivals),
         best_text=rivals[0].summary.mean if rivals else None,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from shlex import quote
@@ -117,6 +118,9 @@ def table_passports(table: Table, standings: list[Standing], texts: dict[tuple[s
     """
     if table.rows is None:
         return TablePassports([], [], [])
+    from puoc.datasets import DATASETS
+
+    class_names = getattr(DATASETS.get(table.plan.dataset), "classes", ())
     found: list[EntryPassport] = []
     columns = {name: table.rows[name].tolist() if name in table.rows else [None] * len(table.rows) for name in _READ}
     places: dict[str, dict[str, list[int]]] = {}
@@ -131,7 +135,7 @@ def table_passports(table: Table, standings: list[Standing], texts: dict[tuple[s
         cells = []
         for one in own:
             rows = _taken(columns, every if one.is_average else by_cell.get(one.cell, []))
-            cells.append(_passport(table, rows, one, texts[entry.entry, one.column]))
+            cells.append(_passport(table, rows, one, texts[entry.entry, one.column], class_names))
         facts = _facts(table.plan, _taken(columns, every))
         found.append(EntryPassport(passport_id(index), entry, own[0].look, facts, cells))
     return _with_shared(found)
@@ -196,7 +200,7 @@ def _texts(rows: _Rows, name: str) -> str:
     return "; ".join(values)
 
 
-def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPassport:
+def _passport(table: Table, rows: _Rows, one: Standing, text: str, class_names: Sequence[str]) -> CellPassport:
     plan = table.plan
     place = f"{plan.table}/{one.cell}/{one.entry.entry}"
     cell = None if one.is_average else plan.cells[one.column]
@@ -205,7 +209,7 @@ def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPasspo
     facts += [("against the best other entry", chance)] if (chance := _chance(one)) else []
     facts += [("against its twin", one.against_twins)] if one.against_twins else []
     facts += [("training rows", draw)] if (draw := draw_sentence(rows)) else []
-    facts += _protocol(cell) if cell is not None else []
+    facts += _protocol(cell, class_names) if cell is not None else []
     if one.seconds is not None:
         total = fsum(_known(rows["fit_seconds"]))
         facts.append(("time", f"{seconds(one.seconds)} s a fit on average, {seconds(total)} s in all"))
@@ -248,10 +252,10 @@ def _chance(one: Standing) -> str:
     )
 
 
-def _protocol(cell: Cell) -> list[tuple[str, str]]:
+def _protocol(cell: Cell, class_names: Sequence[str]) -> list[tuple[str, str]]:
     """Return what the cell fixes: classes, labelling, setting."""
     parts = [("positive", cell.pos), ("negative in U", cell.neg), ("negative at test", cell.neg_test)]
-    words = [f"{name}: {_classes(value)}" for name, value in parts if value is not None]
+    words = [f"{name}: {_classes(value, class_names)}" for name, value in parts if value is not None]
     facts = [("classes", "; ".join(words))]
     if cell.labelling is not None:
         facts.append(("labelling", json.dumps(cell.labelling.canonical(), sort_keys=True)))
@@ -264,11 +268,17 @@ def _protocol(cell: Cell) -> list[tuple[str, str]]:
     return facts
 
 
-def _classes(value: object) -> str:
+def _classes(value: object, names: Sequence[str]) -> str:
+    """Return the numbers of classes, with the names that say more than the number."""
+
+    def said(number: int) -> str:
+        name = names[number] if number < len(names) else ""
+        return f"{number} ({name})" if name and name != str(number) else str(number)
+
     if isinstance(value, tuple):
-        return ", ".join(map(str, value))
+        return ", ".join(map(said, value))
     start, stop, of = (getattr(value, name) for name in ("start", "stop", "of"))
-    return f"{stop - start} drawn by the seed out of {', '.join(map(str, of))}"
+    return f"{stop - start} drawn by the seed out of {', '.join(map(said, of))}"
 
 
 def _trials(rows: _Rows) -> list[TrialLine]:
