@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from html import unescape
@@ -225,6 +226,37 @@ def test_a_curve_leaves_gaps_where_there_is_no_value() -> None:
     assert len(line.marks) == 3
     assert all(drawn.top <= mark.low >= mark.y >= mark.high for mark in line.marks)
     assert curve("t", ["a"], [Series("x", "fam-oc", [0.5], [None])]) is None
+
+
+def test_a_curve_has_round_ticks_within_its_axis() -> None:
+    for values in ([0.9123, 0.9871], [0.5, 1.0], [0.16, 0.31], [0.9991, 0.9993]):
+        drawn = curve("t", ["a", "b"], [Series("x", "fam-oc", values, [None, None])])
+        assert drawn is not None
+        marks = [float(text) for _, text in drawn.y_ticks]
+        assert 2 <= len(marks) <= 6
+        steps = {round(high - low, 6) for low, high in itertools.pairwise(marks)}
+        assert len(steps) == 1  # not rounded to unequal steps
+        assert all(drawn.top <= at <= drawn.bottom for at, _ in drawn.y_ticks)
+
+
+def test_the_page_of_a_method_lists_a_table_without_its_trials_as_planned(tmp_path: Path) -> None:
+    plan = plan_of("half", seeds=[0, 1])
+    rows = rows_of(plan)
+    rows.loc[rows["entry"] == "nnpu", ["status", "auc", "fit_seconds"]] = ["missing", None, None]
+    rows.loc[(rows["entry"] == "pu_svm") & (rows["cell"] != "class 0"), ["status", "auc"]] = ["missing", None]
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    build(tmp_path)
+    assert "No table with this method was run. Planned and not run: half." in texts(
+        page_text(tmp_path, "methods/nnpu.html")
+    )
+    line = texts(page_text(tmp_path, "methods/pu_svm.html"))
+    assert re.search(r"class 0: 0\.\d\d ; \d+ not run", line)
+
+
+def test_entries_of_a_table_lead_to_their_methods(root: Path) -> None:
+    text = page_text(root, "tables/ova.html")
+    assert '<th scope="row"><a href="../methods/pu_svm.html">pu_svm</a>' in text
 
 
 def test_names_of_pages_are_plain_and_differ() -> None:

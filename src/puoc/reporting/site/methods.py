@@ -27,6 +27,16 @@ class MethodLine:
     best: str  # the best entry of the table in its last column
     best_text: float | None
 
+    @property
+    def run(self) -> list[Standing]:
+        """Return the cells that were run."""
+        return [one for one in self.cells if not one.is_average and one.summary.state != "not run"]
+
+    @property
+    def n_not_run(self) -> int:
+        """Return the number of cells that were not run."""
+        return sum(not one.is_average for one in self.cells) - len(self.run)
+
 
 @dataclass(frozen=True)
 class MethodView:
@@ -98,10 +108,14 @@ def _view(
             continue
         of_table = standings[table.plan.table]
         names = {entry.entry for entry in entries}
-        lines += [_line(table, entry.entry, of_table) for entry in entries]
+        own += [row | {"table": table.plan.table} for row in configs[table.plan.table] if row["entry"] in names]
+        run = {one.entry.entry for one in of_table if one.summary.state != "not run"}
+        lines += [_line(table, entry.entry, of_table) for entry in entries if entry.entry in run]
+        if not names & run:
+            planned.append(table.plan.table)
+            continue
         if drawn := _curve(table, names, of_table):
             curves.append(drawn)
-        own += [row | {"table": table.plan.table} for row in configs[table.plan.table] if row["entry"] in names]
         columns = ["entry", "status", "reason", "fit_id", "fit_seconds", "peak_memory"]
         rows = table.rows.reindex(columns=columns)[table.rows["entry"].isin(names)]
         n_trials += int((rows["status"] == "ok").sum())

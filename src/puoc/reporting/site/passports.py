@@ -144,25 +144,31 @@ def table_passports(table: Table, standings: list[Standing], texts: dict[tuple[s
 def _with_shared(entries: list[EntryPassport]) -> TablePassports:
     """Take what all entries have in common out of their passports, and what all numbers of a cell have in common."""
     shared = _common([entry.facts for entry in entries if entry.n_trials] or [entry.facts for entry in entries])
-    of_cells = []
+    of_cells: list[_Facts] = []
     by_cell = [list(column) for column in zip(*(entry.cells for entry in entries), strict=True)]
     for column, numbers in enumerate(by_cell):
         # what only the plan says of a cell that was not run may lack what the trials of others say
         known = [number.facts for number in numbers if number.trials] or [number.facts for number in numbers]
         facts = [fact for fact in _common(known) if fact[0] in _OF_CELLS]
-        of_cells.append(SharedFacts(f"c{column}", numbers[0].cell, facts))
+        of_cells.append(facts)
+    everywhere = _common(of_cells)
     left = [
         replace(
             entry,
             facts=_without(entry.facts, shared),
             cells=[
-                replace(number, facts=_without(number.facts, of_cell.facts))
+                replace(number, facts=_without(number.facts, of_cell))
                 for number, of_cell in zip(entry.cells, of_cells, strict=True)
             ],
         )
         for entry in entries
     ]
-    return TablePassports(shared, [each for each in of_cells if each.facts], left)
+    cells = [
+        SharedFacts(f"c{column}", numbers[0].cell, own)
+        for column, (numbers, facts) in enumerate(zip(by_cell, of_cells, strict=True))
+        if (own := _without(facts, everywhere))
+    ]
+    return TablePassports([*shared, *everywhere], cells, left)
 
 
 _Facts = list[tuple[str, str]]
