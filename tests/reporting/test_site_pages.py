@@ -209,6 +209,8 @@ def test_pages_of_what_is_no_longer_planned_are_removed_and_other_files_are_kept
         lay_out(tmp_path, plan_of(name, seeds=[0, 1]), rows_of(plan_of(name, seeds=[0, 1])))
     compare(tmp_path)
     build(tmp_path)
+    configs = page_text(tmp_path, "methods/pu_svm.html").partition('id="configurations"')[2]
+    assert texts(configs).count("first, second") == 1  # the same configuration in two tables
     (tmp_path / "reports/tables/notes.txt").write_text("mine")
     (tmp_path / "work/plan/tables/second.json").unlink()
     compare(tmp_path)

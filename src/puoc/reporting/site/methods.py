@@ -51,7 +51,7 @@ class MethodView:
     lines: list[MethodLine]
     planned: list[str]  # tables that plan it and were not run
     curves: list[Curve]
-    configs: list[dict[str, str]]
+    configs: list[dict[str, str]]  # with the tables that use it
     seconds: float | None  # all its fits together
     n_trials: int
     peak_memory: float | None  # in bytes
@@ -138,7 +138,7 @@ def _view(
         lines=lines,
         planned=planned,
         curves=curves,
-        configs=own,
+        configs=_merged(own),
         seconds=seconds if n_trials else None,
         n_trials=n_trials,
         peak_memory=max(memory, default=None),
@@ -190,6 +190,14 @@ def _curve(table: Table, names: set[str], standings: Sequence[Standing]) -> Curv
     if not any(value is not None for one in drawn[1:] for value in one.values):
         return None
     return curve(table.plan.title, cells, drawn)
+
+
+def _merged(configs: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return each configuration of an entry once, with all its tables."""
+    tables: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for config in configs:
+        tables.setdefault(tuple((k, v) for k, v in config.items() if k != "table"), []).append(config["table"])
+    return [dict(config) | {"table": ", ".join(names)} for config, names in tables.items()]
 
 
 def _said(name: str) -> list[str]:

@@ -146,7 +146,7 @@ def _with_shared(entries: list[EntryPassport]) -> TablePassports:
     shared = _common([entry.facts for entry in entries if entry.n_trials] or [entry.facts for entry in entries])
     of_cells: list[_Facts] = []
     by_cell = [list(column) for column in zip(*(entry.cells for entry in entries), strict=True)]
-    for column, numbers in enumerate(by_cell):
+    for numbers in by_cell:
         # what only the plan says of a cell that was not run may lack what the trials of others say
         known = [number.facts for number in numbers if number.trials] or [number.facts for number in numbers]
         facts = [fact for fact in _common(known) if fact[0] in _OF_CELLS]
