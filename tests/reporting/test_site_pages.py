@@ -8,6 +8,7 @@ import re
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,8 +19,9 @@ from puoc.analysis.compare import compare
 from puoc.analysis.selection.surface import SurfaceRow
 from puoc.reporting.page.format import DASH, seconds
 from puoc.reporting.page.importance import importances
+from puoc.reporting.page.metrics import ChangesView
 from puoc.reporting.page.places import file_name
-from puoc.reporting.site import build
+from puoc.reporting.site import build, builder
 from puoc.reporting.site.curves import Series, curve
 from puoc.reporting.site.standings import best_names
 from puoc.reporting.tracking.report_links import link_report
@@ -260,6 +262,18 @@ def test_the_page_of_a_method_lists_a_table_without_its_trials_as_planned(tmp_pa
 def test_entries_of_a_table_lead_to_their_methods(root: Path) -> None:
     text = page_text(root, "tables/ova.html")
     assert '<th scope="row"><a href="../methods/pu_svm.html">pu_svm</a>' in text
+
+
+def test_sentences_do_not_run_together(root: Path) -> None:
+    inline = re.compile(r"</?(?:a|b|em|i|span|strong)\b[^>]*>")
+    pages = {path.name: path.read_text(encoding="utf-8") for path in sorted((root / "reports").rglob("*.html"))}
+    changes = ChangesView([("f1", "F1")], [], 6, [("f1", 2, 6)])
+    environment = builder._environment()
+    metrics: Any = environment.get_template("metrics.html.j2").module
+    assert "f1 in 2 of 6. Best means" in " ".join(metrics.changes_section(changes).split())
+    for name, page in pages.items():
+        text = re.sub(r"<(script|style|code)\b.*?</\1>", " ", page, flags=re.S)
+        assert re.findall(r"\w+\.[A-Z][a-z]+ ", unescape(re.sub(r"<[^>]+>", " ", inline.sub("", text)))) == [], name
 
 
 def test_names_of_pages_are_plain_and_differ() -> None:
