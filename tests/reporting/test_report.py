@@ -228,7 +228,7 @@ def test_every_scored_trial_is_in_the_passports_of_its_table(built: Path) -> Non
     for table in ("ova", "alpha"):
         text = page_text(built, f"passports/{table}.html")
         rows = pd.read_parquet(built / f"results/tables/{table}.parquet")
-        assert all(f"<code>{trial}</code>" in text for trial in rows["trial_id"])
+        assert all(f"<td>{trial}</td>" in text for trial in rows["trial_id"])
 
 
 def test_an_oracle_is_neither_best_nor_marked(built: Path) -> None:
@@ -236,7 +236,7 @@ def test_an_oracle_is_neither_best_nor_marked(built: Path) -> None:
     assert summary.loc[summary["labels"] == "oracle", "rank"].isna().all()
     assert summary[(summary["entry"] == "pn_oracle") & (summary["table"] == "ova")]["mean"].min() > 0.9
     text = site_text(built)
-    oracle_rows = re.findall(r'<tr class="oracle">\s*<th scope="row">pn_oracle.*?</tr>', text, re.S)
+    oracle_rows = re.findall(r'<tr class="oracle">\s*<th scope="row"><a[^>]*>pn_oracle.*?</tr>', text, re.S)
     assert len(oracle_rows) >= 3
     assert not any('class="cell best' in row or " holm" in row for row in oracle_rows)
 
@@ -252,7 +252,7 @@ def test_significant_twins_are_underlined_and_thin_evidence_is_said(built: Path)
     text = site_text(built)
     section = text[text.index("One &lt;b&gt;vs&lt;/b&gt; all &amp; friends. AUC on held-out") :]
     marked = {
-        entry: re.search(rf'<th scope="row">{entry} <span.*?</tr>', section, re.S).group().count(' holm"')  # type: ignore[union-attr]
+        entry: re.search(rf'<th scope="row"><a[^>]*>{entry}</a> <span.*?</tr>', section, re.S).group().count(' holm"')  # type: ignore[union-attr]
         for entry in METHODS
     }
     assert marked == dict.fromkeys(METHODS, 0) | {"pu_svm": 4}  # three cells and the average
@@ -326,8 +326,11 @@ def section_of(text: str, table: str) -> str:
 
 def results_rows(section: str) -> dict[str, str]:
     """The rows of the results table of a section, by entry."""
-    found = re.findall(r'<tr[^>]*>\s*<th scope="row">(\w+) <span class="kind">.*?</tr>', section, re.S)
-    return {entry: re.search(rf'<th scope="row">{entry} <span.*?</tr>', section, re.S).group() for entry in found}  # type: ignore[union-attr]
+    found = re.findall(r'<tr[^>]*>\s*<th scope="row"><a[^>]*>(\w+)</a> <span class="kind">.*?</tr>', section, re.S)
+    return {
+        entry: re.search(rf'<th scope="row"><a[^>]*>{entry}</a> <span.*?</tr>', section, re.S).group()
+        for entry in found
+    }  # type: ignore[union-attr]
 
 
 def test_no_two_entries_of_a_figure_look_alike_and_twins_share_their_colour(tmp_path: Path) -> None:

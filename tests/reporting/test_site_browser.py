@@ -88,7 +88,7 @@ def test_the_leaderboard_is_filtered_and_sorted_and_a_number_leads_to_its_passpo
     chromium: Browser, reports: Path
 ) -> None:
     chromium.open(reports / "leaderboard.html", 1440)
-    families = f"return [...new Set({ROWS}.map(r => r.dataset.family))]"
+    families = f"return [...new Set({ROWS}.map(r => r.cells[6].textContent))]"
     assert set(chromium.run(families)) == {"OC", "PU", "PU-OC", "reference"}
     choose = "const f = document.getElementById('filters').elements[arguments[0]]; f.value = arguments[1];"
     choose += "f.dispatchEvent(new Event('input', {bubbles: true}))"
@@ -108,10 +108,27 @@ def test_the_leaderboard_is_filtered_and_sorted_and_a_number_leads_to_its_passpo
     number = chromium.run(f"const a = {ROWS}[0].cells[1].querySelector('a'); a.click(); return a.textContent")
     assert settled(chromium, "location.pathname.includes('/passports/')")
     place = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('h3').textContent")
-    runs = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('.mlflow + a').href")
+    runs = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('.mlflow ~ a').href")
     assert runs.startswith("http://127.0.0.1:5000/#/experiments/")
     assert unquote(runs).partition("searchFilter=")[2].startswith("tags.member_of LIKE '%|")
     assert place.split(": ")[1].split(" ± ")[0] == f"{float(number.split(' ± ')[0]):.2f}"
+    assert chromium.log() == []
+
+
+def test_another_metric_changes_the_values_of_the_leaderboard_and_back(chromium: Browser, reports: Path) -> None:
+    chromium.open(reports / "leaderboard.html", 1440)
+    shown = f"return {ROWS}.map(r => r.cells[1].textContent)"
+    first = chromium.run(shown)
+    assert all(" ± " in text for text in first)
+    names = chromium.run("return [...document.getElementById('filters').elements.metric.options].map(o => o.value)")
+    choose = "const f = document.getElementById('filters').elements.metric; f.value = arguments[0];"
+    choose += "f.dispatchEvent(new Event('input', {bubbles: true}))"
+    for name in names[1:]:
+        chromium.run(choose, name)
+        assert not any(" ± " in text for text in chromium.run(shown))
+        assert chromium.run("return document.getElementById('value-head').textContent").startswith(name)
+    chromium.run(choose, names[0])
+    assert chromium.run(shown) == first
     assert chromium.log() == []
 
 
@@ -120,6 +137,17 @@ def test_an_address_with_filters_shows_the_same_rows(chromium: Browser, reports:
     chromium.run("location.hash = 'family=OC&table=alpha&q=oc_svm'")
     assert settled(chromium, f"{ROWS}.length === 4")
     assert chromium.run("return document.getElementById('filters').elements.q.value") == "oc_svm"
+    for asked in ("scenario", "data", "method", "cost"):  # none takes all rows away
+        chromium.run("document.getElementById('filters').reset()")
+        assert settled(chromium, f"{ROWS}.length > 4")
+        every = chromium.run(f"return {ROWS}.length")
+        chromium.run(
+            "const f = document.getElementById('filters').elements[arguments[0]]; f.selectedIndex = 1;"
+            "f.dispatchEvent(new Event('input', {bubbles: true}))",
+            asked,
+        )
+        left = chromium.run(f"return {ROWS}.length")
+        assert 0 < left <= every, asked
 
 
 def test_search_theme_and_links_of_the_former_page(chromium: Browser, reports: Path) -> None:

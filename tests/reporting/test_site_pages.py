@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,10 +17,13 @@ from test_report import lay_out, lay_out_site, plan_of, rows_of, sweep_site
 
 from puoc.analysis.compare import compare
 from puoc.analysis.selection.surface import SurfaceRow
+from puoc.reporting.page.format import DASH, seconds
 from puoc.reporting.page.importance import importances
+from puoc.reporting.page.metrics import ChangesView
 from puoc.reporting.page.places import file_name
-from puoc.reporting.site import build
+from puoc.reporting.site import build, builder
 from puoc.reporting.site.curves import Series, curve
+from puoc.reporting.site.standings import best_names
 from puoc.reporting.tracking.report_links import link_report
 
 
@@ -50,7 +56,8 @@ def test_the_map_has_the_best_entry_of_each_cell_and_whether_it_is_ahead(root: P
 
 def test_a_passport_has_trials_seeds_digests_versions_and_commands(root: Path) -> None:
     text = page_text(root, "passports/ova.html")
-    shared = texts(text[text.index('<h2 id="e1">') : text.index('id="e1-c0"')])
+    of_table = text[text.index('<h2 id="shared">') : text.index('<h2 id="e0">')]
+    shared = texts(of_table + text[text.index('<h2 id="e1">') : text.index('id="e1-c0"')])
     for words in ("digest of the data data", "code digest c", "digest of the draws d", "torch 2.6", "device cpu"):
         assert words in shared
     own = texts(text[text.index('id="e1-c0"') : text.index('id="e1-c1"')])
@@ -58,7 +65,9 @@ def test_a_passport_has_trials_seeds_digests_versions_and_commands(root: Path) -
     assert "seeds 0 to 9" in own
     assert "puoc show 'ova/class 0/pu_svm'" in own
     assert "tags.member_of LIKE '%|ova/class 0/pu_svm|%'" in own
-    assert "trial-ova-pu_svm-0-9 fit-ova-pu_svm-0-9" in own
+    assert "trial-ova-pu_svm-0-9 fit-ova-pu_svm-0-9" in texts(
+        text[text.index('id="e1-c0-trials"') :].partition("</tbody>")[0]
+    )
     failed = texts(text[text.index('id="e4-c2"') : text.index('id="e4-c3"')])
     assert "7 scored, 3 failed" in failed
     assert "seeds 3 to 9" in failed
@@ -66,17 +75,95 @@ def test_a_passport_has_trials_seeds_digests_versions_and_commands(root: Path) -
 
 def test_the_leaderboard_has_every_number_with_its_uncertainty(root: Path) -> None:
     text = page_text(root, "leaderboard.html")
-    lines = re.findall(r'<tr data-family="[^"]*".*?</tr>', text, re.S)
+    lines = re.findall(r"<tr.*?</tr>", text[text.index("<tbody>") :], re.S)
     summary = pd.read_parquet(root / "results/compare/summary.parquet")
     assert len(lines) == (summary["n"] > 0).sum()
-    assert f"{(summary['n'] == 0).sum()} planned numbers have no value yet" in texts(text)
+    assert f"{(summary['n'] == 0).sum()} planned numbers have no value yet. Each value" in texts(text)
     first = texts(lines[0])
-    assert first == "nnpu 0.822 ± 0.009 1 (1 to 5 of 5) alpha average digits PU 0.33 / 0.67 pu_svm 3 0.10"
-    references = [texts(line) for line in lines if 'data-family="reference"' in line]
+    assert first == "nnpu 0.822 ± 0.009 1 (1 to 5 of 5) alpha average digits PU 0.33 / 0.67 pu_svm 3 0.100"
+    references = [texts(line) for line in lines if "<td>reference</td>" in line]
     assert references
     assert not any(" of 5)" in line for line in references)  # no rank
     for line in lines:
-        assert re.search(r'data-sort="0\.\d+" data-metrics="0\.\d{4}[|"]', line)
+        assert re.search(r'data-sort="0\.\d{4}"', line)
+
+
+def test_what_numbers_share_is_said_once(root: Path) -> None:
+    text = texts(page_text(root, "passports/ova.html"))
+    for words in ("digest of the data data", "digest of the draws d", "torch 2.6"):
+        assert text.count(words) == 1
+    plan = plan_of("ova", seeds=list(range(10)))
+    assert text.count("classes positive") == len(plan["cells"])
+
+
+def test_passports_list_no_trial_that_was_not_run(tmp_path: Path) -> None:
+    plan = plan_of("half", seeds=[0, 1])
+    rows = rows_of(plan)
+    away = (rows["entry"] == "nnpu") | ((rows["entry"] == "pu_svm") & (rows["cell"] == "class 1"))
+    rows.loc[away, ["status", "auc", "fit_seconds", "torch_version"]] = ["missing", None, None, None]
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    build(tmp_path)
+    text = page_text(tmp_path, "passports/half.html")
+    for trial, left_out in zip(rows["trial_id"], away, strict=True):
+        assert (f"<td>{trial}</td>" in text) != left_out
+    assert "missing" not in texts(text)
+    assert texts(text).count("torch 2.6") == 1  # an entry without a fit does not keep it from the shared facts
+    own = texts(text[text.index('id="e1-c1"') : text.index('id="e1-c2"')])
+    assert "2 not run" in own
+    assert "puoc" not in own  # nothing to show or recompute
+
+
+def test_the_leaderboard_offers_each_metric_once(root: Path) -> None:
+    names = re.search(r'<select name="metric">(.*?)</select>', page_text(root, "leaderboard.html"))
+    assert names is not None
+    offered = re.findall(r'<option value="([^"]*)">([^<]*)<', names[1])
+    assert offered[0] == ("auc", "AUC")
+    assert len({label.lower() for _, label in offered}) == len(offered)
+
+
+def test_every_number_of_the_leaderboard_is_that_of_the_results(root: Path) -> None:
+    text = page_text(root, "leaderboard.html")
+    lines = re.findall(r"<tr.*?</tr>", text[text.index("<tbody>") :], re.S)
+    cells = [[texts(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", line, re.S)] for line in lines]
+    shown = {(c[3], c[4], c[0].split()[0]): (c[1], c[8]) for c in cells}
+    summary = pd.read_parquet(root / "results/compare/summary.parquet")
+    for row in summary[(summary["n"] > 0) & (summary["cell"] != "average")].itertuples():
+        trials = pd.read_parquet(root / f"results/tables/{row.table}.parquet")
+        auc = trials.loc[(trials["entry"] == row.entry) & (trials["cell"] == row.cell), "auc"].dropna()
+        assert shown[row.table, row.cell, row.entry] == (f"{auc.mean():.3f} ± {auc.std():.3f}", str(len(auc)))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, DASH),
+        (0.0, "0"),
+        (0.00303, "0.00303"),
+        (0.00001234, "1e-05"),
+        (0.1, "0.100"),
+        (25.31, "25.3"),
+        (1234.5, "1234"),
+    ],
+)
+def test_no_time_is_shown_as_zero_seconds(value: float | None, text: str) -> None:
+    assert seconds(value) == text
+
+
+def test_long_lists_of_best_entries_are_counted() -> None:
+    entries = [SimpleNamespace(entry=SimpleNamespace(entry=name)) for name in "abcd"]
+    assert best_names(entries[:3]) == "a, b, c"  # type: ignore[arg-type]
+    assert best_names(entries) == "a, b and 2 others"  # type: ignore[arg-type]
+
+
+def test_the_map_says_which_best_entries_are_below_chance(tmp_path: Path) -> None:
+    plan = plan_of("low", seeds=[0, 1])
+    rows = rows_of(plan)
+    rows.loc[rows["cell"] == rows["cell"].iloc[0], "auc"] *= 0.1
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    build(tmp_path)
+    assert page_text(tmp_path).count("below chance</span>") == 1
 
 
 def test_a_method_has_its_row_over_all_tables(root: Path) -> None:
@@ -93,6 +180,7 @@ def test_a_method_has_its_row_over_all_tables(root: Path) -> None:
 def test_a_dataset_has_a_card(root: Path) -> None:
     text = texts(page_text(root, "datasets/digits.html"))
     assert "rows 1,797" in text
+    assert "rows are vectors of 64 numbers" in text
     assert "digest data" in text
     assert "not known before the data are prepared" in text
     assert "Tables on this dataset" in text
@@ -123,6 +211,9 @@ def test_pages_of_what_is_no_longer_planned_are_removed_and_other_files_are_kept
         lay_out(tmp_path, plan_of(name, seeds=[0, 1]), rows_of(plan_of(name, seeds=[0, 1])))
     compare(tmp_path)
     build(tmp_path)
+    assert "Every planned number has a value. Each value leads" in texts(page_text(tmp_path, "leaderboard.html"))
+    configs = page_text(tmp_path, "methods/pu_svm.html").partition('id="configurations"')[2]
+    assert texts(configs).count("first, second") == 1  # the same configuration in two tables
     (tmp_path / "reports/tables/notes.txt").write_text("mine")
     (tmp_path / "work/plan/tables/second.json").unlink()
     compare(tmp_path)
@@ -140,6 +231,49 @@ def test_a_curve_leaves_gaps_where_there_is_no_value() -> None:
     assert len(line.marks) == 3
     assert all(drawn.top <= mark.low >= mark.y >= mark.high for mark in line.marks)
     assert curve("t", ["a"], [Series("x", "fam-oc", [0.5], [None])]) is None
+
+
+def test_a_curve_has_round_ticks_within_its_axis() -> None:
+    for values in ([0.9123, 0.9871], [0.5, 1.0], [0.16, 0.31], [0.9991, 0.9993]):
+        drawn = curve("t", ["a", "b"], [Series("x", "fam-oc", values, [None, None])])
+        assert drawn is not None
+        marks = [float(text) for _, text in drawn.y_ticks]
+        assert 2 <= len(marks) <= 6
+        steps = {round(high - low, 6) for low, high in itertools.pairwise(marks)}
+        assert len(steps) == 1  # not rounded to unequal steps
+        assert all(drawn.top <= at <= drawn.bottom for at, _ in drawn.y_ticks)
+
+
+def test_the_page_of_a_method_lists_a_table_without_its_trials_as_planned(tmp_path: Path) -> None:
+    plan = plan_of("half", seeds=[0, 1])
+    rows = rows_of(plan)
+    rows.loc[rows["entry"] == "nnpu", ["status", "auc", "fit_seconds"]] = ["missing", None, None]
+    rows.loc[(rows["entry"] == "pu_svm") & (rows["cell"] != "class 0"), ["status", "auc"]] = ["missing", None]
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    build(tmp_path)
+    assert "No table with this method was run. Planned and not run: half." in texts(
+        page_text(tmp_path, "methods/nnpu.html")
+    )
+    line = texts(page_text(tmp_path, "methods/pu_svm.html"))
+    assert re.search(r"class 0: 0\.\d\d ; \d+ not run", line)
+
+
+def test_entries_of_a_table_lead_to_their_methods(root: Path) -> None:
+    text = page_text(root, "tables/ova.html")
+    assert '<th scope="row"><a href="../methods/pu_svm.html">pu_svm</a>' in text
+
+
+def test_sentences_do_not_run_together(root: Path) -> None:
+    inline = re.compile(r"</?(?:a|b|em|i|span|strong)\b[^>]*>")
+    pages = {path.name: path.read_text(encoding="utf-8") for path in sorted((root / "reports").rglob("*.html"))}
+    changes = ChangesView([("f1", "F1")], [], 6, [("f1", 2, 6)])
+    environment = builder._environment()
+    metrics: Any = environment.get_template("metrics.html.j2").module
+    assert "f1 in 2 of 6. Best means" in " ".join(metrics.changes_section(changes).split())
+    for name, page in pages.items():
+        text = re.sub(r"<(script|style|code)\b.*?</\1>", " ", page, flags=re.S)
+        assert re.findall(r"\w+\.[A-Z][a-z]+ ", unescape(re.sub(r"<[^>]+>", " ", inline.sub("", text)))) == [], name
 
 
 def test_names_of_pages_are_plain_and_differ() -> None:

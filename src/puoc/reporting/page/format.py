@@ -30,3 +30,12 @@ def p_value(p: float | None) -> str:
     if p > 0.9995:
         return "1"
     return f"{p:.4f}" if p < 0.01 else f"{p:.3f}"
+
+
+def seconds(value: float | None) -> str:
+    """Format a time in seconds with three significant digits: 0.00303 rather than 0.00."""
+    if value is None:
+        return DASH
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:#.3g}" if value >= 0.001 else f"{value:.1g}"

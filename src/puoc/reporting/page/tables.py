@@ -37,6 +37,7 @@ class RowView:
     """One entry as shown."""
 
     name: str
+    method: str
     kind: str
     oracle: bool
     told_alpha: bool  # the fit gets the true share of positives in U
@@ -64,6 +65,7 @@ def row_views(
     return [
         RowView(
             name=entry.entry,
+            method=entry.method,
             kind=_KINDS.get(entry.kind, entry.kind),
             oracle=entry.oracle,
             told_alpha=entry.told_alpha,

@@ -19,7 +19,7 @@ from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import Trials, present_rows, read_results
 from puoc.reporting.page.answer import answer_view
 from puoc.reporting.page.decision_plane import plane_figure
-from puoc.reporting.page.format import number, p_value, signed, spread
+from puoc.reporting.page.format import number, p_value, seconds, signed, spread
 from puoc.reporting.page.metrics import changes_view, label_of, write_csv
 from puoc.reporting.page.paper import paper_view
 from puoc.reporting.page.places import dataset_page, method_page, table_page
@@ -31,7 +31,7 @@ from puoc.reporting.site.datasets import dataset_views
 from puoc.reporting.site.files import write_assets, write_pages
 from puoc.reporting.site.leaderboard import leaderboard_view
 from puoc.reporting.site.methods import method_views
-from puoc.reporting.site.passports import entry_passports
+from puoc.reporting.site.passports import table_passports
 from puoc.reporting.site.render import Content, rendered
 from puoc.reporting.site.search import search_script
 from puoc.reporting.site.standings import standings
@@ -82,7 +82,7 @@ def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
     tables = [_table(root, plan, compared, planned_trials) for plan in planned_tables(root)]
     planes = {t.plan.table: plane_figure(root, t.plan, t.rows) for t in tables if t.rows is not None}
     viewed = [replace(t, metric=metric, rows=None if t.rows is None else as_metric(t.rows, metric)) for t in tables]
-    content = _content(root, viewed, compared, planes, label_of(metric))
+    content = _content(root, viewed, compared, planes, metric)
     folder = root / "reports"
     pages = rendered(_environment(), content)
     write_csv(folder, compared.metrics, compared.metric_winners)
@@ -125,6 +125,7 @@ def _environment() -> Environment:
         "spread": spread,
         "signed": signed,
         "p_value": p_value,
+        "seconds": seconds,
         "counted": counted,
         "method_page": method_page,
         "dataset_page": dataset_page,
@@ -152,7 +153,7 @@ def _content(
     return Content(
         tables=shown,
         passports=[
-            entry_passports(table, found[table.plan.table], said) for table, said in zip(tables, texts, strict=True)
+            table_passports(table, found[table.plan.table], said) for table, said in zip(tables, texts, strict=True)
         ],
         methods=method_views(tables, found, {section.plan.table: section.configs for section in shown}),
         datasets=dataset_views(root, tables, found),
@@ -163,7 +164,7 @@ def _content(
             sum(len(section.rows) * len(section.columns) for section in shown),
         ),
         shared={
-            "metric": metric,
+            "metric": label_of(metric),
             "blocks": map_blocks(tables, found),
             "tuned_apart": [row for row in compared.choice if row.table is None],
             "failures": failures,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 
 _WIDTH, _HEIGHT = 640.0, 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 12.0, 12.0, 64.0
-_TICKS = 5
+_LEVEL_BOTTOM = 26.0  # below names that need not be turned
+LEVEL_UP_TO = 5  # cells whose names have room side by side
+_MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ def curve(title: str, cells: Sequence[str], series: Sequence[Series]) -> Curve |
     # the metrics lie between 0 and 1; a deviation may reach beyond
     low, high = max(low - pad, min(low, 0.0)), min(high + pad, max(high, 1.0))
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    height = bottom + (_LEVEL_BOTTOM if len(cells) <= LEVEL_UP_TO else _BOTTOM)
     step = (right - _LEFT) / len(cells)
 
     def x(index: int) -> float:
@@ -100,16 +104,27 @@ def curve(title: str, cells: Sequence[str], series: Sequence[Series]) -> Curve |
             said = f"{one.name}, {cells[index]}: {value:.3f}" + (f" ± {spread:.3f}" if deviation is not None else "")
             marks.append(Mark(x(index), y(value), y(value - spread), y(value + spread), said))
         lines.append(Line(one.name, one.look, one.faint, path, marks))
-    ticks = [low + (high - low) * at / (_TICKS - 1) for at in range(_TICKS)]
+    digits, ticks = _round_ticks(low, high)
     return Curve(
         width=_WIDTH,
-        height=_HEIGHT,
+        height=height,
         left=_LEFT,
         right=right,
         top=_TOP,
         bottom=bottom,
         x_ticks=[(x(index), name) for index, name in enumerate(cells)],
-        y_ticks=[(y(value), f"{value:.2f}") for value in ticks],
+        y_ticks=[(y(value), f"{value:.{digits}f}") for value in ticks],
         lines=lines,
         title=title,
     )
+
+
+def _round_ticks(low: float, high: float) -> tuple[int, list[float]]:
+    """Return the digits after the point and the multiples of the smallest of 1, 2 and 5 in 10^n that give few ticks."""
+    for digits in (3, 2, 1, 0):
+        for part in (1, 2, 5):
+            step = part / 10**digits
+            first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+            if last - first < _MOST_TICKS:
+                return max(digits, 1), [at * step for at in range(first, last + 1)]
+    return 1, [low, high]

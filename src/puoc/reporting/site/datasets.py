@@ -9,7 +9,7 @@ from pathlib import Path
 
 from puoc.reporting.page.places import dataset_page, table_page
 from puoc.reporting.page.section import Table
-from puoc.reporting.site.standings import Standing
+from puoc.reporting.site.standings import Standing, best_names
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class DatasetView:
     """The content of the page."""
 
     name: str
-    inputs: str
-    shape: str
+    inputs: str  # what a row is, in words; empty for user data
     n_rows: int | None
     parts: list[str]  # such as train and test
     classes: list[ClassCount]
@@ -81,8 +80,7 @@ def _view(root: Path, name: str, tables: Sequence[Table], standings: Mapping[str
     ]
     return DatasetView(
         name=name,
-        inputs=getattr(known, "inputs", ""),
-        shape=" \N{MULTIPLICATION SIGN} ".join(map(str, getattr(known, "shape", ()))),
+        inputs=_inputs(getattr(known, "inputs", ""), getattr(known, "shape", ())),
         n_rows=sum(map(sum, counts.values())) if counts else None,
         parts=list(counts),
         classes=classes if all(len(one.counts) == len(counts) for one in classes) else [],
@@ -94,6 +92,16 @@ def _view(root: Path, name: str, tables: Sequence[Table], standings: Mapping[str
         notes=list(dict.fromkeys(note for table in tables for note in (*table.plan.warnings, *table.plan.notes))),
         tables=[_line(table, standings[table.plan.table]) for table in tables],
     )
+
+
+def _inputs(kind: str, shape: Sequence[int]) -> str:
+    """Say in words what a row is."""
+    size = " \N{MULTIPLICATION SIGN} ".join(map(str, shape))
+    if kind == "vector":
+        return f"vectors of {size} numbers" if size else "vectors"
+    if kind == "text":
+        return f"texts of at most {size} bytes" if size else "texts"
+    return f"{kind}s of {size} values" if kind and size else f"{kind}s" if kind else ""
 
 
 def _duplicates(path: Path) -> str:
@@ -113,6 +121,6 @@ def _line(table: Table, standings: Sequence[Standing]) -> TableLine:
         table=table.plan.table,
         title=table.plan.title,
         href=table_page(table.plan.table),
-        best=", ".join(one.entry.entry for one in best),
+        best=best_names(best),
         mean=best[0].summary.mean if best else None,
     )

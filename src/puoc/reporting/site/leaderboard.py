@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from puoc.analysis.metrics import metrics
-from puoc.reporting.page.format import number
+from puoc.reporting.page.metrics import label_of
 from puoc.reporting.site.standings import Standing
 
 
@@ -15,9 +15,10 @@ class Line:
     """One row of the leaderboard."""
 
     standing: Standing
-    by_metric: str  # means of the offered metrics, separated by bars; empty where unknown
+    value: str  # mean of the first metric, by which the page sorts
+    others: str  # means of the other offered metrics, separated by bars; empty where unknown
     rank: str  # such as "1 (1 to 3 of 8)"
-    rank_order: float
+    rank_order: str  # by which the page sorts; empty for references, which come last
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,9 @@ class LeaderboardView:
     families: list[str]
     scenarios: list[str]
     datasets: list[str]
-    tables: list[str]
+    tables: list[tuple[str, str]]  # with their scenarios
     methods: list[str]
-    metrics: list[str]  # that the page offers; the first is that of the ranks
+    metrics: list[tuple[str, str]]  # name and label of those that the page offers; the first is that of the ranks
     n_without: int  # numbers of the plan without a value
 
 
@@ -55,9 +56,9 @@ def leaderboard_view(standings: Sequence[Standing], metric: str, n_planned: int)
         families=list(dict.fromkeys(one.family for one in known)),
         scenarios=sorted({one.scenario for one in known}),
         datasets=sorted({one.dataset for one in known}),
-        tables=list(dict.fromkeys(one.table for one in known)),
+        tables=list(dict.fromkeys((one.table, one.scenario) for one in known)),
         methods=sorted({one.entry.method for one in known}),
-        metrics=offered,
+        metrics=[(name, label_of(name)) for name in offered],
         n_without=n_planned - len(known),
     )
 
@@ -73,9 +74,9 @@ def rank_text(one: Standing) -> str:
 
 def _line(one: Standing, offered: Sequence[str]) -> Line:
     values = [one.summary.mean, *(one.metrics.get(name) for name in offered[1:])]
-    by_metric = "|".join("" if value is None else number(value, 4) for value in values)
+    value, *others = ("" if value is None else f"{value:.4f}" for value in values)
     rank = one.summary.rank
-    return Line(one, by_metric, rank_text(one), 1e6 if rank is None else rank)
+    return Line(one, value, "|".join(others), rank_text(one), "" if rank is None else f"{rank:g}")
 
 
 def _place(one: Standing, table: int) -> tuple[bool, int, int, bool, float]:

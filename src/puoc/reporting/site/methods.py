@@ -11,7 +11,7 @@ from puoc.reporting.page.places import table_page
 from puoc.reporting.page.section import Table
 from puoc.reporting.site.curves import Curve, Series, curve
 from puoc.reporting.site.leaderboard import rank_text
-from puoc.reporting.site.standings import FAMILIES, Standing
+from puoc.reporting.site.standings import FAMILIES, Standing, best_names
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,16 @@ class MethodLine:
     best: str  # the best entry of the table in its last column
     best_text: float | None
 
+    @property
+    def run(self) -> list[Standing]:
+        """Return the cells that were run."""
+        return [one for one in self.cells if not one.is_average and one.summary.state != "not run"]
+
+    @property
+    def n_not_run(self) -> int:
+        """Return the number of cells that were not run."""
+        return sum(not one.is_average for one in self.cells) - len(self.run)
+
 
 @dataclass(frozen=True)
 class MethodView:
@@ -41,7 +51,7 @@ class MethodView:
     lines: list[MethodLine]
     planned: list[str]  # tables that plan it and were not run
     curves: list[Curve]
-    configs: list[dict[str, str]]
+    configs: list[dict[str, str]]  # with the tables that use it
     seconds: float | None  # all its fits together
     n_trials: int
     peak_memory: float | None  # in bytes
@@ -98,10 +108,14 @@ def _view(
             continue
         of_table = standings[table.plan.table]
         names = {entry.entry for entry in entries}
-        lines += [_line(table, entry.entry, of_table) for entry in entries]
+        own += [row | {"table": table.plan.table} for row in configs[table.plan.table] if row["entry"] in names]
+        run = {one.entry.entry for one in of_table if one.summary.state != "not run"}
+        lines += [_line(table, entry.entry, of_table) for entry in entries if entry.entry in run]
+        if not names & run:
+            planned.append(table.plan.table)
+            continue
         if drawn := _curve(table, names, of_table):
             curves.append(drawn)
-        own += [row | {"table": table.plan.table} for row in configs[table.plan.table] if row["entry"] in names]
         columns = ["entry", "status", "reason", "fit_id", "fit_seconds", "peak_memory"]
         rows = table.rows.reindex(columns=columns)[table.rows["entry"].isin(names)]
         n_trials += int((rows["status"] == "ok").sum())
@@ -124,7 +138,7 @@ def _view(
         lines=lines,
         planned=planned,
         curves=curves,
-        configs=own,
+        configs=_merged(own),
         seconds=seconds if n_trials else None,
         n_trials=n_trials,
         peak_memory=max(memory, default=None),
@@ -143,7 +157,7 @@ def _line(table: Table, entry: str, standings: Sequence[Standing]) -> MethodLine
         entry=entry,
         cells=cells,
         rank=rank_text(last),
-        best=", ".join(one.entry.entry for one in rivals),
+        best=best_names(rivals),
         best_text=rivals[0].summary.mean if rivals else None,
     )
 
@@ -176,6 +190,14 @@ def _curve(table: Table, names: set[str], standings: Sequence[Standing]) -> Curv
     if not any(value is not None for one in drawn[1:] for value in one.values):
         return None
     return curve(table.plan.title, cells, drawn)
+
+
+def _merged(configs: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return each configuration of an entry once, with all its tables."""
+    tables: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for config in configs:
+        tables.setdefault(tuple((k, v) for k, v in config.items() if k != "table"), []).append(config["table"])
+    return [dict(config) | {"table": ", ".join(names)} for config, names in tables.items()]
 
 
 def _said(name: str) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import fsum
 from shlex import quote
 from typing import Any
 
+from puoc.reporting.page.format import seconds
 from puoc.reporting.page.places import passport_id
 from puoc.reporting.page.section import Table
 from puoc.reporting.page.sources import draw_sentence
@@ -39,6 +41,8 @@ _FACTS = (
 _SIZES = ["n_pos_lab", "n_pos_unl", "n_neg_unl", "n_unl", "alpha"]
 _TRIAL = ["seed", "status", "reason", "auc", "auc_val_pu", "fit_seconds", "trial_id", "fit_id", *_SIZES]
 _READ = ["entry", "cell", *_TRIAL, *(name for name, _ in _FACTS)]
+#: Facts that hold for a cell of a table, whatever the entry.
+_OF_CELLS = ("training rows", "classes", "labelling", "setting", "noise", "withheld")
 _SHOWN = 3  # more values than this are counted
 
 
@@ -63,11 +67,12 @@ class CellPassport:
     id: str
     cell: str
     text: str  # the value
-    facts: list[tuple[str, str]]
+    outcomes: str  # of its trials
+    facts: list[tuple[str, str]]  # without those of all numbers of the cell
     show: str  # the command that prints it in the terminal
     recompute: str  # the command that computes its fits again and compares them; empty without a fit
     runs: str  # what to search for in the MLflow UI
-    trials: list[TrialLine]
+    trials: list[TrialLine]  # that ended; none of an average
 
 
 @dataclass(frozen=True)
@@ -77,20 +82,46 @@ class EntryPassport:
     id: str
     entry: EntryPlan
     look: str  # CSS class of the family
-    facts: list[tuple[str, str]]
+    facts: list[tuple[str, str]]  # without those of all numbers of the table
     cells: list[CellPassport]
 
+    @property
+    def n_trials(self) -> int:
+        """Return the number of its trials that ended."""
+        return sum(len(cell.trials) for cell in self.cells)
 
-def entry_passports(table: Table, standings: list[Standing], texts: dict[tuple[str, int], str]) -> list[EntryPassport]:
-    """Return the passports of a table, by entry; none if it was not run.
+
+@dataclass(frozen=True)
+class SharedFacts:
+    """What all numbers of a cell have in common."""
+
+    id: str
+    cell: str
+    facts: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class TablePassports:
+    """The passports of a table. What several numbers have in common is said once, which keeps the page small."""
+
+    facts: list[tuple[str, str]]  # of all numbers
+    cells: list[SharedFacts]
+    entries: list[EntryPassport]
+
+
+def table_passports(table: Table, standings: list[Standing], texts: dict[tuple[str, int], str]) -> TablePassports:
+    """Return the passports of a table; none if it was not run.
 
     Parameters
     ----------
     texts : the numbers as the page of the table shows them, by entry and column.
     """
     if table.rows is None:
-        return []
-    found = []
+        return TablePassports([], [], [])
+    from puoc.datasets import DATASETS
+
+    class_names = getattr(DATASETS.get(table.plan.dataset), "classes", ())
+    found: list[EntryPassport] = []
     columns = {name: table.rows[name].tolist() if name in table.rows else [None] * len(table.rows) for name in _READ}
     places: dict[str, dict[str, list[int]]] = {}
     for at, (entry_name, cell) in enumerate(zip(columns["entry"], columns["cell"], strict=True)):
@@ -104,10 +135,51 @@ def entry_passports(table: Table, standings: list[Standing], texts: dict[tuple[s
         cells = []
         for one in own:
             rows = _taken(columns, every if one.is_average else by_cell.get(one.cell, []))
-            cells.append(_passport(table, rows, one, texts[entry.entry, one.column]))
+            cells.append(_passport(table, rows, one, texts[entry.entry, one.column], class_names))
         facts = _facts(table.plan, _taken(columns, every))
         found.append(EntryPassport(passport_id(index), entry, own[0].look, facts, cells))
-    return found
+    return _with_shared(found)
+
+
+def _with_shared(entries: list[EntryPassport]) -> TablePassports:
+    """Take what all entries have in common out of their passports, and what all numbers of a cell have in common."""
+    shared = _common([entry.facts for entry in entries if entry.n_trials] or [entry.facts for entry in entries])
+    of_cells: list[_Facts] = []
+    by_cell = [list(column) for column in zip(*(entry.cells for entry in entries), strict=True)]
+    for numbers in by_cell:
+        # what only the plan says of a cell that was not run may lack what the trials of others say
+        known = [number.facts for number in numbers if number.trials] or [number.facts for number in numbers]
+        facts = [fact for fact in _common(known) if fact[0] in _OF_CELLS]
+        of_cells.append(facts)
+    everywhere = _common(of_cells)
+    left = [
+        replace(
+            entry,
+            facts=_without(entry.facts, shared),
+            cells=[
+                replace(number, facts=_without(number.facts, of_cell))
+                for number, of_cell in zip(entry.cells, of_cells, strict=True)
+            ],
+        )
+        for entry in entries
+    ]
+    cells = [
+        SharedFacts(f"c{column}", numbers[0].cell, own)
+        for column, (numbers, facts) in enumerate(zip(by_cell, of_cells, strict=True))
+        if (own := _without(facts, everywhere))
+    ]
+    return TablePassports([*shared, *everywhere], cells, left)
+
+
+_Facts = list[tuple[str, str]]
+
+
+def _common(lists: list[_Facts]) -> _Facts:
+    return [fact for fact in lists[0] if all(fact in others for others in lists[1:])] if lists else []
+
+
+def _without(facts: _Facts, shared: _Facts) -> _Facts:
+    return [fact for fact in facts if fact not in shared]
 
 
 #: Values of some rows, by column.
@@ -134,25 +206,26 @@ def _texts(rows: _Rows, name: str) -> str:
     return "; ".join(values)
 
 
-def _passport(table: Table, rows: _Rows, one: Standing, text: str) -> CellPassport:
+def _passport(table: Table, rows: _Rows, one: Standing, text: str, class_names: Sequence[str]) -> CellPassport:
     plan = table.plan
     place = f"{plan.table}/{one.cell}/{one.entry.entry}"
     cell = None if one.is_average else plan.cells[one.column]
-    facts = [("trials", _outcomes(one)), ("seeds", _seeds(rows))]
+    facts = [("seeds", seeds)] if (seeds := _seeds(rows)) else []
     facts += [("rank", rank)] if (rank := rank_text(one)) else []
     facts += [("against the best other entry", chance)] if (chance := _chance(one)) else []
-    facts += [("against its twin", f"{one.against_twins} (Wilcoxon, Holm over the table)")] if one.against_twins else []
+    facts += [("against its twin", one.against_twins)] if one.against_twins else []
     facts += [("training rows", draw)] if (draw := draw_sentence(rows)) else []
-    facts += _protocol(cell) if cell is not None else []
+    facts += _protocol(cell, class_names) if cell is not None else []
     if one.seconds is not None:
         total = fsum(_known(rows["fit_seconds"]))
-        facts.append(("time", f"{_seconds(one.seconds)} for a fit on average, {_seconds(total)} for all its trials"))
+        facts.append(("time", f"{seconds(one.seconds)} s a fit on average, {seconds(total)} s in all"))
     of_place = f"tags.member_of LIKE '%|{plan.table}/{one.cell}/{one.entry.entry}|%'"
     of_entry = f"tags.member_of LIKE '%|{plan.table}/%/{one.entry.entry}|%'"
     return CellPassport(
         id=passport_id(one.entry_index, one.column),
         cell=one.cell,
         text=text,
+        outcomes=_outcomes(one),
         facts=facts,
         show=f"puoc show {quote(place)}",
         recompute=f"puoc ledger verify --place {quote(place)}" if one.summary.n_ok else "",
@@ -172,7 +245,7 @@ def _seeds(rows: _Rows) -> str:
     seeds = sorted({int(seed) for seed, status in zip(rows["seed"], rows["status"], strict=True) if status == "ok"})
     if seeds and seeds == list(range(seeds[0], seeds[-1] + 1)) and len(seeds) > 2:
         return f"{seeds[0]} to {seeds[-1]}"
-    return ", ".join(map(str, seeds)) or "none"
+    return ", ".join(map(str, seeds))
 
 
 def _chance(one: Standing) -> str:
@@ -180,15 +253,15 @@ def _chance(one: Standing) -> str:
     if chance is None:
         return ""
     return (
-        f"better than {one.rival} with chance {chance.better:.2f}, practically equal (within .01) {chance.equal:.2f}, "
-        f"worse {chance.worse:.2f} (Bayesian signed-rank test over common seeds)"
+        f"better than {one.rival} with chance {chance.better:.2f}, practically equal {chance.equal:.2f}, "
+        f"worse {chance.worse:.2f}"
     )
 
 
-def _protocol(cell: Cell) -> list[tuple[str, str]]:
+def _protocol(cell: Cell, class_names: Sequence[str]) -> list[tuple[str, str]]:
     """Return what the cell fixes: classes, labelling, setting."""
     parts = [("positive", cell.pos), ("negative in U", cell.neg), ("negative at test", cell.neg_test)]
-    words = [f"{name}: {_classes(value)}" for name, value in parts if value is not None]
+    words = [f"{name}: {_classes(value, class_names)}" for name, value in parts if value is not None]
     facts = [("classes", "; ".join(words))]
     if cell.labelling is not None:
         facts.append(("labelling", json.dumps(cell.labelling.canonical(), sort_keys=True)))
@@ -201,11 +274,17 @@ def _protocol(cell: Cell) -> list[tuple[str, str]]:
     return facts
 
 
-def _classes(value: object) -> str:
+def _classes(value: object, names: Sequence[str]) -> str:
+    """Return the numbers of classes, with the names that say more than the number."""
+
+    def said(number: int) -> str:
+        name = names[number] if number < len(names) else ""
+        return f"{number} ({name})" if name and name != str(number) else str(number)
+
     if isinstance(value, tuple):
-        return ", ".join(map(str, value))
+        return ", ".join(map(said, value))
     start, stop, of = (getattr(value, name) for name in ("start", "stop", "of"))
-    return f"{stop - start} drawn by the seed out of {', '.join(map(str, of))}"
+    return f"{stop - start} drawn by the seed out of {', '.join(map(said, of))}"
 
 
 def _trials(rows: _Rows) -> list[TrialLine]:
@@ -217,11 +296,12 @@ def _trials(rows: _Rows) -> list[TrialLine]:
             reason=_text(reason),
             value=_number(auc),
             criterion=_number(criterion),
-            seconds=_number(seconds),
+            seconds=_number(took),
             trial_id=_text(trial),
             fit_id=_text(fit),
         )
-        for seed, status, reason, auc, criterion, seconds, trial, fit in zip(*columns, strict=True)
+        for seed, status, reason, auc, criterion, took, trial, fit in zip(*columns, strict=True)
+        if status != "missing"  # planned and not run
     ]
 
 
@@ -231,7 +311,3 @@ def _text(value: object) -> str:
 
 def _number(value: float | None) -> float | None:
     return None if value is None or value != value else float(value)
-
-
-def _seconds(value: float) -> str:
-    return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s"

@@ -13,7 +13,7 @@ from puoc.reporting.page.sweeps import SweepView
 from puoc.reporting.site.datasets import DatasetView
 from puoc.reporting.site.leaderboard import LeaderboardView
 from puoc.reporting.site.methods import MethodView
-from puoc.reporting.site.passports import EntryPassport
+from puoc.reporting.site.passports import TablePassports
 
 #: The navigation: key, text and page.
 _PAGES = (
@@ -32,7 +32,7 @@ class Content:
     """What the pages show."""
 
     tables: list[Section]
-    passports: list[list[EntryPassport]]  # by table
+    passports: list[TablePassports]  # by table
     methods: list[MethodView]
     datasets: list[DatasetView]
     sweeps: list[SweepView]
@@ -66,10 +66,10 @@ def _wanted(content: Content) -> Iterator[tuple[str, str, str, dict[str, object]
     yield "paper.html", "paper.html.j2", "paper", {}
     yield "metrics.html", "metrics_page.html.j2", "metrics", {}
     yield "failures.html", "failures.html.j2", "failures", {}
-    for table, entries in zip(content.tables, content.passports, strict=True):
+    for table, passports in zip(content.tables, content.passports, strict=True):
         name = table.plan.table
         yield table_page(name), "table_page.html.j2", "tables", {"table": table}
-        yield passport_page(name), "passports.html.j2", "tables", {"table": table, "entries": entries}
+        yield passport_page(name), "passports.html.j2", "tables", {"table": table, "passports": passports}
     for method in content.methods:
         yield method_page(method.name), "method.html.j2", "methods", {"method": method}
     for dataset in content.datasets:

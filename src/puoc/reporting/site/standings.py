@@ -151,3 +151,9 @@ def _averaged(metrics: dict[tuple[str, str], dict[str, float]], entry: str, plan
     of_cells = [metrics.get((entry, cell), {}) for cell in plan.cell_names]
     names = set.intersection(*(set(each) for each in of_cells)) if of_cells else set()
     return {name: float(np.mean([each[name] for each in of_cells])) for name in sorted(names)}
+
+
+def best_names(best: Sequence[Standing]) -> str:
+    """Return the names of the best entries of a column; of more than three the first two, and how many others."""
+    names = [one.entry.entry for one in best]
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} and {len(names) - 2} others"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from puoc.analysis.metrics import DEFAULT
 from puoc.analysis.paper.family_wins import AXES, FAMILIES, FamilyWinRow, family_wins
 from puoc.reporting.page.format import number, signed
 from puoc.reporting.page.places import passport, table_page
@@ -29,6 +30,7 @@ class MapCell:
     state: str  # "ahead", "not decided" or "not run"
     href: str
     title: str
+    below_chance: bool = False  # no entry ranks better than chance
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ def _cell(table: Table, index: int, win: FamilyWinRow | None, standings: Sequenc
     return MapCell(
         name, best.entry.entry, family, look, best.summary.mean, state,
         passport(plan.table, best.entry_index, index), title,
+        below_chance=table.metric == DEFAULT and best.summary.mean < 0.5,
     )  # fmt: skip
 
 

@@ -8,6 +8,19 @@
   let limit = LIMIT;
   const fields = Array.from(form.elements).filter(function (each) { return each.name; });
   const metric = form.elements.metric;
+  const scenarios = new Map();
+  for (const option of form.elements.table.options) scenarios.set(option.value, option.dataset.scenario);
+  // what the rows are filtered by, read once from their cells: the page says each thing once, which keeps it small
+  const known = new Map();
+  for (const row of table.tBodies[0].rows) {
+    const text = function (at) { return row.cells[at].textContent; };
+    const facts = { family: text(6), data: text(5), table: text(3), scenario: scenarios.get(text(3)) };
+    facts.method = row.dataset.method || row.cells[0].querySelector("a").textContent;
+    facts.column = "average" in row.dataset ? "average" : "cell";
+    for (const name in facts) facts[name] = facts[name].toLowerCase();
+    facts.cost = row.cells[9].dataset.sort === "" ? Infinity : Number(text(9));
+    known.set(row, facts);
+  }
   function wanted() {
     const found = {};
     for (const field of fields) if (field.name !== "metric" && field.value) found[field.name] = field.value.toLowerCase();
@@ -18,29 +31,36 @@
     const words = (asked.q || "").split(/\s+/).filter(Boolean);
     let found = 0;
     for (const row of table.tBodies[0].rows) {
+      const facts = known.get(row);
       const text = words.length ? row.textContent.toLowerCase() : "";
       let fits = words.every(function (word) { return text.includes(word); });
       for (const name in asked) {
         if (!fits || name === "q") continue;
-        if (name === "cost") fits = row.dataset.cost !== "" && Number(row.dataset.cost) <= Number(asked.cost);
-        else fits = row.dataset[name].toLowerCase() === asked[name];
+        if (name === "cost") fits = facts.cost <= Number(asked.cost);
+        else fits = facts[name] === asked[name];
       }
       row.hidden = !fits || found >= limit;
       found += fits;
     }
     count.textContent = Math.min(found, limit) + " of " + found + " rows shown, " + table.tBodies[0].rows.length + " in all";
     more.hidden = found <= limit;
+    document.documentElement.dataset.filtered = "";
   }
   // the values of another metric; ranks and tests stay those of the first
+  let viewed = 0;
   function view() {
     const at = metric.selectedIndex;
+    if (at === viewed) return;
+    viewed = at;
     for (const row of table.tBodies[0].rows) {
-      const cell = row.querySelector("[data-metrics]");
-      const value = cell.dataset.metrics.split("|")[at];
+      const cell = row.cells[1];
+      const link = cell.querySelector("a");
+      const first = cell.dataset.first = cell.dataset.first || cell.dataset.sort + "|" + link.textContent;
+      const value = at === 0 ? first.split("|")[0] : (cell.dataset.others || "").split("|")[at - 1] || "";
       cell.dataset.sort = value;
-      cell.querySelector("a").textContent = at === 0 ? cell.dataset.text : value || "–";
+      link.textContent = at === 0 ? first.split("|")[1] : value || "–";
     }
-    document.getElementById("value-head").querySelector("button").textContent = metric.value;
+    document.getElementById("value-head").querySelector("button").textContent = metric.selectedOptions[0].textContent;
   }
   function remember() {
     const asked = new URLSearchParams();
