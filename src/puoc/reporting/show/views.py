@@ -186,7 +186,8 @@ def _trials(results: Results, plan: TablePlan, column: str, entry: str) -> View:
     return View(title, heads, _plain(lines), _origin(plan, entry, chosen), values)
 
 
-_ORIGIN = (
+#: Columns of rows that belong to an entry, with their words.
+ORIGIN = (
     ("config_source", "configuration"),
     ("params", "hyperparameters"),
     ("encoder", "encoder"),
@@ -197,17 +198,18 @@ _ORIGIN = (
     ("scoring_digest", "digest of the scoring"),
     ("torch_version", "torch"),
     ("device", "device"),
-    ("adopted_from", "adopted from the fit"),
-    ("imported_from", "imported from"),
+    ("lane_map", "batching"),
+    ("imported_from", "published results"),
     ("computed_by", "computed by"),
-    ("marks", "mark"),
+    ("adopted_from", "adopted from the fits"),
+    ("marks", "warnings"),
 )
 
 
 def _origin(plan: TablePlan, entry: str, rows: pd.DataFrame) -> list[str]:
     """Return how the trials were made, and where they are found again."""
     notes = [f"method: {plan.entries_by_name[entry].method}", draw_sentence(rows)]
-    for column, words in _ORIGIN:
+    for column, words in ORIGIN:
         texts = sorted({str(value) for value in rows[column].dropna()}) if column in rows else []
         if texts:
             notes.append(f"{words}: {', '.join(texts)}")

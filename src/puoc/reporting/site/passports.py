@@ -13,34 +13,17 @@ from puoc.reporting.page.format import seconds
 from puoc.reporting.page.places import passport_id
 from puoc.reporting.page.section import Table
 from puoc.reporting.page.sources import draw_sentence
+from puoc.reporting.show.views import ORIGIN
 from puoc.reporting.site.leaderboard import rank_text
 from puoc.reporting.site.standings import Standing
 from puoc.store.cells import Cell
 from puoc.store.counting import counted
 from puoc.store.plans import EntryPlan, TablePlan
 
-#: Columns of rows that belong to an entry, with their words.
-_FACTS = (
-    ("config_source", "configuration"),
-    ("params", "hyperparameters"),
-    ("encoder", "encoder"),
-    ("prior", "class prior"),
-    ("numerics", "numerics"),
-    ("code_digest", "code digest"),
-    ("draw_digest", "digest of the draws"),
-    ("scoring_digest", "digest of the scoring"),
-    ("torch_version", "torch"),
-    ("device", "device"),
-    ("lane_map", "batching"),
-    ("imported_from", "published results"),
-    ("computed_by", "computed by"),
-    ("adopted_from", "adopted from the fits"),
-    ("marks", "warnings"),
-)
 #: Columns that differ between the trials of an entry.
 _SIZES = ["n_pos_lab", "n_pos_unl", "n_neg_unl", "n_unl", "alpha"]
 _TRIAL = ["seed", "status", "reason", "auc", "auc_val_pu", "fit_seconds", "trial_id", "fit_id", *_SIZES]
-_READ = ["entry", "cell", *_TRIAL, *(name for name, _ in _FACTS)]
+_READ = ["entry", "cell", *_TRIAL, *(name for name, _ in ORIGIN)]
 #: Facts that hold for a cell of a table, whatever the entry.
 _OF_CELLS = ("training rows", "classes", "labelling", "setting", "noise", "withheld")
 _SHOWN = 3  # more values than this are counted
@@ -196,7 +179,7 @@ def _known(values: list[Any]) -> list[Any]:
 
 def _facts(plan: TablePlan, rows: _Rows) -> list[tuple[str, str]]:
     facts = [("digest of the data", plan.data_digest)] if plan.data_digest else []
-    return facts + [(words, text) for name, words in _FACTS if (text := _texts(rows, name))]
+    return facts + [(words, text) for name, words in ORIGIN if (text := _texts(rows, name))]
 
 
 def _texts(rows: _Rows, name: str) -> str:
