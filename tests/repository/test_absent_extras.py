@@ -47,7 +47,7 @@ Path("answers.json").write_text(json.dumps(answers))
 IMPORTS = re.compile(r"^ *(?:from (\w+)[\w.]* import|import (\w+))", re.MULTILINE)
 OWN = "--positives p.csv --unlabelled u.csv"
 SENTENCE = re.compile(r"this needs the library (\w+), which is not installed; .*pip install 'puoc\[(\w+)\]'")
-OF_METHOD = re.compile(r"the package (\w+) is not installed; .*pip install (\w+)")
+OF_METHOD = re.compile(r"the package (\w+), which is not installed; .*pip install (\w+)")
 #: One call of each command in a finished project, and the extra that it needs; None if it works without any. Those of
 #: one's own data are in test_light_wheel.py.
 NEEDS = {

@@ -28,7 +28,6 @@ TENTH = "cifar10_tenth"
 DATASET = """
 from pathlib import Path
 
-from site_pages import site_text
 from puoc.datasets.cifar10 import CIFAR10
 from puoc.datasets.declare.dataset import Arrays
 from puoc.registry import dataset
