@@ -108,6 +108,7 @@ def test_more_seeds_show_more(root: Path) -> None:
     assert second.endswith("6 seeds and 1 comparison: smallest possible p 0.031, 0.031 after Holm")
 
 
+@pytest.mark.slow
 def test_a_report_takes_what_exists_and_a_table_that_is_taken_out_disappears(root: Path) -> None:
     run_part(root, "tables", "first")
     assert comparison_is_old(root)
@@ -145,6 +146,7 @@ def test_the_command_says_what_is_asked_and_writes_nothing_when_it_only_checks(r
     assert contents() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [("n_pos_lab: 20", "n_pos_lab: 21"), ("nu: 0.5", "nu: 0.4"), ("dataset: digits", "dataset: mnist5k")]
 )
@@ -172,6 +174,7 @@ def test_rows_that_answer_an_earlier_question_are_not_shown_for_the_present_one(
     assert shown()[0]["oc_svm"] == {"ok"}
 
 
+@pytest.mark.slow
 def test_a_comparison_is_old_once_a_choice_is_made_or_results_are_taken_out(root: Path) -> None:
     run_part(root, "tables", "first")
     extra = root / "results" / "sweeps" / "val"

@@ -128,6 +128,7 @@ def _grab(path: Path, begin: float, log: Path) -> None:
     time.sleep(60)  # a winner lives on, so that nobody may take over from it
 
 
+@pytest.mark.slow
 def test_of_many_watchers_of_a_dead_claim_exactly_one_takes_over(tmp_path):
     for round_ in range(8):
         folder = tmp_path / str(round_)

@@ -89,6 +89,7 @@ def test_what_tells_says_so(words: str, root: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_comment_changes_nothing_and_below_dvc_the_plan_is_dvcs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     params = root / "params.yaml"
     params.write_text(f"# another comment\n{params.read_text()}")

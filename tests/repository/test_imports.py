@@ -169,6 +169,7 @@ def test_a_command_with_nothing_to_compute_loads_only_what_it_needs(computed: Pa
     }
 
 
+@pytest.mark.slow
 def test_the_file_of_a_method_can_be_imported_before_the_others(tmp_path: Path) -> None:
     """Another file may build on it, and would find half of it, if the import of one file loaded all of them."""
     code = "import puoc.methods.nnpu; from puoc.registry import METHODS; print(sorted(METHODS._classes))"

@@ -83,6 +83,7 @@ def check_refused(found: dict[str, tuple[int, str, str]], needs: dict[str, str])
         assert "pip install 'puoc[platform]'" in " ".join(output.split())
 
 
+@pytest.mark.slow
 def test_a_command_names_the_extra_that_it_lacks(tmp_path: Path) -> None:
     check_refused(answers(tmp_path, [*NEEDS], fits=False), NEEDS)
     assert not (tmp_path / "other").exists()

@@ -108,6 +108,7 @@ def test_encoder_and_prior_are_computed_once_a_sample_and_shared(root: Path) -> 
     assert run_part(root, "tables", "first").total() == 0
 
 
+@pytest.mark.slow
 def test_an_encoder_sees_the_kept_labelled_positives_and_no_unlabelled_row(root: Path) -> None:
     run_part(root, "tables", "first")
     for fit in records(root, "autoencoder"):
@@ -131,6 +132,7 @@ def test_a_model_file_scores_raw_rows_as_the_ledger_did(root: Path) -> None:
         np.testing.assert_allclose(scored, ledger.scores(trial), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_all_positives_is_another_encoder_and_sees_more_rows(root: Path) -> None:
     run_part(root, "tables", "second")
     plan(root, ("encoder: autoencoder", "encoder: autoencoder\n    ae_data: all_positives"))

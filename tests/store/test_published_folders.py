@@ -499,6 +499,7 @@ def opened(folder: Path, here: Path, *words: str) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_results_open_in_an_empty_folder_without_a_home_or_data(folder: Path, tmp_path: Path) -> None:
     opened(folder, tmp_path / "here", "--no-track")
 

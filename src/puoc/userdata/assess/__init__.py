@@ -1,6 +1,7 @@
 """Decide from a user's data whether OC, PU-OC or PU methods can be trusted."""
 
 __all__ = [
+    "alpha_bounds",
     "audit_bars",
     "audit_page",
     "column_effect",
