@@ -82,11 +82,7 @@ def _settings(names: list[str], file: str | None) -> dict[str, dict[str, Params]
             raise ValueError(f"--puoc-contract: got {name!r}; expected one of {', '.join(sorted(METHODS))}")
         own = getattr(METHODS[name], "default_params", None) or packaged.get(name)
         settings = given.get(name, {} if own is None else {"default": own})
-        if (
-            not isinstance(settings, dict)
-            or not settings
-            or not all(isinstance(one, dict) for one in settings.values())
-        ):
+        if not _are_settings(settings):
             raise ValueError(
                 f"--puoc-contract: got no hyperparameters of {name}; expected {name}: {{setting: {{name: value}}}} in "
                 "the file of --puoc-contract-params, or the attribute default_params of the method"

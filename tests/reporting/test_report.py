@@ -134,6 +134,14 @@ def sweep_site(root: Path) -> None:
     (root / "work/configs/selected/ova.json").write_text(json.dumps(chosen))
 
 
+def whole_site(root: Path) -> None:
+    """The pages of both."""
+    lay_out_site(root)
+    sweep_site(root)
+    compare(root)
+    build(root)
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site with its comparison and its page, made once. To be read, not changed."""

@@ -22,7 +22,8 @@ from puoc.analysis.paper.verdicts import STATES
 from puoc.analysis.tables.frames import write_rows
 from puoc.reporting.site import build
 from puoc.reporting.tracking.places import Place
-from puoc.reporting.tracking.run_specs import Trial, trial_spec
+from puoc.reporting.tracking.project_trials import Trial
+from puoc.reporting.tracking.run_specs import trial_spec
 from puoc.store.plans import TablePlan
 from puoc.store.result_rows import ResultRow
 

@@ -11,10 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 from browsing import DRIVER, Browser, browser
-from test_report import lay_out_site, sweep_site
+from test_report import whole_site
 
-from puoc.analysis.compare import compare
-from puoc.reporting.site import build
 from puoc.reporting.tracking.report_links import link_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(DRIVER is None, reason="no chromedriver (Debian: chromium-driver)")]
@@ -41,10 +39,7 @@ found.then(r => done(r.violations.filter(v => ["serious", "critical"].includes(v
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("site")
-    lay_out_site(root)
-    sweep_site(root)
-    compare(root)
-    build(root)
+    whole_site(root)
     link_report(root, {"3": "one_vs_all", "4": "alpha_sweep"})
     return root / "reports"
 

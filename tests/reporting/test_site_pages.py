@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from site_pages import page_text
-from test_report import lay_out, lay_out_site, plan_of, rows_of, sweep_site
+from test_report import lay_out, plan_of, rows_of
 
 from puoc.analysis.compare import compare
 from puoc.analysis.selection.surface import SurfaceRow
@@ -35,10 +35,7 @@ def texts(html: str) -> str:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    lay_out_site(folder)
-    sweep_site(folder)
-    compare(folder)
-    build(folder)
+    whole_site(folder)
     return folder
 
 

@@ -20,7 +20,7 @@ from puoc.datasets.prepare.arrays import Prepared
 from puoc.methods.persistence import model_file as modelfile
 from puoc.plan.bind import bind
 from puoc.records import FitResult
-from puoc.reporting.tracking import run_specs
+from puoc.reporting.tracking import project_trials, run_specs
 from puoc.reporting.tracking.run_specs import RunSpec
 from puoc.run.stages import planned_trials
 from puoc.run.sweep.request import HOLDOUT, SweepRequest, resolve_sweep
@@ -102,7 +102,7 @@ def test_without_test_rows_there_is_no_auc_anywhere_and_the_report_says_so(here:
 
 def tracked(root: Path) -> list[RunSpec]:
     """The runs of trials that MLflow ought to have."""
-    found = run_specs.trials(run_specs.rows_with_outcome(run_specs.read_results_of_project(root)[0]))
+    found = project_trials.trials(project_trials.rows_with_outcome(project_trials.read_results_of_project(root)[0]))
     return [run_specs.trial_spec(trial, None) for trial in found.values()]
 
 

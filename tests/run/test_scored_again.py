@@ -18,7 +18,7 @@ from puoc.analysis.statistics.auc import auc
 from puoc.cli.app import app
 from puoc.plan.bind import bind
 from puoc.records import FitResult
-from puoc.reporting.tracking.run_specs import read_results_of_project, rows_with_outcome, trials
+from puoc.reporting.tracking.project_trials import read_results_of_project, rows_with_outcome, trials
 from puoc.run.stages import planned_trials, result_path, run_part
 from puoc.run.status import pipeline_status
 from puoc.run.sweep.evaluate import mean_val
@@ -231,7 +231,7 @@ def test_what_another_table_had_scored_again_is_old_in_this_one_and_new_in_mlflo
     for name in ("first", "second"):
         run_part(root, "tables", name)
     change(root, monkeypatch, both)
-    monkeypatch.setattr("puoc.reporting.tracking.run_specs.scoring_digest", lambda: OTHER)
+    monkeypatch.setattr("puoc.reporting.tracking.project_trials.scoring_digest", lambda: OTHER)
     run_part(root, "tables", "second")
     assert pipeline_status(root).stale == len(rows(root, name="second")) == len(rows(root))
     aucs = {row.trial_id: row.auc for row in rows(root, name="second")}

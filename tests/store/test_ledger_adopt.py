@@ -20,7 +20,8 @@ from puoc.digests import code_digest, draw_digest
 from puoc.methods.encoders.components import Components
 from puoc.methods.nnpu import NNPU
 from puoc.reporting.page.stale_rows import adopted_notes
-from puoc.reporting.tracking.run_specs import read_results_of_project, rows_with_outcome, trial_spec, trials
+from puoc.reporting.tracking.project_trials import read_results_of_project, rows_with_outcome, trials
+from puoc.reporting.tracking.run_specs import trial_spec
 from puoc.run.adopt import adopt
 from puoc.run.stages import run_part
 from puoc.run.status import pipeline_status

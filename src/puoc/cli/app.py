@@ -21,6 +21,7 @@ from puoc.cli import ledger as cli_ledger
 from puoc.cli import listing as cli_listing
 from puoc.cli import new_method as cli_new_method
 from puoc.cli import published as cli_published
+from puoc.cli import report as cli_report
 from puoc.cli import run as cli_run
 from puoc.cli import score as cli_score
 from puoc.cli import show as cli_show
@@ -217,72 +218,6 @@ def select() -> None:
     say(f"configurations selected for {counted(len(tables), 'table')}")
 
 
-def compare() -> None:
-    """Compute means, significance tests and the best methods from results/ and write them to results/compare."""
-    with exit_on_invalid_input(), exit_on_storage_error():
-        planned(ROOT)
-        from puoc.analysis.compare import compare as write_comparison
-        from puoc.run.stages import planned_trial_ids
-
-        with working("compare"):
-            write_comparison(ROOT, planned_trial_ids(ROOT))
-    result(path="results/compare")
-    say("results/compare written")
-
-
-def report(
-    tracked: Annotated[bool, typer.Option("--track/--no-track", help="Update the MLflow store as well.")] = True,
-) -> None:
-    """Write the pages of reports/; run the comparison first if results/ changed since the last one."""
-    with exit_on_invalid_input(), exit_on_storage_error():
-        planned(ROOT)
-        from puoc.analysis.compare import compare as write_comparison
-        from puoc.analysis.compare import comparison_is_old
-        from puoc.reporting.site import build
-        from puoc.run.stages import planned_trial_ids
-        from puoc.store.extras import check_installed
-
-        check_installed("plotly", *["mlflow"] * tracked)
-        trials = planned_trial_ids(ROOT)
-        with working("report"):
-            if comparison_is_old(ROOT):
-                write_comparison(ROOT, trials)
-            page = build(ROOT, trials)
-    if tracked:
-        _sync_mlflow()
-    else:
-        result(runs=None)
-    result(report=page)
-    say(f"report: {page}")
-    hint("open the report in a browser; puoc show prints results here; puoc ui serves MLflow")
-
-
-def track() -> None:
-    """Update the MLflow store from the results and register the best model of each scenario."""
-    _sync_mlflow()
-    with exit_on_invalid_input(), exit_on_storage_error():
-        from puoc.reporting.tracking import register_best
-        from puoc.run.stages import planned_trial_ids
-
-        with working("best models"):
-            best = register_best(ROOT, planned_trial_ids(ROOT))
-    result(best=[{**model._asdict(), "name": model.name} for model in best])
-    for model in best:
-        version = f"version {model.version}" if model.version else "not registered"
-        say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
-
-
-def _sync_mlflow() -> None:
-    with exit_on_invalid_input(), exit_on_storage_error():
-        planned(ROOT)
-        from puoc.reporting.tracking import track as sync_runs
-
-        with working("MLflow") as shown:
-            counts = sync_runs(ROOT, lambda done, total: shown.update(done, total, "runs"))
-    result(runs=counts)
-    say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))
-
-
 #: In the order of the help.
 _COMMANDS: dict[str, Callable[..., None]] = {
     "audit": cli_audit.audit,
@@ -296,12 +231,12 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "tune": cli_run.tune,
     "select": select,
     "run": cli_run.run,
-    "compare": compare,
-    "report": report,
+    "compare": cli_report.compare,
+    "report": cli_report.report,
     "show": cli_show.show,
     "status": cli_status.status,
     "retry": cli_status.retry,
-    "track": track,
+    "track": cli_report.track,
     "ui": cli_ui.ui,
     "published": cli_published.published,
     "sweep": cli_sweep.sweep,

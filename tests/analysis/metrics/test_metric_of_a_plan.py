@@ -18,7 +18,8 @@ from puoc.analysis.metrics import metrics
 from puoc.analysis.tables.metric_tables import MetricRow, winners
 from puoc.plan.params import read_params
 from puoc.reporting.site import build
-from puoc.reporting.tracking.run_specs import trial_spec, trials
+from puoc.reporting.tracking.project_trials import trials
+from puoc.reporting.tracking.run_specs import trial_spec
 from puoc.run.result_rows import collect
 from puoc.run.stages import run_part, selected_trials
 from puoc.store.ledger import Ledger

@@ -1,6 +1,7 @@
 """Checks of the contract that every method obeys (docs/adding-a-method.md). Nothing here names a method.
 
 These are tests for pytest, which is not imported by any other module of puoc. ``give_cases`` gives them their cases.
+The file is longer than others, because it is the list of all checks.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ MLflow's API opens about 14 transactions for a run with a model. In a store on t
 rows are inserted here through MLflow's own table definitions. A test compares all tables with those that the API
 writes. Runs of an older layout are written again in the same way, with their ids. Runs on a server, other changes of
 runs that exist, and versions of MLflow that the test has not seen use the API.
+
+The file is longer than others, because the rows of a run go into several tables in one transaction.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from puoc.reporting.tracking.places import unpack_places
-from puoc.reporting.tracking.run_specs import Key, Member, Trial, sweep_key
+from puoc.reporting.tracking.project_trials import Key, Trial
+from puoc.reporting.tracking.run_specs import Member, sweep_key
 from puoc.reporting.tracking.stored_run import StoredRun
 from puoc.store.result_rows import ResultRow
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from puoc.reporting.tracking import run_specs
+from puoc.reporting.tracking import project_trials
 from puoc.reporting.tracking.address import TrackingError
 from puoc.reporting.tracking.store import Store, StoreBusy
 from puoc.reporting.tracking.stored_run import StoredRun
@@ -61,8 +61,8 @@ def register_best(root: Path | str, planned_trials: Mapping[str, frozenset[str]]
     TrackingError : the store cannot be used.
     """
     store = Store(root)
-    rows, _ = run_specs.read_results_of_project(store.root)
-    tables = [row for row in rows if not run_specs.is_sweep(row) and _is_planned(row, planned_trials or {})]
+    rows, _ = project_trials.read_results_of_project(store.root)
+    tables = [row for row in rows if not project_trials.is_sweep(row) and _is_planned(row, planned_trials or {})]
     try:
         with store.lock(WAIT_TRACK), store.database_errors():
             store.open()

@@ -2,6 +2,8 @@
 
 Several processes that open a new SQLite store at once destroy it. So it is created under a file lock, and a marker
 file shows that its creation was interrupted. Writers take the same lock, one at a time.
+
+The file is longer than others, because opening, upgrading and looking all depend on the state of the same file.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from puoc.reporting.tracking.notes import NOTE, is_edited
-from puoc.reporting.tracking.run_specs import ID_TAGS, LAYOUT, LAYOUT_TAG, Key
+from puoc.reporting.tracking.project_trials import Key
+from puoc.reporting.tracking.run_specs import ID_TAGS, LAYOUT, LAYOUT_TAG
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from puoc.reporting.tracking import run_specs
+from puoc.reporting.tracking import project_trials
 from puoc.reporting.tracking.address import TrackingError, first_line
 from puoc.reporting.tracking.places import unpack_places
 from puoc.reporting.tracking.report_links import link_report
@@ -120,7 +120,7 @@ def track(root: Path | str, on_progress: OnProgress = silent) -> dict[str, int]:
     TrackingError : another process keeps writing, the store cannot be used, or it does not hold each trial once.
     """
     store = Store(root)
-    rows, complete_sources = run_specs.read_results_of_project(store.root)
+    rows, complete_sources = project_trials.read_results_of_project(store.root)
     try:
         with store.lock(WAIT_TRACK), store.database_errors():
             store.open()
@@ -149,7 +149,7 @@ def _unplanned(writer: Writer) -> frozenset[str]:
 
 def _count_trials(writer: Writer, rows: list[ResultRow]) -> dict[str, int]:
     """Count the trials by experiment. Raises TrackingError if the store lacks a trial or has another status of it."""
-    trials = run_specs.trials(run_specs.rows_with_outcome(rows))
+    trials = project_trials.trials(project_trials.rows_with_outcome(rows))
     for key, trial in trials.items():
         stored = writer.runs["trial"].get(key)
         if stored is None or stored.tags.get("status") != trial.row.status:

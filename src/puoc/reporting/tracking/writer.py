@@ -14,14 +14,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from puoc.reporting.tracking import run_specs
+from puoc.reporting.tracking import project_trials, run_specs
 from puoc.reporting.tracking.batch import Batch, NewRun, sql_store
 from puoc.reporting.tracking.datasets import UsedDataset
 from puoc.reporting.tracking.members import by_configuration, members_of, sweeps_of
 from puoc.reporting.tracking.models import ModelLog, delete_models
 from puoc.reporting.tracking.places import emptied, place_tags, unpack_places
+from puoc.reporting.tracking.project_trials import Key, Trial
 from puoc.reporting.tracking.recorded import metrics_of, pipeline, recorded, write_files
-from puoc.reporting.tracking.run_specs import DIGEST, ID_TAGS, Key, Member, RunSpec, Trial
+from puoc.reporting.tracking.run_specs import DIGEST, ID_TAGS, Member, RunSpec
 from puoc.reporting.tracking.store import Store
 from puoc.reporting.tracking.stored_run import StoredRun, is_older, without_edited_note
 from puoc.store.ledger import Ledger
@@ -105,13 +106,13 @@ class Writer:
         complete_sources : sources (tables, sweeps) of which ``rows`` has every row. Their other runs are retired.
         on_progress : called with the number of runs of trials that are written, and of those that differ.
         """
-        rows = run_specs.rows_with_outcome(rows)
-        if self._open_experiments({run_specs.experiment_of(row) for row in rows}):
+        rows = project_trials.rows_with_outcome(rows)
+        if self._open_experiments({project_trials.experiment_of(row) for row in rows}):
             self.load()
         for name, tags in self._described.items():
             self.store.describe(self._ids[name], name, tags)
         self._described = {}
-        trials_by_key = run_specs.trials(rows)
+        trials_by_key = project_trials.trials(rows)
         self._merge(trials_by_key, complete_sources)
         batch = self._new_batch()
         parents = self._sync_cells(rows, trials_by_key, complete_sources, batch)
@@ -163,7 +164,7 @@ class Writer:
         batch: Batch | None,
     ) -> dict[Key, str]:
         """Write the runs of cells; return the ids of all runs of cells."""
-        describing = {(run_specs.experiment_of(row), run_specs.cell_id(row)): row for row in reversed(rows)}
+        describing = {(project_trials.experiment_of(row), project_trials.cell_id(row)): row for row in reversed(rows)}
         members = members_of(self.runs["trial"], trials_by_key)
         for key, stored in list(self.runs["cell"].items()):
             source = next(iter(unpack_places(stored.tags).values())).source
