@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from site_pages import page_text
-from test_report import lay_out, plan_of, rows_of
+from test_report import lay_out, plan_of, rows_of, whole_site
 
 from puoc.analysis.compare import compare
 from puoc.analysis.selection.surface import SurfaceRow
