@@ -44,11 +44,23 @@ class Browser:
         return self._call(f"{self._session}/execute/async", {"script": script, "args": list(given)})
 
     def open(self, page: Path, width: int = 1280, scheme: str = "light") -> None:
-        """Open a page at a width in pixels and in a colour scheme."""
+        """Open a page at a width in pixels and in a colour scheme, and return when it has been loaded."""
         look = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
         self._command("Emulation.setDeviceMetricsOverride", look)
         self._command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-        self._call(f"{self._session}/url", {"url": page.resolve().as_uri()})
+        # by way of an empty page: the answer to `url` may come before the new page replaces the old one
+        for address in ("about:blank", page.resolve().as_uri()):
+            self._call(f"{self._session}/url", {"url": address})
+            self._loaded(address)
+
+    def _loaded(self, address: str) -> None:
+        shown = None
+        for _ in range(300):
+            shown = self.run("return [location.href, document.readyState]")
+            if shown == [address, "complete"]:
+                return
+            time.sleep(0.02)
+        raise TimeoutError(f"the browser shows {shown}, not {address}")
 
     def press(self, keys: str = _ENTER) -> None:
         """Press keys where the focus is."""
