@@ -22,7 +22,7 @@ export RAY_USAGE_STATS_ENABLED := 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install more-extras repro published test test-all test-mutations test-lowest lint fix docs release evidence ui clean
+.PHONY: bench help install more-extras repro published test test-all test-mutations test-lowest lint fix docs release evidence ui clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -87,6 +87,12 @@ docs:  ## Build the documentation in site/, to be read from disk; a warning is a
 PROFILE ?= quick
 evidence: install  ## Compute PROFILE (default: quick) with the current code, for docs/evidence and the docs' tables
 	$(BIN)/python bench/evidence.py $(PROFILE)
+
+bench: install  ## Measure commands, runs, and training against a plain loop and the processor (an hour on idle cores)
+	OMP_NUM_THREADS=1 $(BIN)/python bench/commands.py --out docs/evidence/commands.parquet
+	OMP_NUM_THREADS=1 $(BIN)/python bench/floor.py profiles/paper.yaml --out docs/evidence/floor.parquet
+	$(BIN)/python bench/epoch.py --out docs/evidence/epoch.parquet
+	$(BIN)/python docs/generate.py
 
 ui: install  ## Serve the MLflow UI on 127.0.0.1
 	$(BIN)/puoc ui

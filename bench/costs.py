@@ -55,7 +55,7 @@ def main() -> None:
         parser.error(str(error))
     found = _read()
     for one in params:
-        for fit in _fits(one):
+        for fit in fits_of(one):
             key = work_of(fit).key
             if key not in found:
                 found[key] = _measure(fit)
@@ -68,7 +68,7 @@ def main() -> None:
                 _write(found)
 
 
-def _fits(params: Params) -> Iterator[Fit]:
+def fits_of(params: Params) -> Iterator[Fit]:
     """One fit an entry of a table, and what it needs."""
     plan = make_plan(params)
     for name, table in plan.tables.items():
@@ -82,14 +82,14 @@ def _fits(params: Params) -> Iterator[Fit]:
 
 def _measure(fit: Fit) -> dict[str, Any]:
     """A row of the table."""
-    short, long = (_small(fit, epochs) for epochs in EPOCHS) if "epochs" in fit.params else (None, _small(fit, 0))
-    X_p, X_u, X = (_rows(fit, n, seed) for seed, n in enumerate((*_sizes(fit), SCORED)))
+    short, long = (small(fit, epochs) for epochs in EPOCHS) if "epochs" in fit.params else (None, small(fit, 0))
+    X_p, X_u, X = (rows_of(fit, n, seed) for seed, n in enumerate((*sizes_of(fit), SCORED)))
     sample = PUSample(X_p, X_u if fit.sample.neg is not None else None, 0.5, 0)
-    _train(short or long, sample, X)  # warms up
+    train(short or long, sample, X)  # warms up
     times, scoring = [], []
     for _ in range(REPETITIONS):
-        seconds, scored = _train(long, sample, X)
-        times.append(seconds - (_train(short, sample, X)[0] if short else 0))
+        seconds, scored = train(long, sample, X)
+        times.append(seconds - (train(short, sample, X)[0] if short else 0))
         scoring.append(scored)
     units = work_of(long).units - (work_of(short).units if short else 0)
     _, values = method_inputs(fit.encoder, fit.sample.dataset)
@@ -120,7 +120,7 @@ def _measure_frozen(encoding: Encoding, dataset: str) -> dict[str, Any]:
     return names | {"per_unit": "0", "per_scored": per_row} | sizes
 
 
-def _train(fit: Fit, sample: PUSample, X: np.ndarray[Any, Any]) -> tuple[float, float]:
+def train(fit: Fit, sample: PUSample, X: np.ndarray[Any, Any]) -> tuple[float, float]:
     """Seconds of training and of scoring X, 0 for an estimator of the class prior."""
     started = time.process_time()
     if fit.method in priors.PRIORS:
@@ -134,9 +134,9 @@ def _train(fit: Fit, sample: PUSample, X: np.ndarray[Any, Any]) -> tuple[float, 
     return trained - started, time.process_time() - trained
 
 
-def _small(fit: Fit, epochs: int) -> Fit:
+def small(fit: Fit, epochs: int) -> Fit:
     """The same question with few rows and epochs."""
-    n_p, n_u = _sizes(fit)
+    n_p, n_u = sizes_of(fit)
     counts = {"n_pos_lab": n_p}
     if fit.sample.neg is not None:
         counts |= {"n_pos_unl": n_u // 2, "n_neg_unl": n_u - n_u // 2}
@@ -145,13 +145,14 @@ def _small(fit: Fit, epochs: int) -> Fit:
     return fit.model_copy(update={"params": params, "sample": fit.sample.model_copy(update=counts)})
 
 
-def _sizes(fit: Fit) -> tuple[int, int]:
+def sizes_of(fit: Fit) -> tuple[int, int]:
+    """Rows of P and of U that are trained on."""
     if "epochs" in fit.params:
         return SIZES[work_of(fit).inputs]
     return EXACT if fit.params.get("kernel") != "rbf" else (500, 1000)
 
 
-def _rows(fit: Fit, n: int, seed: int) -> np.ndarray[Any, Any]:
+def rows_of(fit: Fit, n: int, seed: int) -> np.ndarray[Any, Any]:
     """Random rows of the shape that the fit sees; their content does not change the time."""
     inputs, values = method_inputs(fit.encoder, fit.sample.dataset)
     shape: tuple[int, ...] = DATASETS[fit.sample.dataset].shape

@@ -5,7 +5,7 @@
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
 or of answer_tables.py, choice_tables.py, grid_tables.py, labelling_tables.py, map_tables.py, method_tables.py,
-reliability_tables.py or paper_tables.py.
+reliability_tables.py, speed_tables.py or paper_tables.py.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import method_tables
 import pandas as pd
 import paper_tables
 import reliability_tables
+import speed_tables
 import tabular_tables
 
 from puoc.registry import collect_rarely
@@ -175,6 +176,7 @@ def _table(name: str) -> str:
             choice_tables,
             tabular_tables,
             dataset_tables,
+            speed_tables,
         )
         if hasattr(module, name)
     ]

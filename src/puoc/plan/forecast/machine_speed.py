@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from puoc.datasets import DATASETS
-from puoc.plan.forecast.costs import Key, known_work
+from puoc.plan.forecast.costs import Key, cost_of, known_work
 from puoc.plan.forecast.work import method_inputs, rows
 from puoc.records import Array, Encoding, Fit
 from puoc.registry import METHODS
@@ -29,6 +29,8 @@ FILE = Path("work") / "speed.json"
 LIMIT_SECONDS = 10  # after this time, no other kind of cost is measured
 _EPOCHS = 2  # of a measured training; a first one is for warming up
 _MAX_ROWS = 400  # of P and of U
+_MIN_ROWS = 64
+_SECONDS = 0.3  # of a measured training on the machine of the table, unless it has the fewest rows
 _UNITS = 2  # since an image counts by its pixels; before, by its values
 
 
@@ -102,21 +104,30 @@ def _rate(fit: Fit) -> float:
     from puoc.methods import make
     from puoc.methods.training.estimator import PUSample
 
-    n_p, n_u = (min(n, _MAX_ROWS) for n in rows(fit))
-    counts = {"n_pos_lab": n_p}
-    if fit.sample.neg is not None:
-        counts |= {"n_pos_unl": n_u // 2, "n_neg_unl": n_u - n_u // 2}
-    params = fit.params | ({"epochs": _EPOCHS} if "epochs" in fit.params else {})
-    short = fit.model_copy(update={"params": params, "sample": fit.sample.model_copy(update=counts)})
+    short = _short(fit, _MAX_ROWS)
     work = known_work(short)
+    if work is not None and (cost := cost_of(work.key)) is not None and (seconds := cost.per_unit * work.units) > 0:
+        short = _short(fit, min(_MAX_ROWS, max(_MIN_ROWS, round(_MAX_ROWS * _SECONDS / seconds))))
+        work = known_work(short)
     if work is None or work.units <= 0:
         raise ValueError("the work of a short fit is unknown")
+    n_p, n_u = rows(short)
     sample = PUSample(_random(fit, n_p, 0), _random(fit, n_u, 1) if fit.sample.neg is not None else None, 0.5, 0)
     for _ in range(2):  # the first one warms up
         started = time.thread_time()
         make(short.method, short.params).fit_lanes([sample])
         seconds = time.thread_time() - started
     return seconds / work.units
+
+
+def _short(fit: Fit, most: int) -> Fit:
+    """Return the fit with few epochs and at most that many rows of P and of U."""
+    n_p, n_u = (min(n, most) for n in rows(fit))
+    counts = {"n_pos_lab": n_p}
+    if fit.sample.neg is not None:
+        counts |= {"n_pos_unl": n_u // 2, "n_neg_unl": n_u - n_u // 2}
+    params = fit.params | ({"epochs": _EPOCHS} if "epochs" in fit.params else {})
+    return fit.model_copy(update={"params": params, "sample": fit.sample.model_copy(update=counts)})
 
 
 def _random(fit: Fit, n: int, seed: int) -> Array:

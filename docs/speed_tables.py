@@ -1,0 +1,57 @@
+"""Tables of docs/benchmarks.md that `make bench` measures; imported by generate.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+EVIDENCE = Path(__file__).parent / "evidence"
+Lines = list[list[str]]
+_MEASURES = {
+    "cpu": ("processor time", "s"),
+    "wall": ("wall time", "s"),
+    "memory": ("memory", "MiB"),
+    "training": ("training", "s"),
+    "outside": ("outside of training", "s"),
+}
+
+
+def floor() -> Lines:
+    """Seconds per epoch of each network beside the floor of this processor, the slowest ratio first."""
+    rows = pd.read_parquet(EVIDENCE / "floor.parquet").dropna(subset="ratio").sort_values("ratio", ascending=False)
+    lines = [["method", "rows", "P + U", "10^9 operations", "s per epoch", "times the floor", "n"]]
+    for row in rows.to_dict("records"):
+        ratio = f"{row['ratio']:.1f} ({row['ratio_least']:.1f} to {row['ratio_most']:.1f})"
+        sizes = f"{row['n_p']:,}" + (f" + {row['n_u']:,}" if row["n_u"] else "")
+        work = f"{row['gflop']:.3g}"
+        lines.append([f"`{row['method']}`", row["inputs"], sizes, work, f"{row['seconds']:.3g}", ratio, str(row["n"])])
+    return lines
+
+
+def commands() -> Lines:
+    """What each command used, with the spread over repetitions."""
+    rows = pd.read_parquet(EVIDENCE / "commands.parquet")
+    rows = rows[rows["measure"].isin(["cpu", "wall", "memory"]) & ~rows["name"].str.startswith("run of ")]
+    names = ["cpu", "wall", "memory"]
+    lines = [["command", *(f"{_MEASURES[name][0]} ({_MEASURES[name][1]})" for name in names), "n"]]
+    for command, part in rows.groupby("name", sort=False):
+        lines.append([f"`{command}`", *_cells(part, names), str(part["n"].iloc[0])])
+    return lines
+
+
+def overhead() -> Lines:
+    """What a fit of a run costs, in milliseconds, by the number of workers."""
+    rows = pd.read_parquet(EVIDENCE / "commands.parquet")
+    rows = rows[rows["name"].str.startswith("run of ")].copy()
+    rows[["value", "least", "most"]] *= 1000
+    names = ["wall", "training", "outside"]
+    lines = [["run", *(f"{_MEASURES[name][0]} (ms a fit)" for name in names), "n"]]
+    for run, part in rows.groupby("name", sort=False):
+        lines.append([str(run).removeprefix("run of "), *_cells(part, names), str(part["n"].iloc[0])])
+    return lines
+
+
+def _cells(part: pd.DataFrame, names: list[str]) -> list[str]:
+    found = part.set_index("measure")
+    return [f"{found.at[n, 'value']:.3g} ({found.at[n, 'least']:.3g} to {found.at[n, 'most']:.3g})" for n in names]
