@@ -132,7 +132,7 @@ def test_a_file_cut_or_flipped_anywhere_is_read_or_refused_in_words(kind: str) -
     ("changes", "expected"),
     [
         ({"shape": [10**10]}, "shape.0': expected less than or equal to 67108864, got 10000000000"),
-        ({"shape": [3, 100_000, 100_000]}, r"\(3, 100000, 100000\) has 30,000,000,000 values; at most 67,108,864"),
+        ({"shape": [3, 100_000, 100_000]}, r"header field 'shape': a row of .* has 30,000,000,000 values; expected"),
         ({"shape": [MAX_VALUES], "prepared": None}, r"arrays of shapes .* expected for rows of shape \(67108864,\)"),
         ({"dtype": "drocc"}, "'dtype': expected 'bool', .* got 'drocc'"),
         ({"threshold": {}}, "'threshold.by' is missing"),

@@ -13,6 +13,7 @@ from puoc.analysis.statistics.auc import auc
 from puoc.methods.priors import make
 from puoc.methods.priors.bbe import BBE
 from puoc.methods.priors.dedpul import DedpulPrior, density, density_ratio, fixed_point, posteriors, running_median
+from puoc.methods.priors.dedpul_isotonic import DedpulIsotonic, isotonic_ratio
 from puoc.methods.training.estimator import Compute, PUSample
 
 LINEAR: dict[str, Any] = {
@@ -108,6 +109,38 @@ def test_the_ratio_is_smoothed_made_monotone_among_likely_positives_and_sorted()
     for i in range(begin + 1, 400):
         ratio[i] = max(ratio[i - 1 : i + 1])
     np.testing.assert_allclose(density_ratio(x_p, x_u, 0.1, 0.05)[1], sorted(medians(ratio, 20)), rtol=1e-9)
+
+
+def test_an_isotonic_ratio_is_the_nearest_one_that_never_falls() -> None:
+    x_p, x_u = gaussians(0.4, 3, 150, 400)
+    f_u = np.sort(x_u)
+    raw = running_median(np.minimum(gaussian_kde(x_p, 0.1)(f_u) / gaussian_kde(x_u, 0.05)(f_u), 50), 5)
+    smooth = running_median(raw, 20)
+    means = [[float(value), 1] for value in smooth]  # pools of neighbours, with their numbers
+    at = 0
+    while at + 1 < len(means):
+        if means[at][0] <= means[at + 1][0]:
+            at += 1
+            continue
+        (a, n), (b, m) = means[at : at + 2]
+        means[at : at + 2] = [[(a * n + b * m) / (n + m), n + m]]
+        at = max(at - 1, 0)
+    found = isotonic_ratio(x_p, x_u, 0.1, 0.05)
+    np.testing.assert_array_equal(found[0], f_u)
+    np.testing.assert_allclose(found[1], np.repeat(*zip(*[(v, int(n)) for v, n in means], strict=True)), rtol=1e-9)
+    assert (np.diff(found[1]) >= 0).all()
+
+
+def test_where_negatives_are_rare_isotonic_regression_finds_fewer_of_them() -> None:
+    sort, isotonic = [], []
+    made = make("dedpul_isotonic", LINEAR | BANDS)
+    assert isinstance(made, DedpulIsotonic)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        f_p, f_u = rng.normal(2, 1, 500), rng.normal(np.where(np.arange(1000) < 950, 2, -2), 1)
+        sort.append(dedpul().decompose(f_p, f_u).alpha_neg)
+        isotonic.append(made.decompose(f_p, f_u).alpha_neg)
+    assert abs(np.mean(isotonic) - 0.05) < abs(np.mean(sort) - 0.05) - 0.01, (sort, isotonic)
 
 
 def test_the_fixed_point_of_separate_classes_is_the_share_of_positives() -> None:

@@ -61,7 +61,7 @@ class Scale(FittedScale):
 
 SHORT = {"epochs": 1, "warmup_epochs": 0, "ascent_steps": 1, "batch_size": 4, "batch_size_u": 4}
 PACKAGED = dict(packaged_methods())
-COMPARED_PRIORS = {"tice", "dedpul_alpha", "bbe"}
+COMPARED_PRIORS = {"tice", "dedpul_alpha", "dedpul_isotonic", "bbe"}
 COMPARED_ENCODERS = {"autoencoder", "components", "standardised"}
 #: Numbers of rows on both sides of every border: one to hold out, folds of each, folds together.
 NUMBERS = [(1, 1), (1, 9), (2, 2), (2, 3), (3, 2), (9, 2), (3, 3)]

@@ -14,6 +14,7 @@ __all__ = [
     "ledger",
     "ledger_verify",
     "listing",
+    "memory",
     "new_method",
     "output",
     "plan_overview",

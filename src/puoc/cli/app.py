@@ -40,6 +40,7 @@ from puoc.cli.console import (
     working,
 )
 from puoc.cli.environment import mirror, seconds_of_measuring
+from puoc.cli.memory import exit_without_memory
 from puoc.cli.output import result
 from puoc.store.counting import counted
 
@@ -84,7 +85,8 @@ def main() -> None:
     interrupt_on_signals()
     die_with_dvc()
     try:
-        app()
+        with exit_without_memory():
+            app()
     except (KeyboardInterrupt, SystemExit) as end:
         if isinstance(end, SystemExit) and end.code != INTERRUPTED:  # typer turns an interrupt into an exit
             raise

@@ -1,4 +1,4 @@
-"""What all commands share: the JSON document at their end, and the refusal of an empty path.
+"""What all commands share: the JSON document at their end, and the refusal of an empty path or of too little memory.
 
 An unset variable of a shell gives an empty path, and ``Path("")`` would be the current folder.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from puoc.cli.console import exit_on_invalid_input
+from puoc.cli.memory import check_address_space
 from puoc.cli.output import print_result
 
 
@@ -21,6 +22,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, and print its JSON document at the end, also if it ends with another exit code than 0."""
         try:
+            check_address_space()
             return super().invoke(ctx)
         finally:
             print_result()

@@ -118,7 +118,9 @@ class Meta(BaseModel):
     @model_validator(mode="after")
     def _row_within_limit(self) -> Self:
         if prod(self.shape) > MAX_VALUES:
-            raise ValueError(f"a row of shape {self.shape} has {prod(self.shape):,} values; at most {MAX_VALUES:,}")
+            raise ValueError(
+                f"field 'shape': a row of {self.shape} has {prod(self.shape):,} values; expected at most {MAX_VALUES:,}"
+            )
         return self
 
 

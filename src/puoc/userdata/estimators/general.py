@@ -30,8 +30,9 @@ class PUClassifier(ClassifierMixin, PUEstimator):  # type: ignore[misc]
     ----------
     method : registered name, such as ``"nnpu"``; ``puoc methods`` lists them.
     params : hyperparameters by name, which replace those of ``puoc fit``.
-    class_prior : share of positives among the unlabelled rows, in (0, 1), or an estimator: ``"tice"``, ``"bbe"`` or
-        ``"dedpul_alpha"``. None means ``"tice"``. It is not used where neither the method nor the threshold needs it.
+    class_prior : share of positives among the unlabelled rows, in (0, 1), or an estimator: ``"tice"``, ``"bbe"``,
+        ``"dedpul_alpha"`` or ``"dedpul_isotonic"``. None means ``"tice"``. It is not used where neither the
+        method nor the threshold needs it.
     encoder : None, ``"flatten"``, ``"components"``, ``"standardised"``, ``"autoencoder"`` or ``"imagenet"``.
     threshold : rule of ``predict``. ``"alpha"``: the share ``class_prior`` of the unlabelled rows is called positive.
         ``"recall"``: at least ``recall`` of new positives is expected to be called positive, by positives that are
