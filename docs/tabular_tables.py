@@ -101,8 +101,10 @@ def tabular_halves() -> Lines:
     for kind, family in FAMILIES.items():
         part = means[kinds.index[kinds == kind]].sort_index()
         halves = part.iloc[::2].mean(), part.iloc[1::2].mean()
-        for entry in halves[0].sort_values(ascending=False).index:
-            lines.append([family, f"`{entry}`", *(f"{half[entry]:.3f}" for half in halves), f"{seconds[entry]:.2f}"])
+        lines += [
+            [family, f"`{entry}`", *(f"{half[entry]:.3f}" for half in halves), f"{seconds[entry]:.2f}"]
+            for entry in halves[0].sort_values(ascending=False).index
+        ]
     return lines
 
 

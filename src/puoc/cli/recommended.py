@@ -1,6 +1,7 @@
-"""The method that ``puoc fit`` takes without ``--method``: the default one of the family which ``puoc assess`` recommends.
+"""The method that ``puoc fit`` takes without ``--method``: the default of the family that is recommended.
 
-The default depends on the kind of the rows and on their number (``families`` in puoc/userdata/defaults.yaml).
+``puoc assess`` recommends a family. Its default depends on the kind and the number of the rows (``families`` in
+puoc/userdata/defaults.yaml).
 """
 
 from __future__ import annotations
@@ -107,9 +108,8 @@ def default_of(pair: Pair, family: Family, assessed: Recommended) -> tuple[Recom
     kind: Literal["table", "other"] = "table" if isinstance(pair.preparing, TablePreparing) else "other"
     n = len(pair.X_p) + (0 if family == "OC" or pair.X_u is None else len(pair.X_u))
     default, passed_over = chosen(defaults_of(kind, family), n, assessed.method)
+    params, encoder = default.params, default.encoder
     if default.method is None:
         params, encoder = normalise(assessed.method, dict(assessed.params)), assessed.encoder
-    else:
-        params, encoder = default.params, default.encoder
     given = [f"{name}={value}" for name, value in params.items()]
     return Recommendation(default.method or assessed.method, given, encoder), passed_over

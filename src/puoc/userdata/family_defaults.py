@@ -37,14 +37,14 @@ def chosen(defaults: tuple[Default, ...], n: int, assessed: str) -> tuple[Defaul
     ----------
     assessed : the method that the assessment itself fitted.
     """
-    passed = []
+    passed: list[str] = []
     for default in defaults:
         if default.most_rows is None or n <= default.most_rows:
             return default, passed
         name = default.method or assessed
         passed.append(
-            f"{name} is passed over: with more than {default.most_rows:,} rows its fit takes minutes, and it would "
-            f"learn from {n:,}; --method {name} takes it all the same"
+            f"{name} is passed over: with more than {default.most_rows:,} rows it takes minutes to fit and score, and it "
+            f"would learn from {n:,}; --method {name} takes it all the same"
         )
     raise AssertionError("the last method of a family takes any number of rows")
 
