@@ -50,8 +50,8 @@ def test_a_default_takes_as_many_rows_as_stated_and_one_more_is_passed_over(rows
         assert len(passed) == place + 1
         name = default.method or "assessed"
         assert passed[-1] == (
-            f"{name} is passed over: with more than {default.most_rows:,} rows it takes minutes to fit and score, and it "
-            f"would learn from {default.most_rows + 1:,}; --method {name} takes it all the same"
+            f"{name} is passed over: with more than {default.most_rows:,} rows it takes minutes to fit and score, and "
+            f"it would learn from {default.most_rows + 1:,}; --method {name} takes it all the same"
         )
 
 

@@ -43,8 +43,8 @@ def chosen(defaults: tuple[Default, ...], n: int, assessed: str) -> tuple[Defaul
             return default, passed
         name = default.method or assessed
         passed.append(
-            f"{name} is passed over: with more than {default.most_rows:,} rows it takes minutes to fit and score, and it "
-            f"would learn from {n:,}; --method {name} takes it all the same"
+            f"{name} is passed over: with more than {default.most_rows:,} rows it takes minutes to fit and score, and "
+            f"it would learn from {n:,}; --method {name} takes it all the same"
         )
     raise AssertionError("the last method of a family takes any number of rows")
 
