@@ -17,6 +17,7 @@ from puoc.analysis.statistics.signed_rank import signed_rank_test
 
 HERE = Path(__file__).parent
 EVIDENCE = HERE / "evidence" / "tabular.parquet"
+BESIDE = HERE / "evidence" / "beside_libraries.parquet"
 PROFILE = HERE.parent / "profiles" / "tabular.yaml"
 FAMILIES = {"oc": "OC", "pu_oc": "PU-OC", "pu": "PU"}
 _KEPT = ["table", "entry", "kind", "labels", "cell", "seed", "status", "auc", "fit_seconds"]
@@ -85,6 +86,53 @@ def tabular_families() -> Lines:
                 *(_interval(part[a] - part[b]) for a, b in (("PU", "OC"), ("PU-OC", "OC"), ("PU-OC", "PU"))),
             ]
         )
+    return lines
+
+
+def tabular_halves() -> Lines:
+    """Mean AUC of each method on two halves of the tables, by family and by the half that chose the defaults.
+
+    The first, third, ... table by name is in that half. ``oc_svm`` is left out as in ``tabular_families``.
+    """
+    rows = _rows()
+    rows = rows[(rows["entry"] != "oc_svm") & (rows["column"] != _NEW)]
+    means, kinds = _means(rows).groupby("table").mean(), rows.groupby("entry")["kind"].first()
+    seconds = rows.groupby("entry")["fit_seconds"].mean()
+    lines = [["family", "method", "half that chose", "half that judged", "seconds of a fit"]]
+    for kind, family in FAMILIES.items():
+        part = means[kinds.index[kinds == kind]].sort_index()
+        halves = part.iloc[::2].mean(), part.iloc[1::2].mean()
+        lines += [
+            [family, f"`{entry}`", *(f"{half[entry]:.3f}" for half in halves), f"{seconds[entry]:.2f}"]
+            for entry in halves[0].sort_values(ascending=False).index
+        ]
+    return lines
+
+
+def beside_libraries() -> Lines:
+    """Mean AUC of each method that was called without puoc, and the largest difference of the adapter's scores."""
+    rows = pd.read_parquet(BESIDE)
+    n = rows["table"].nunique()
+    lines = [["library", "its own call", f"mean AUC on {n} tables", "adapter of puoc, largest difference of a score"]]
+    for (source, method), part in rows.groupby(["source", "method"], sort=False):
+        if source != "puoc":
+            far = part["difference"].max()
+            by = "none" if np.isnan(far) else "0" if far == 0 else f"{far:.0e}"
+            lines.append([str(source), f"`{method}`", f"{part['auc'].mean():.3f}", by])
+    return lines
+
+
+def best_in_registry() -> Lines:
+    """How often the best method of a table is one that puoc has, its adapters with and without."""
+    rows = pd.read_parquet(BESIDE)
+    ours = rows["source"] == "puoc"
+    kinds = {"methods of puoc": ours, "and detectors and classifiers that its adapters take": rows["in_registry"]}
+    best = rows.groupby("table")["auc"].max()
+    lines = [["methods", "number", "tables on which one of them is the best", "largest distance to the best"]]
+    for name, mask in kinds.items():
+        behind = best - rows[mask].groupby("table")["auc"].max()
+        number = str(rows[mask].groupby(["source", "method"]).ngroups)
+        lines.append([name, number, f"{(behind <= 0).sum()} of {len(best)}", f"{behind.max():.4f}"])
     return lines
 
 

@@ -110,12 +110,13 @@ def assess(
             incoming_rows = None if incoming is None else pair.read(incoming)
         from puoc.store.steps import heard_by
         from puoc.userdata.assess.decision import assess as assess_rows
+        from puoc.userdata.assess.input_rows import MAX_ROWS
         from puoc.userdata.assess.reference_methods import work_of
 
         assert pair.X_u is not None, "a file of unlabelled rows was given"
         check_texts(pair)
         X_v = None if incoming_rows is None else incoming_rows.X
-        with working("assess", work_of(len(pair.X_u))) as shown, heard_by(shown.advance):
+        with working("assess", work_of(min(len(pair.X_u), MAX_ROWS))) as shown, heard_by(shown.advance):
             assessment = assess_rows(pair.X_p, pair.X_u, X_v, seed=seed, new=new_negatives)
         from puoc.userdata.assess.fit_command import command
 
@@ -138,6 +139,11 @@ def assess(
     for note in (*notes, *pair.column_notes(), *(str(effect) for effect in effects if effect.matters)):
         say(note)
     _print(assessment)
+    from puoc.cli.recommended import default_of
+
+    default, _ = default_of(pair, assessment.advice, assessment.recommended)
+    if default.method != assessment.recommended.method:
+        say(f"puoc fit without --method takes {default.method}, the default of {assessment.advice} for such rows")
     say(f"page: {html}")
 
 

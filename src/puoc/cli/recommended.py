@@ -1,20 +1,24 @@
-"""The method that ``puoc fit`` takes without ``--method``: that of the family which ``puoc assess`` recommends."""
+"""The method that ``puoc fit`` takes without ``--method``: the default of the family that is recommended.
+
+``puoc assess`` recommends a family. Its default depends on the kind and the number of the rows (``families`` in
+puoc/userdata/defaults.yaml).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from puoc.cli.assess import check_texts
 from puoc.cli.console import say, working
 
 if TYPE_CHECKING:
     from puoc.datasets.readers import Pair
+    from puoc.userdata.assess.decision import Recommended
+    from puoc.userdata.assess.reference_methods import Family
     from puoc.userdata.settings import Settings
     from puoc.userdata.thresholds import ThresholdRule
-
-_FAMILIES = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
 
 class Recommendation(NamedTuple):
@@ -22,7 +26,7 @@ class Recommendation(NamedTuple):
 
     method: str
     params: list[str]
-    encoder: str
+    encoder: str | None
 
 
 def check_unspecific(
@@ -68,23 +72,44 @@ def recommended(pair: Pair, seed: int) -> Recommendation:
     ------
     ValueError : rows that cannot be assessed, with the way to do without.
     """
-    from puoc.methods import METHODS, normalise
     from puoc.store.steps import heard_by
     from puoc.userdata.assess.decision import assess
+    from puoc.userdata.assess.input_rows import MAX_ROWS
     from puoc.userdata.assess.reference_methods import work_of
 
     assert pair.X_u is not None, "checked before the files were read"
     try:
         check_texts(pair)
-        with working("assess", work_of(len(pair.X_u))) as shown, heard_by(shown.advance):
+        with working("assess", work_of(min(len(pair.X_u), MAX_ROWS))) as shown, heard_by(shown.advance):
             found = assess(pair.X_p, pair.X_u, seed=seed)
     except ValueError as error:
         raise ValueError(
             f"{error}. The rows were assessed because --method is missing; --method METHOD does without"
         ) from error
-    method = found.recommended.method
-    params = normalise(method, dict(found.recommended.params))
-    family = _FAMILIES[METHODS[method].kind]
     say(f"no --method was given, so the rows were assessed: {found.verdict}")
-    say(f"the method is {method} ({family}), as puoc assess recommends; puoc assess shows why, --method takes another")
-    return Recommendation(method, [f"{name}={value}" for name, value in params.items()], found.recommended.encoder)
+    chosen, passed_over = default_of(pair, found.advice, found.recommended)
+    for sentence in passed_over:
+        say(sentence)
+    say(f"the method is {chosen.method}, the default of {found.advice} for such rows; --method takes another")
+    return chosen
+
+
+def default_of(pair: Pair, family: Family, assessed: Recommended) -> tuple[Recommendation, list[str]]:
+    """Return the default method of a family for these rows, and a sentence for each that too many rows rule out.
+
+    Parameters
+    ----------
+    assessed : the method that the assessment fitted, which is the default for some kinds of rows.
+    """
+    from puoc.datasets.readers.preprocess import TablePreparing
+    from puoc.methods import normalise
+    from puoc.userdata.family_defaults import chosen, defaults_of
+
+    kind: Literal["table", "other"] = "table" if isinstance(pair.preparing, TablePreparing) else "other"
+    n = len(pair.X_p) + (0 if family == "OC" or pair.X_u is None else len(pair.X_u))
+    default, passed_over = chosen(defaults_of(kind, family), n, assessed.method)
+    params, encoder = default.params, default.encoder
+    if default.method is None:
+        params, encoder = normalise(assessed.method, dict(assessed.params)), assessed.encoder
+    given = [f"{name}={value}" for name, value in params.items()]
+    return Recommendation(default.method or assessed.method, given, encoder), passed_over

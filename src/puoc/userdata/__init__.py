@@ -3,6 +3,7 @@
 __all__ = [
     "assess",
     "estimators",
+    "family_defaults",
     "fit",
     "kept_apart",
     "pages",
