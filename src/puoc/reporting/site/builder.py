@@ -31,6 +31,7 @@ from puoc.reporting.site.datasets import dataset_views
 from puoc.reporting.site.files import write_assets, write_pages
 from puoc.reporting.site.leaderboard import leaderboard_view
 from puoc.reporting.site.methods import method_views
+from puoc.reporting.site.packing import packed
 from puoc.reporting.site.passports import table_passports
 from puoc.reporting.site.render import Content, rendered
 from puoc.reporting.site.search import search_script
@@ -84,7 +85,7 @@ def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
     viewed = [replace(t, metric=metric, rows=None if t.rows is None else as_metric(t.rows, metric)) for t in tables]
     content = _content(root, viewed, compared, planes, metric)
     folder = root / "reports"
-    pages = rendered(_environment(), content)
+    pages = packed(rendered(_environment(), content))
     write_csv(folder, compared.metrics, compared.metric_winners)
     write_assets(folder, search_script(viewed, [one.name for one in content.methods], *_names(content)))
     write_pages(folder, pages)

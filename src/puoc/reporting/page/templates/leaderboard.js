@@ -1,5 +1,5 @@
 "use strict";
-(function () {
+window.PUOC_READY.then(function () {
   const table = document.getElementById("leaderboard");
   const form = document.getElementById("filters");
   const count = document.getElementById("count");
@@ -82,4 +82,4 @@
   table.addEventListener("sort-end", show);
   window.addEventListener("hashchange", recall);
   recall();
-})();
+});
