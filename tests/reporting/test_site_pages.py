@@ -174,6 +174,16 @@ def test_a_method_has_its_row_over_all_tables(root: Path) -> None:
     assert "extended by pu_svm" in texts(page_text(root, "methods/oc_svm.html"))
 
 
+def test_the_page_of_methods_has_elo_ratings_of_all_entries_but_references(root: Path) -> None:
+    text = page_text(root, "methods.html").partition('id="elo"')[2]
+    rows = [texts(row).split() for row in re.findall(r"<tr><th scope=\"row\">.*?</tr>", text, re.S)]
+    rated = {row[0]: int(row[2]) for row in rows}
+    summary = pd.read_parquet(root / "results/compare/summary.parquet")
+    assert set(rated) == set(summary.loc[summary["rank"].notna() & (summary["cell"] != "average"), "entry"])
+    assert sum(rated.values()) / len(rated) == pytest.approx(1000, abs=1)
+    assert list(rated.values()) == sorted(rated.values(), reverse=True)
+
+
 def test_a_dataset_has_a_card(root: Path) -> None:
     text = texts(page_text(root, "datasets/digits.html"))
     assert "rows 1,797" in text

@@ -14,6 +14,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from puoc.analysis.compare import Comparison, FailureRow, read_comparison
+from puoc.analysis.statistics.elo import RESAMPLES
 from puoc.analysis.statistics.signed_rank import EXACT_UP_TO
 from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import Trials, present_rows, read_results
@@ -33,6 +34,7 @@ from puoc.reporting.site.leaderboard import leaderboard_view
 from puoc.reporting.site.methods import method_views
 from puoc.reporting.site.packing import packed
 from puoc.reporting.site.passports import table_passports
+from puoc.reporting.site.ratings import rating_views
 from puoc.reporting.site.render import Content, rendered
 from puoc.reporting.site.search import search_script
 from puoc.reporting.site.standings import standings
@@ -167,6 +169,8 @@ def _content(
         shared={
             "metric": label_of(metric),
             "blocks": map_blocks(tables, found),
+            "elo_resamples": RESAMPLES,
+            "ratings": rating_views([one for each in found.values() for one in each]),
             "tuned_apart": [row for row in compared.choice if row.table is None],
             "failures": failures,
             "n_failures": sum(view.n for view in failures),
