@@ -34,6 +34,11 @@ def test_ties_are_half_a_win_and_entries_need_not_meet() -> None:
     assert always[0].elo - always[1].elo < 1500  # finite without a single loss
 
 
+def test_of_groups_that_never_meet_the_largest_is_rated() -> None:
+    apart = [("t", {"x": 0.9, "y": 0.8}), ("u", {"a": 0.9, "b": 0.8}), ("v", {"b": 0.9, "c": 0.8})]
+    assert [rating.entry for rating in elo_ratings(apart)] == ["a", "b", "c"]
+
+
 def test_the_order_of_cells_changes_nothing_and_cells_of_one_entry_do_not_count() -> None:
     cells = [("t", {"a": 0.9, "b": 0.8}), ("u", {"a": 0.6, "b": 0.8, "c": 0.7}), ("v", {"c": 0.9})]
     found = elo_ratings(cells)

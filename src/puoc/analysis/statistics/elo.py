@@ -36,12 +36,15 @@ class Rating(NamedTuple):
 def elo_ratings(cells: Sequence[tuple[str, dict[str, float]]], seed: int = 0) -> list[Rating]:
     """Return the ratings, best first.
 
+    Ratings of entries are only comparable if other entries connect them. Of several groups without a common entry, the
+    one with the most cells is rated.
+
     Parameters
     ----------
     cells : table and mean by entry of each cell; higher = better. The higher mean wins, equal ones are half a win each.
     seed : of the bootstrap. Tables are resampled as a whole, because their cells share data.
     """
-    compared = [(table, means) for table, means in cells if len(means) > 1]
+    compared = _connected([(table, means) for table, means in cells if len(means) > 1])
     entries = sorted({entry for _, means in compared for entry in means})
     tables = sorted({table for table, _ in compared})
     if not entries:
@@ -65,6 +68,16 @@ def elo_ratings(cells: Sequence[tuple[str, dict[str, float]]], seed: int = 0) ->
             Rating(entry, float(ratings[0, at]), float(low[at]), float(high[at]), len(of_entry), len(set(of_entry)))
         )
     return sorted(found, key=lambda rating: (-rating.elo, rating.entry))
+
+
+def _connected(cells: list[tuple[str, dict[str, float]]]) -> list[tuple[str, dict[str, float]]]:
+    """Return the cells of the largest group of entries that met, directly or by way of others."""
+    groups: list[set[str]] = []
+    for _, means in cells:
+        joined = set(means).union(*(group for group in groups if group & set(means)))
+        groups = [group for group in groups if not group & joined] + [joined]
+    of_groups = [[cell for cell in cells if set(cell[1]) <= group] for group in groups]
+    return max(of_groups, key=len, default=[])
 
 
 def _fitted(wins: Floats) -> Floats:

@@ -34,7 +34,7 @@ from puoc.reporting.site.leaderboard import leaderboard_view
 from puoc.reporting.site.methods import method_views
 from puoc.reporting.site.packing import packed
 from puoc.reporting.site.passports import table_passports
-from puoc.reporting.site.ratings import rating_views
+from puoc.reporting.site.ratings import LEAST, rating_views
 from puoc.reporting.site.render import Content, rendered
 from puoc.reporting.site.search import search_script
 from puoc.reporting.site.standings import standings
@@ -170,6 +170,7 @@ def _content(
             "metric": label_of(metric),
             "blocks": map_blocks(tables, found),
             "elo_resamples": RESAMPLES,
+            "elo_least": LEAST,
             "ratings": rating_views([one for each in found.values() for one in each]),
             "tuned_apart": [row for row in compared.choice if row.table is None],
             "failures": failures,
