@@ -182,7 +182,10 @@ def test_the_page_of_methods_has_elo_ratings_of_all_entries_but_references(root:
     compare(tmp_path)
     build(tmp_path)
     text = page_text(tmp_path, "methods.html").partition('id="elo"')[2]
-    rows = [texts(row).replace("−", "-").split() for row in re.findall(r'<tr><th scope="row">.*?</tr>', text, re.S)]
+    rows = [
+        texts(row).replace("\N{MINUS SIGN}", "-").split()
+        for row in re.findall(r'<tr><th scope="row">.*?</tr>', text, re.S)
+    ]
     rated = {row[0]: int(row[2]) for row in rows}
     summary = pd.read_parquet(tmp_path / "results/compare/summary.parquet")
     assert set(rated) == set(summary.loc[summary["rank"].notna(), "entry"])

@@ -52,11 +52,11 @@ def elo_ratings(cells: Sequence[tuple[str, dict[str, float]]], seed: int = 0) ->
     place = {entry: at for at, entry in enumerate(entries)}
     wins = np.zeros((len(tables), len(entries), len(entries)))
     for table, means in compared:
-        at = np.array([place[entry] for entry in means])
+        here = np.array([place[entry] for entry in means])
         values = np.array(list(means.values()))
         won = (values[:, None] > values) + 0.5 * (values[:, None] == values)
         np.fill_diagonal(won, 0)
-        wins[tables.index(table)][np.ix_(at, at)] += won
+        wins[tables.index(table)][np.ix_(here, here)] += won
     times = np.random.default_rng(seed).multinomial(len(tables), np.full(len(tables), 1 / len(tables)), RESAMPLES)
     sums = np.concatenate([wins.sum(axis=0)[None], np.tensordot(times.astype(float), wins, axes=1)])
     ratings = _fitted(sums)
@@ -91,5 +91,6 @@ def _fitted(wins: Floats) -> Floats:
         strength = won / (expected + 2 * _PRIOR / (strength + 1.0))
         if np.abs(np.log(strength / before)).max() < _TOLERANCE:
             break
-    ratings: Floats = 400 * np.log10(strength)
-    return ratings - ratings.mean(axis=1, keepdims=True) + CENTRE
+    logs = 400 * np.log10(strength)
+    ratings: Floats = logs - logs.mean(axis=1, keepdims=True) + CENTRE
+    return ratings
