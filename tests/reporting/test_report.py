@@ -92,7 +92,7 @@ def set_where(rows: pd.DataFrame, entry: str, values: dict[str, Any], **where: A
         rows.loc[chosen, column] = value
 
 
-SCRIPTS = ("search", "site", "sortable.min", "leaderboard", "figures", "mlflow", "passports")
+SCRIPTS = ("unpack", "search", "site", "sortable.min", "leaderboard", "figures", "mlflow", "passports")
 LOST = {"auc": None, "auc_train_pool": None}
 
 

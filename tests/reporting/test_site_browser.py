@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from browsing import DRIVER, Browser, browser
 from test_report import whole_site
 
+from puoc.analysis.metrics import metrics
 from puoc.reporting.tracking.report_links import link_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(DRIVER is None, reason="no chromedriver (Debian: chromium-driver)")]
@@ -110,7 +112,7 @@ def test_the_leaderboard_is_filtered_and_sorted_and_a_number_leads_to_its_passpo
     assert chromium.log() == []
 
 
-def test_another_metric_changes_the_values_of_the_leaderboard_and_back(chromium: Browser, reports: Path) -> None:
+def test_another_metric_changes_values_ranks_and_order_and_back(chromium: Browser, reports: Path) -> None:
     chromium.open(reports / "leaderboard.html", 1440)
     shown = f"return {ROWS}.map(r => r.cells[1].textContent)"
     first = chromium.run(shown)
@@ -121,9 +123,20 @@ def test_another_metric_changes_the_values_of_the_leaderboard_and_back(chromium:
     for name in names[1:]:
         chromium.run(choose, name)
         assert not any(" ± " in text for text in chromium.run(shown))
+        assert not any("(" in text for text in chromium.run(f"return {ROWS}.map(r => r.cells[2].textContent)"))
+        by_column = chromium.run(
+            f"return {ROWS}.map(r => [r.cells[3].textContent + r.cells[4].textContent, r.cells[2].dataset.sort,"
+            "r.cells[1].dataset.sort])"
+        )
+        sign = 1 if metrics()[name].higher_is_better else -1
+        for _, group in itertools.groupby(by_column, key=lambda row: row[0]):
+            ranked = [(int(rank), sign * float(value)) for _, rank, value in group if rank]
+            assert [rank for rank, _ in ranked] == [1 + sum(v > own for _, v in ranked) for _, own in ranked]
+            assert ranked == sorted(ranked)
         assert chromium.run("return document.getElementById('value-head').textContent").startswith(name)
     chromium.run(choose, names[0])
     assert chromium.run(shown) == first
+    assert "(" in chromium.run(f"return {ROWS}[0].cells[2].textContent")
     assert chromium.log() == []
 
 

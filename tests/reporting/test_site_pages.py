@@ -174,6 +174,26 @@ def test_a_method_has_its_row_over_all_tables(root: Path) -> None:
     assert "extended by pu_svm" in texts(page_text(root, "methods/oc_svm.html"))
 
 
+def test_the_page_of_methods_has_elo_ratings_of_all_entries_but_references(root: Path, tmp_path: Path) -> None:
+    assert 'id="elo"' not in page_text(root, "methods.html")  # too few tables
+    for name in "abcde":
+        plan = plan_of(name, seeds=[0, 1])
+        lay_out(tmp_path, plan, rows_of(plan))
+    compare(tmp_path)
+    build(tmp_path)
+    text = page_text(tmp_path, "methods.html").partition('id="elo"')[2]
+    rows = [
+        texts(row).replace("\N{MINUS SIGN}", "-").split()
+        for row in re.findall(r'<tr><th scope="row">.*?</tr>', text, re.S)
+    ]
+    rated = {row[0]: int(row[2]) for row in rows}
+    summary = pd.read_parquet(tmp_path / "results/compare/summary.parquet")
+    assert set(rated) == set(summary.loc[summary["rank"].notna(), "entry"])
+    assert sum(rated.values()) / len(rated) == pytest.approx(1000, abs=1)
+    assert list(rated.values()) == sorted(rated.values(), reverse=True)
+    assert all(int(row[3]) <= int(row[2]) <= int(row[5]) for row in rows)  # ELO, LOW to HIGH
+
+
 def test_a_dataset_has_a_card(root: Path) -> None:
     text = texts(page_text(root, "datasets/digits.html"))
     assert "rows 1,797" in text

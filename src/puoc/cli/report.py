@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,6 +11,7 @@ from puoc.cli.console import exit_on_invalid_input, exit_on_storage_error, hint,
 from puoc.cli.output import result
 
 _ROOT = Path()
+_Artifacts = Literal["auto", "all", "best", "none"]  # those of puoc.reporting.tracking
 
 
 def compare() -> None:
@@ -53,9 +54,18 @@ def report(
     hint("open the report in a browser; puoc show prints results here; puoc ui serves MLflow")
 
 
-def track() -> None:
+def track(
+    artifacts: Annotated[
+        _Artifacts,
+        typer.Option(
+            help="Which trials get artifacts (curves, scores, record of the fit) and training curves: all, only those "
+            "of the best entry of each cell, or none. auto: all up to 10,000 trials, best above. A run keeps what it "
+            "has."
+        ),
+    ] = "auto",
+) -> None:
     """Update the MLflow store from the results and register the best model of each scenario."""
-    _sync_mlflow()
+    _sync_mlflow(artifacts)
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.reporting.tracking import register_best
         from puoc.run.stages import planned_trial_ids
@@ -68,12 +78,12 @@ def track() -> None:
         say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
 
 
-def _sync_mlflow() -> None:
+def _sync_mlflow(artifacts: _Artifacts = "auto") -> None:
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(_ROOT)
         from puoc.reporting.tracking import track as sync_runs
 
         with working("MLflow") as shown:
-            counts = sync_runs(_ROOT, lambda done, total: shown.update(done, total, "runs"))
+            counts = sync_runs(_ROOT, lambda done, total: shown.update(done, total, "runs"), artifacts)
     result(runs=counts)
     say("MLflow: " + (", ".join(f"{name} {number}" for name, number in counts.items()) or "no rows"))

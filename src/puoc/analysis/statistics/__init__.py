@@ -4,6 +4,7 @@ __all__ = [
     "auc",
     "auc_interval",
     "effects",
+    "elo",
     "holm",
     "moderated",
     "power",

@@ -9,7 +9,6 @@ import pandas as pd
 from pydantic import JsonValue
 
 from puoc.analysis.tables.frames import number
-from puoc.analysis.tables.results import scored
 from puoc.analysis.tables.summary import SummaryRow
 from puoc.records import JsonObject
 from puoc.store.plans import EntryPlan, TablePlan
@@ -89,19 +88,24 @@ def _cells(plan: TablePlan, summary: Sequence[SummaryRow], metric: str) -> Figur
 
 
 def _sweep(plan: TablePlan, rows: pd.DataFrame, metric: str) -> Figure:
-    name, words, scale = _SWEEPS[plan.scenario]
-    at_cell = _positions(rows, name)
+    axis_of, words, scale = _SWEEPS[plan.scenario]
+    at_cell = _positions(rows, axis_of)
     data: list[JsonValue] = []
     styles = _styles(plan)
+    # all entries at once, because a selection of rows for each costs more than the means
+    ok = rows.loc[(rows["status"] == "ok") & rows["auc"].notna(), ["entry", "cell", "seed", "auc"]]
+    ok = ok.assign(x=ok["cell"].map(at_cell)).dropna(subset=["x"])
+    by_seed = ok.groupby(["entry", "x", "seed"])["auc"].mean().groupby(["entry", "x"]).agg(["mean", "std"])
+    found: dict[str, list[tuple[float, float, float | None]]] = {}
+    for (name, x), mean, std in zip(by_seed.index, by_seed["mean"], by_seed["std"], strict=True):
+        found.setdefault(str(name), []).append((float(x), float(mean), number(std)))
     for entry in plan.entries:
-        ok = scored(rows, entry.entry)
-        ok = ok.assign(x=ok["cell"].map(at_cell)).dropna(subset=["x"])
-        by_seed = ok.groupby(["x", "seed"])["auc"].mean().groupby("x").agg(["mean", "std"])
+        of_entry = found.get(entry.entry, [])
         points: JsonObject = {
-            "x": by_seed.index.tolist(),
-            "y": by_seed["mean"].tolist(),
+            "x": [x for x, _, _ in of_entry],
+            "y": [mean for _, mean, _ in of_entry],
             "mode": "lines+markers",
-            "error_y": _bars([number(std) for std in by_seed["std"]]),
+            "error_y": _bars([std for _, _, std in of_entry]),
         }
         data.append(styles[entry.entry] | points)
     axis: JsonObject = {

@@ -35,9 +35,10 @@ def draw_sentence(rows: pd.DataFrame | Mapping[str, Sequence[float | None]]) -> 
 def config_views(plan: TablePlan, rows: pd.DataFrame) -> list[dict[str, str]]:
     """Return one row per entry: its method, its twin and every configuration it was run with."""
     views = []
-    rows = rows.reindex(columns=["entry", *(name for name in _CONFIG if name in rows)])
+    known = rows.reindex(columns=["entry", *_CONFIG]).drop_duplicates()  # few: one for all cells and seeds of an entry
+    by_entry = {str(name): group for name, group in known.groupby("entry", sort=False)}
     for entry in plan.entries:
-        of_entry = rows[rows["entry"] == entry.entry]
+        of_entry = by_entry.get(entry.entry, known[:0])
         view = {"entry": entry.entry, "method": entry.method, "twin": entry.twin or ""}
         views.append(view | {name: _texts(of_entry, name) for name in _CONFIG})
     return views

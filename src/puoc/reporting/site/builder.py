@@ -14,6 +14,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from puoc.analysis.compare import Comparison, FailureRow, read_comparison
+from puoc.analysis.statistics.elo import RESAMPLES
 from puoc.analysis.statistics.signed_rank import EXACT_UP_TO
 from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import Trials, present_rows, read_results
@@ -31,7 +32,9 @@ from puoc.reporting.site.datasets import dataset_views
 from puoc.reporting.site.files import write_assets, write_pages
 from puoc.reporting.site.leaderboard import leaderboard_view
 from puoc.reporting.site.methods import method_views
+from puoc.reporting.site.packing import packed
 from puoc.reporting.site.passports import table_passports
+from puoc.reporting.site.ratings import LEAST, rating_views
 from puoc.reporting.site.render import Content, rendered
 from puoc.reporting.site.search import search_script
 from puoc.reporting.site.standings import standings
@@ -84,7 +87,7 @@ def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
     viewed = [replace(t, metric=metric, rows=None if t.rows is None else as_metric(t.rows, metric)) for t in tables]
     content = _content(root, viewed, compared, planes, metric)
     folder = root / "reports"
-    pages = rendered(_environment(), content)
+    pages = packed(rendered(_environment(), content))
     write_csv(folder, compared.metrics, compared.metric_winners)
     write_assets(folder, search_script(viewed, [one.name for one in content.methods], *_names(content)))
     write_pages(folder, pages)
@@ -166,6 +169,9 @@ def _content(
         shared={
             "metric": label_of(metric),
             "blocks": map_blocks(tables, found),
+            "elo_resamples": RESAMPLES,
+            "elo_least": LEAST,
+            "ratings": rating_views([one for each in found.values() for one in each]),
             "tuned_apart": [row for row in compared.choice if row.table is None],
             "failures": failures,
             "n_failures": sum(view.n for view in failures),

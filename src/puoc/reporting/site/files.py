@@ -10,7 +10,7 @@ from puoc.analysis.tables.frames import replace_file
 from puoc.reporting.page.places import FOLDERS
 
 _STYLES = ("style.css", "site.css")
-_SCRIPTS = ("site.js", "leaderboard.js", "figures.js", "passports.js")
+_SCRIPTS = ("unpack.js", "site.js", "leaderboard.js", "figures.js", "passports.js")
 _VENDORED = ("sortable.min.js", "sortable.LICENSE.txt", "plotly.LICENSE.txt")
 
 

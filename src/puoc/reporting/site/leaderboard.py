@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from puoc.analysis.metrics import metrics
@@ -16,7 +16,7 @@ class Line:
 
     standing: Standing
     value: str  # mean of the first metric, by which the page sorts
-    others: str  # means of the other offered metrics, separated by bars; empty where unknown
+    others: str  # "mean,rank,of" by each other offered metric, separated by bars; empty where unknown
     rank: str  # such as "1 (1 to 3 of 8)"
     rank_order: str  # by which the page sorts; empty for references, which come last
 
@@ -48,7 +48,8 @@ def leaderboard_view(standings: Sequence[Standing], metric: str, n_planned: int)
     known = [one for one in standings if one.summary.n]
     named = {name for one in known for name in one.metrics}
     offered = [metric, *(name for name, each in metrics().items() if name in named - {metric} and each.rows == "test")]
-    lines = [_line(one, offered) for one in known]
+    ranks = {name: _ranks(known, name) for name in offered[1:]}
+    lines = [_line(one, {name: ranks[name].get(at) for name in offered[1:]}) for at, one in enumerate(known)]
     order = {table: at for at, table in enumerate(dict.fromkeys(one.table for one in known))}
     lines.sort(key=lambda line: _place(line.standing, order[line.standing.table]))
     return LeaderboardView(
@@ -58,7 +59,7 @@ def leaderboard_view(standings: Sequence[Standing], metric: str, n_planned: int)
         datasets=sorted({one.dataset for one in known}),
         tables=list(dict.fromkeys((one.table, one.scenario) for one in known)),
         methods=sorted({one.entry.method for one in known}),
-        metrics=[(name, label_of(name)) for name in offered],
+        metrics=[(name, label_of(name) + ("" if _is_higher_better(name) else ", lower is better")) for name in offered],
         n_without=n_planned - len(known),
     )
 
@@ -72,11 +73,42 @@ def rank_text(one: Standing) -> str:
     return f"{rank:g}" + (f" ({interval.low} to {interval.high} of {interval.of})" if interval else "")
 
 
-def _line(one: Standing, offered: Sequence[str]) -> Line:
-    values = [one.summary.mean, *(one.metrics.get(name) for name in offered[1:])]
-    value, *others = ("" if value is None else f"{value:.4f}" for value in values)
-    rank = one.summary.rank
-    return Line(one, value, "|".join(others), rank_text(one), "" if rank is None else f"{rank:g}")
+def _is_higher_better(metric: str) -> bool:
+    known = metrics().get(metric)
+    return known is None or known.higher_is_better
+
+
+def _ranks(standings: Sequence[Standing], metric: str) -> dict[int, tuple[int, int]]:
+    """Return the rank by a metric and the number of ranked entries, by position of the standing.
+
+    The entries are those that have a rank in their column by the first metric, and a mean by this one. Ties share the
+    better rank.
+    """
+    columns: dict[tuple[str, int], dict[int, float]] = {}
+    sign = 1 if _is_higher_better(metric) else -1
+    for at, one in enumerate(standings):
+        if one.summary.rank is not None and metric in one.metrics:
+            columns.setdefault((one.table, one.column), {})[at] = sign * one.metrics[metric]
+    return {
+        at: (1 + sum(other > value for other in column.values()), len(column))
+        for column in columns.values()
+        for at, value in column.items()
+    }
+
+
+def _line(one: Standing, ranks: Mapping[str, tuple[int, int] | None]) -> Line:
+    others = []
+    for name, rank in ranks.items():
+        value = f"{one.metrics[name]:.4f}" if name in one.metrics else ""
+        others.append(f"{value},{rank[0]},{rank[1]}" if rank is not None else value)
+    rank_of_first = one.summary.rank
+    return Line(
+        standing=one,
+        value="" if one.summary.mean is None else f"{one.summary.mean:.4f}",
+        others="|".join(others) if any(others) else "",
+        rank=rank_text(one),
+        rank_order="" if rank_of_first is None else f"{rank_of_first:g}",
+    )
 
 
 def _place(one: Standing, table: int) -> tuple[bool, int, int, bool, float]:

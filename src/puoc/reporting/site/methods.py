@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from sys import modules
 
+import pandas as pd
+
 from puoc.reporting.page.places import table_page
 from puoc.reporting.page.section import Table
 from puoc.reporting.site.curves import Curve, Series, curve
 from puoc.reporting.site.leaderboard import rank_text
 from puoc.reporting.site.standings import FAMILIES, Standing, best_names
+
+_NEEDED = ["entry", "status", "reason", "fit_id", "fit_seconds", "peak_memory"]
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,14 @@ def method_views(
     ----------
     standings, configs : those of each table, by its name.
     """
+    narrow = {
+        t.plan.table: {str(entry): rows for entry, rows in t.rows.reindex(columns=_NEEDED).groupby("entry")}
+        for t in tables
+        if t.rows is not None
+    }
     kinds = {entry.method: entry.kind for table in tables for entry in table.plan.entries}
     twins = {entry.method: entry.twin or "" for table in tables for entry in table.plan.entries}
-    return [_view(name, kinds[name], twins, tables, standings, configs) for name in sorted(kinds)]
+    return [_view(name, kinds[name], twins, tables, narrow, standings, configs) for name in sorted(kinds)]
 
 
 def _view(
@@ -94,6 +103,7 @@ def _view(
     kind: str,
     twins: Mapping[str, str],
     tables: Sequence[Table],
+    narrow: Mapping[str, Mapping[str, pd.DataFrame]],
     standings: Mapping[str, Sequence[Standing]],
     configs: Mapping[str, Sequence[dict[str, str]]],
 ) -> MethodView:
@@ -116,8 +126,7 @@ def _view(
             continue
         if drawn := _curve(table, names, of_table):
             curves.append(drawn)
-        columns = ["entry", "status", "reason", "fit_id", "fit_seconds", "peak_memory"]
-        rows = table.rows.reindex(columns=columns)[table.rows["entry"].isin(names)]
+        rows = pd.concat([narrow[table.plan.table][each] for each in sorted(names & run)])
         n_trials += int((rows["status"] == "ok").sum())
         once = rows.drop_duplicates("fit_id")
         seconds += float(once["fit_seconds"].dropna().sort_values().sum())

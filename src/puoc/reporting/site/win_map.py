@@ -15,6 +15,7 @@ from puoc.store.counting import counted
 
 #: Axes in their order on the page.
 ORDER = ("alpha", "|U|", "shift", "labelling", "classes and data")
+_NEEDED = ["entry", "cell", "seed", "status", "auc"]  # each entry takes its rows; fewer columns cost less
 _LOOKS = {name: f"fam-{kind.replace('_', '-')}" for kind, name in FAMILIES.items()}
 
 
@@ -64,7 +65,8 @@ def map_blocks(tables: Sequence[Table], standings: Mapping[str, Sequence[Standin
     standings : those of each table, by its name.
     """
     plans = [table.plan for table in tables if table.plan.tested]
-    wins = family_wins(plans, {t.plan.table: t.rows for t in tables}, {plan.scenario: "any" for plan in plans})
+    results = {t.plan.table: None if t.rows is None else t.rows[_NEEDED] for t in tables}
+    wins = family_wins(plans, results, {plan.scenario: "any" for plan in plans})
     by_cell = {(row.table, row.cell_index): row for row in wins}
     blocks: dict[str, list[MapRow]] = {axis: [] for axis in ORDER}
     for table in tables:

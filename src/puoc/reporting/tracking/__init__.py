@@ -5,12 +5,14 @@ writes it again. Importing this package does not load mlflow; using a store does
 """
 
 from puoc.reporting.tracking.address import TrackingError, tracking_uri
+from puoc.reporting.tracking.artifacts import Artifacts
 from puoc.reporting.tracking.model_registry import Registered, register_best
 from puoc.reporting.tracking.server import server_command
 from puoc.reporting.tracking.store import Store
 from puoc.reporting.tracking.sync import Tracker, track
 
 __all__ = [
+    "Artifacts",
     "Registered",
     "Store",
     "Tracker",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from puoc.analysis.statistics.roc import decode
+from puoc.reporting.tracking.artifacts import LEFT_OUT, TAG
 from puoc.reporting.tracking.curves import curve_of_roc, curves_of, write_curves
 from puoc.reporting.tracking.stored_run import StoredRun
 from puoc.store.ledger import Ledger
@@ -41,7 +42,8 @@ def metrics_of(
     owns_model = extra.get("model_owner") == stored.run_id
     model = extra.get("model_uri", "").removeprefix("models:/") if owns_model else None
     metrics = [Metric(k, v, now, 0, model_id=model if k.startswith("auc") else None) for k, v in changed.items()]
-    curves = {name: values for name, values in curve(entry).items() if name not in stored.metrics}
+    logged = curve(entry) if extra.get(TAG) != LEFT_OUT else {}
+    curves = {name: values for name, values in logged.items() if name not in stored.metrics}
     return metrics + [
         Metric(name, value, now, step) for name, values in curves.items() for step, value in enumerate(values)
     ]

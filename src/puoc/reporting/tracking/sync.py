@@ -10,6 +10,7 @@ from typing import Self
 
 from puoc.reporting.tracking import project_trials
 from puoc.reporting.tracking.address import TrackingError, first_line
+from puoc.reporting.tracking.artifacts import Artifacts
 from puoc.reporting.tracking.places import unpack_places
 from puoc.reporting.tracking.report_links import link_report
 from puoc.reporting.tracking.store import Store, StoreBusy
@@ -105,7 +106,7 @@ class Tracker:
         self._writer.sync_runs(self._waiting, self._ledger)
 
 
-def track(root: Path | str, on_progress: OnProgress = silent) -> dict[str, int]:
+def track(root: Path | str, on_progress: OnProgress = silent, artifacts: Artifacts = "auto") -> dict[str, int]:
     """Synchronise the store with the rows of all planned tables and sweeps; return the trials by experiment.
 
     Runs of a table that is no longer planned are deleted in MLflow's sense, and restored with the table. In a store
@@ -114,6 +115,7 @@ def track(root: Path | str, on_progress: OnProgress = silent) -> dict[str, int]:
     Parameters
     ----------
     on_progress : called with the number of runs that are written, and of those that differ.
+    artifacts : which runs of trials get artifacts and training curves; a run keeps those that it has.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def track(root: Path | str, on_progress: OnProgress = silent) -> dict[str, int]:
     try:
         with store.lock(WAIT_TRACK), store.database_errors():
             store.open()
-            writer = Writer(store)
+            writer = Writer(store, artifacts=artifacts)
             writer.load()
             unplanned = _unplanned(writer) if store.is_own else frozenset()
             writer.sync_runs(rows, Ledger(store.root / "ledger"), complete_sources | unplanned, on_progress)

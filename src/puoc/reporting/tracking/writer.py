@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from puoc.reporting.tracking import project_trials, run_specs
+from puoc.reporting.tracking.artifacts import LEFT_OUT, TAG, Artifacts, with_artifacts
 from puoc.reporting.tracking.batch import Batch, NewRun, sql_store
 from puoc.reporting.tracking.datasets import UsedDataset
 from puoc.reporting.tracking.members import by_configuration, members_of, sweeps_of
@@ -51,8 +52,8 @@ def silent(done: int, total: int) -> None:
 class Writer:
     """Writes the runs of a store that differ from their specifications. Use it under the store's lock."""
 
-    def __init__(self, store: Store, context: Mapping[str, object] | None = None):
-        self.store = store
+    def __init__(self, store: Store, context: Mapping[str, object] | None = None, artifacts: Artifacts = "auto"):
+        self.store, self.artifacts = store, artifacts
         self.context = {key: str(value) for key, value in (context or {}).items()} | pipeline(store.root)
         self.runs: dict[str, dict[Key, StoredRun]] = {kind: {} for kind in ID_TAGS}
         self.written = 0  # runs created, changed, restored or deleted
@@ -60,6 +61,7 @@ class Writer:
         self._models: dict[str, str] = {}  # fit id to model URI
         self._ids: dict[str, str] = {}  # experiment name to id
         self._described: dict[str, dict[str, str]] = {}  # experiment name to tags, until they are checked
+        self._wanted = frozenset[Key]()  # trials whose runs get artifacts
 
     def load(self) -> None:
         """Read all runs of the store, and delete runs that another process did not finish."""
@@ -114,6 +116,8 @@ class Writer:
         self._described = {}
         trials_by_key = project_trials.trials(rows)
         self._merge(trials_by_key, complete_sources)
+        n_stored = len(self.runs["trial"].keys() | trials_by_key.keys())
+        self._wanted = with_artifacts(self.artifacts, trials_by_key, n_stored, bool(complete_sources))
         batch = self._new_batch()
         parents = self._sync_cells(rows, trials_by_key, complete_sources, batch)
         different = []
@@ -213,7 +217,11 @@ class Writer:
         stored = self.runs["trial"].get((spec.experiment, spec.key))
         if stored is None or stored.tags.get(DIGEST) != spec.digest:
             return False
-        return stored.tags.get("ledger") == "present" or ledger.get(row.fit_id) is None
+        complete = stored.tags.get("ledger") == "present" and not (stored.tags.get(TAG) and self._wants(spec))
+        return complete or ledger.get(row.fit_id) is None
+
+    def _wants(self, spec: RunSpec) -> bool:
+        return (spec.experiment, spec.key) in self._wanted
 
     def _sync_trial(self, spec: RunSpec, row: ResultRow, ledger: Ledger, models: ModelLog, batch: Batch | None) -> None:
         stored = self._current(spec)
@@ -221,20 +229,27 @@ class Writer:
             return  # it was restored, and is as specified
         entry = ledger.get(row.fit_id)
         extra = recorded(entry)
+        kept = entry if self._wants(spec) else None
+        if kept is not None:
+            extra |= {TAG: ""} if stored is not None and stored.tags.get(TAG) else {}
+        elif entry is not None and (stored is None or stored.tags.get(TAG)):
+            extra[TAG] = LEFT_OUT
         if stored is None and batch is not None:
             stored = self._new(spec, extra, batch.new_id())
             extra |= self._model(stored, row, entry, ledger, models, batch)
-            if entry is not None:
+            if kept is not None:
                 folder = batch.folder(self._ids[spec.experiment], stored.run_id)
                 folder.mkdir(parents=True)
-                write_files(folder, row.trial_id, row.scoring_digest, entry, ledger)
+                write_files(folder, row.trial_id, row.scoring_digest, kept, ledger)
             self._add(batch, stored, spec, extra, entry)
             return
-        if batch is not None and entry is not None and stored is not None and is_older(stored):
+        completed = kept is not None and TAG in extra  # its artifacts were left out so far
+        if batch is not None and entry is not None and stored is not None and (completed or is_older(stored)):
             extra |= self._model(stored, row, entry, ledger, models)
-            folder = batch.artifacts_of(self._ids[spec.experiment], stored.run_id)
-            folder.mkdir(parents=True, exist_ok=True)
-            write_files(folder, row.trial_id, row.scoring_digest, entry, ledger)
+            if kept is not None:
+                folder = batch.artifacts_of(self._ids[spec.experiment], stored.run_id)
+                folder.mkdir(parents=True, exist_ok=True)
+                write_files(folder, row.trial_id, row.scoring_digest, kept, ledger)
             self._replace(batch, stored, spec, extra, entry)
             return
         if stored is None:
@@ -245,7 +260,7 @@ class Writer:
         if (dataset := UsedDataset.of(entry)) is not None:
             self.store.client.log_inputs(stored.run_id, [dataset.as_input()])
         with temporary_folder("run") as folder:
-            if write_files(folder, row.trial_id, row.scoring_digest, entry, ledger):
+            if write_files(folder, row.trial_id, row.scoring_digest, kept, ledger):
                 self.store.client.log_artifacts(stored.run_id, str(folder))
         self._finish(stored, spec)
 

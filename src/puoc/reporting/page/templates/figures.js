@@ -1,5 +1,5 @@
 "use strict";
-(function () {
+window.PUOC_READY.then(function () {
   // figures are drawn when they come near the screen, in the colours of the page
   const own = ["#1f2933", "#eef0f3", "#ffffff"];  // ink, grid and paper in the figures
   function colours() {
@@ -31,4 +31,4 @@
     }
   }, { rootMargin: "800px" });
   holders.forEach(function (holder) { near.observe(holder); });
-})();
+});

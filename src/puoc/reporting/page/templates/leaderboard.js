@@ -1,5 +1,5 @@
 "use strict";
-(function () {
+window.PUOC_READY.then(function () {
   const table = document.getElementById("leaderboard");
   const form = document.getElementById("filters");
   const count = document.getElementById("count");
@@ -46,20 +46,39 @@
     more.hidden = found <= limit;
     document.documentElement.dataset.filtered = "";
   }
-  // the values of another metric; ranks and tests stay those of the first
+  // values, ranks and order by another metric; intervals and chances exist for the first metric alone
+  const rows = Array.from(table.tBodies[0].rows);
+  let groups = 0;  // a column of a table is a group of rows
+  const places = rows.map(function (row, at) {
+    const before = rows[at - 1];
+    if (before && [3, 4].some(function (cell) { return row.cells[cell].textContent !== before.cells[cell].textContent; })) groups += 1;
+    return { row: row, group: groups, at: at };
+  });
+  function put(cell, text, sort, other) {
+    const first = cell.dataset.first = cell.dataset.first || JSON.stringify([cell.innerHTML, cell.dataset.sort || ""]);
+    const own = other ? [text, sort] : JSON.parse(first);
+    cell.dataset.sort = own[1];
+    if (other) cell.textContent = own[0]; else cell.innerHTML = own[0];
+  }
   let viewed = 0;
   function view() {
     const at = metric.selectedIndex;
     if (at === viewed) return;
     viewed = at;
-    for (const row of table.tBodies[0].rows) {
-      const cell = row.cells[1];
+    for (const place of places) {
+      const cell = place.row.cells[1];
       const link = cell.querySelector("a");
       const first = cell.dataset.first = cell.dataset.first || cell.dataset.sort + "|" + link.textContent;
-      const value = at === 0 ? first.split("|")[0] : (cell.dataset.others || "").split("|")[at - 1] || "";
-      cell.dataset.sort = value;
-      link.textContent = at === 0 ? first.split("|")[1] : value || "–";
+      const other = at === 0 ? [] : ((cell.dataset.others || "").split("|")[at - 1] || "").split(",");
+      cell.dataset.sort = at === 0 ? first.split("|")[0] : other[0];
+      link.textContent = at === 0 ? first.split("|")[1] : other[0] || "–";
+      put(place.row.cells[2], other[1] ? other[1] + " of " + other[2] : "–", other[1] || "", at > 0);
+      put(place.row.cells[7], "–", "", at > 0);
+      place.rank = at === 0 ? 0 : Number(other[1] || Infinity);
     }
+    places.sort(function (a, b) { return a.group - b.group || (a.rank === b.rank ? a.at - b.at : a.rank - b.rank); });
+    for (const head of table.tHead.rows[0].cells) head.removeAttribute("aria-sort");
+    table.tBodies[0].append(...places.map(function (place) { return place.row; }));
     document.getElementById("value-head").querySelector("button").textContent = metric.selectedOptions[0].textContent;
   }
   function remember() {
@@ -82,4 +101,4 @@
   table.addEventListener("sort-end", show);
   window.addEventListener("hashchange", recall);
   recall();
-})();
+});

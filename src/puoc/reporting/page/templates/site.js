@@ -1,5 +1,5 @@
 "use strict";
-(function () {
+window.PUOC_READY.then(function () {
   const up = document.body.dataset.up;
   // a link into a closed section opens it first; links of the former single page lead to the pages that it became
   function openTarget() {
@@ -76,4 +76,4 @@
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) { box.focus(); event.preventDefault(); }
   });
   for (const tools of document.querySelectorAll(".tools[hidden], .filters[hidden]")) tools.hidden = false;
-})();
+});
