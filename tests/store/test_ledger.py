@@ -269,7 +269,7 @@ def test_of_processes_that_put_the_same_fit_at_once_exactly_one_wins(tmp_path, n
         writers = [FORK.Process(target=_put_at, args=(ledger, start, 0.1 * (i + 1), answers)) for i in range(n)]
         for writer in writers:
             writer.start()
-        won = [alpha for alpha, stands in (answers.get(timeout=20) for _ in writers) if stands]
+        won = [alpha for alpha, stands in (answers.get(timeout=240) for _ in writers) if stands]
         for writer in writers:
             writer.join()
         entry = ledger.get(fit().id)
@@ -312,7 +312,7 @@ def test_a_record_that_finds_no_space_leaves_nothing_behind(ledger):
     answers = FORK.Queue()
     writer = FORK.Process(target=_put_without_space, args=(ledger, answers))
     writer.start()
-    assert "File too large" in answers.get(timeout=20)
+    assert "File too large" in answers.get(timeout=240)
     writer.join()
     assert names(ledger) == set()
     assert ledger.put(ok(fit()))
