@@ -22,7 +22,7 @@ from puoc.store.checked_parquet import read_rows
 from puoc.store.result_rows import ResultRow
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PATIENCE = 240.0  # seconds after which a test takes a process for one that never ends: a busy machine is no fault
+PATIENCE = 600.0  # seconds after which a test takes a process for one that never ends: a busy machine is no fault
 _NOT_NEEDED = ("tests", "docs", "dvc.lock", "params.yaml")
 _MADE = ("work", "results", "reports", "ledger", "data", "build", "dist")  # by the pipeline or by an installation
 

@@ -170,7 +170,7 @@ exec "$@"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_job_of_one_node_sweeps_on_the_cpus_that_slurm_gave_it(new_prepared: Callable[..., Project]) -> None:
     project = new_prepared()
     srun = project.root / "slurm" / "srun"
@@ -188,7 +188,7 @@ def test_a_job_of_one_node_sweeps_on_the_cpus_that_slurm_gave_it(new_prepared: C
             stdout=output,
             stderr=output,
             check=False,
-            timeout=500,
+            timeout=1000,
         )
     assert done.returncode == 0, said.read_text()
     assert "pu_svm: 3 configurations computed, 0 failed" in said.read_text()

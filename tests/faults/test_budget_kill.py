@@ -74,7 +74,7 @@ def _wait_for_work(root: Path, pid: int, before: dict[str, File] | None) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_budget_runs_that_are_killed_twenty_times_lose_no_record(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, prepared_data: Data
 ) -> None:
@@ -115,7 +115,7 @@ def test_budget_runs_that_are_killed_twenty_times_lose_no_record(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_dvc_repro_runs_a_table_again_as_long_as_its_budget_left_trials(new_prepared: New) -> None:
     project = new_prepared()
     project.edit("params.yaml", "models: all, device: cpu", "models: all, device: cpu, budget: 0s")

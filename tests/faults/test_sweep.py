@@ -123,13 +123,10 @@ def test_a_wider_grid_reuses_what_is_there_a_narrower_hides_it_and_dvc_computes_
 ) -> None:
     spaces = "tuning/spaces/nnpu.yaml"
     project.edit(spaces, "high: 3.0e-2, step: 1.0e-3}\n", "high: 3.0e-3, step: 1.0e-3}\n")
-    assert call(project, "puoc", "plan").code == 0
-    first = call(project, "puoc", "sweep", "--method", "nnpu")
-    assert answered(first.output) == (4, 0, 0)  # the published lr, 1.0e-2, and three
+    said = project.each("plan", "sweep --method nnpu")
+    assert answered(said) == (4, 0, 0)  # the published lr, 1.0e-2, and three
     project.edit(spaces, "high: 3.0e-3, step: 1.0e-3}\n", "high: 5.0e-3, step: 1.0e-3}\n")
-    assert call(project, "puoc", "plan").code == 0
-    wider = call(project, "puoc", "sweep", "--method", "nnpu")
-    assert answered(wider.output) == (2, 0, 4)
+    assert answered(project.each("plan", "sweep --method nnpu")) == (2, 0, 4)
     project.edit(spaces, "high: 5.0e-3, step: 1.0e-3}\n", "high: 2.0e-3, step: 1.0e-3}\n")
     repro = call(project, "dvc", "repro", "tune@nnpu")
     assert repro.code == 0, repro.output

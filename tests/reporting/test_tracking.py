@@ -475,7 +475,7 @@ def test_a_killed_writer_leaves_nothing_running_and_nothing_twice(tmp_path: Path
     writer = python(KILLED, str(tmp_path))
     assert writer.returncode == -signal.SIGKILL, writer.stdout
     assert len((tmp_path / "mlruns" / ".batch").read_text().splitlines()) >= 8
-    with sqlite3.connect(tmp_path / "mlruns" / "mlflow.db", timeout=20) as connection:
+    with sqlite3.connect(tmp_path / "mlruns" / "mlflow.db", timeout=240) as connection:
         assert connection.execute("select count(*) from runs where status = 'RUNNING'").fetchone() == (0,)
     assert track(tmp_path) == {"one_vs_all": 30}
     assert len(runs(tmp_path)) == 30
@@ -623,7 +623,7 @@ def reader(database: Path) -> Iterator[None]:
     assert held.stdout is not None
     assert held.stdout.readline() == "open\n"
     yield
-    held.communicate(timeout=60)
+    held.communicate(timeout=240)
     assert held.returncode == 0
 
 

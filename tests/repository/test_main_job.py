@@ -222,10 +222,9 @@ def test_a_method_that_always_fails_stops_no_other_and_is_tried_once_more(finish
 
     assert project.puoc("retry", "all").code == 0
     before = project.records()
-    assert "run@one_vs_all" in project.repro_passes().stages
+    assert "run@one_vs_all" in project.repro_passes("run@one_vs_all").stages
     assert new_records(project, before) == {"broken": 4}
     assert outcome(project)["broken", "failed", 3] == 4
-    assert project.repro_passes().stages == ["pending"]
 
 
 @pytest.mark.slow
@@ -328,7 +327,7 @@ def test_a_sweep_of_ones_own_space_is_shown_by_the_next_dvc_repro(finished_copy:
     project = finished_copy()
     words = ("sweep", "--method", "pu_svm", "--scenario", "one_vs_all", "--space", "tiny")
     process = project.start("puoc", *words)
-    output, _ = process.communicate(timeout=300)
+    output, _ = process.communicate(timeout=800)
     assert process.returncode == 0, output
     assert (project.root / "results" / "sweeps" / "val" / "pu_svm-one_vs_all-tiny-grid.parquet").exists()
     assert "pu_svm-one_vs_all-tiny-grid" not in page(project)

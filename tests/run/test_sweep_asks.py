@@ -331,7 +331,7 @@ def test_a_dry_run_forecasts_for_the_cpus_of_the_cluster_that_is_named(root: Pat
         for words in (("sweep", "--dry-run"), ("doctor",)):
             # no fork: if an earlier test of this process has used gRPC, a fork that uses it waits forever
             command = [sys.executable, "-m", "puoc", *words, "--method", "pu_svm", "--address", address]
-            done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300)
+            done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=800)
             assert "forecast: 6 fits on 7 workers: " in done.stdout, done.stdout + done.stderr
     finally:
         node.communicate()
