@@ -213,7 +213,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="session")
-def prepared(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def prepared_project(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose data ``dvc repro`` prepared, and in which nothing else was run. To be read, not changed."""
 
     def make(root: Path) -> str:
@@ -231,10 +231,10 @@ def finished(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Fin
 
 
 @pytest.fixture(scope="session")
-def undisturbed(prepared: Project, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def undisturbed(prepared_project: Project, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """The same with fits long enough to be hit by a kill, for what is disturbed to be compared with."""
     root, first = _once(
-        tmp_path_factory, "undisturbed", lambda root: _after_first_repro(prepared.root, root, LONGER_FITS)
+        tmp_path_factory, "undisturbed", lambda root: _after_first_repro(prepared_project.root, root, LONGER_FITS)
     )
     return Project(root), Repro(**first)
 
@@ -246,9 +246,9 @@ def new_project(pristine: Project, tmp_path: Path) -> Iterator[New]:
 
 
 @pytest.fixture
-def new_prepared(prepared: Project, tmp_path: Path) -> Iterator[New]:
+def new_prepared(prepared_project: Project, tmp_path: Path) -> Iterator[New]:
     """Make a project whose data are prepared; called with a name where a test needs several."""
-    yield from _made(lambda name: clone(prepared, tmp_path / name))
+    yield from _made(lambda name: clone(prepared_project, tmp_path / name))
 
 
 @pytest.fixture
