@@ -9,16 +9,17 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 DRIVER = shutil.which("chromedriver")
 _BINARY = os.environ.get("PUOC_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 _OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 _ENTER = "\ue007"
+_PATIENCE = 120.0  # seconds; a page that is not there then is taken for one that never comes
 
 
 class Browser:
@@ -32,7 +33,7 @@ class Browser:
 
     def _call(self, path: str, body: object) -> Any:
         data = json.dumps(body).encode()
-        with urlopen(Request(self._at + path, data, {"Content-Type": "application/json"}), timeout=60) as answer:
+        with urlopen(Request(self._at + path, data, {"Content-Type": "application/json"}), timeout=_PATIENCE) as answer:
             return json.load(answer)["value"]
 
     def run(self, script: str, *given: object) -> Any:
@@ -54,13 +55,23 @@ class Browser:
             self._loaded(address)
 
     def _loaded(self, address: str) -> None:
-        shown = None
-        for _ in range(300):
+        shown, until = None, time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
             shown = self.run("return [location.href, document.readyState]")
             if shown == [address, "complete"]:
                 return
             time.sleep(0.02)
         raise TimeoutError(f"the browser shows {shown}, not {address}")
+
+    def settled(self, script: str) -> Any:
+        """Value of an expression once it is truthy in a page that has been loaded, or what it is at last."""
+        value, until = None, time.monotonic() + _PATIENCE
+        while not value and time.monotonic() < until:
+            with suppress(HTTPError):  # the page is left meanwhile, or lacks what is asked for
+                value = self.run(f"return document.readyState === 'complete' && ({script})")
+            if not value:
+                time.sleep(0.02)
+        return value
 
     def press(self, keys: str = _ENTER) -> None:
         """Press keys where the focus is."""
@@ -73,7 +84,7 @@ class Browser:
 
     def close(self) -> None:
         """End the session."""
-        urlopen(Request(self._at + self._session, method="DELETE"), timeout=60).close()
+        urlopen(Request(self._at + self._session, method="DELETE"), timeout=_PATIENCE).close()
 
     def _command(self, name: str, params: object) -> Any:
         return self._call(f"{self._session}/goog/cdp/execute", {"cmd": name, "params": params})
@@ -88,11 +99,13 @@ def browser() -> Iterator[Browser]:
         port = free.getsockname()[1]
     driver = subprocess.Popen([DRIVER, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(100):
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
             try:
-                urlopen(f"http://127.0.0.1:{port}/status", timeout=5).close()
+                urlopen(f"http://127.0.0.1:{port}/status", timeout=_PATIENCE).close()
                 break
-            except URLError:
+            except OSError:
+                assert driver.poll() is None, "chromedriver has ended"
                 time.sleep(0.1)
         found = Browser(port)
         try:
@@ -101,4 +114,4 @@ def browser() -> Iterator[Browser]:
             found.close()
     finally:
         driver.terminate()
-        driver.wait(30)
+        driver.wait(_PATIENCE)

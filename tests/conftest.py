@@ -213,6 +213,17 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="session")
+def prepared_project(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose data ``dvc repro`` prepared, and in which nothing else was run. To be read, not changed."""
+
+    def make(root: Path) -> str:
+        clone(pristine, root).repro_passes("prepare")
+        return str(root)
+
+    return Project(_once(tmp_path_factory, "prepared", make)[0])
+
+
+@pytest.fixture(scope="session")
 def finished(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """A tiny project after its first ``dvc repro``, and what that did. To be read, not changed."""
     root, first = _once(tmp_path_factory, "finished", lambda root: _after_first_repro(pristine.root, root))
@@ -220,10 +231,10 @@ def finished(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Fin
 
 
 @pytest.fixture(scope="session")
-def undisturbed(pristine: Project, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def undisturbed(prepared_project: Project, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """The same with fits long enough to be hit by a kill, for what is disturbed to be compared with."""
     root, first = _once(
-        tmp_path_factory, "undisturbed", lambda root: _after_first_repro(pristine.root, root, LONGER_FITS)
+        tmp_path_factory, "undisturbed", lambda root: _after_first_repro(prepared_project.root, root, LONGER_FITS)
     )
     return Project(root), Repro(**first)
 
@@ -235,9 +246,15 @@ def new_project(pristine: Project, tmp_path: Path) -> Iterator[New]:
 
 
 @pytest.fixture
-def disturbed(new_project: New) -> Project:
-    """A project that asks what ``undisturbed`` has answered, and that nothing was run in."""
-    project = new_project()
+def new_prepared(prepared_project: Project, tmp_path: Path) -> Iterator[New]:
+    """Make a project whose data are prepared; called with a name where a test needs several."""
+    yield from _made(lambda name: clone(prepared_project, tmp_path / name))
+
+
+@pytest.fixture
+def disturbed(new_prepared: New) -> Project:
+    """A project that asks what ``undisturbed`` has answered, and whose data alone are there."""
+    project = new_prepared()
     project.edit("params.yaml", *LONGER_FITS)
     return project
 

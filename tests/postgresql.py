@@ -22,7 +22,7 @@ import pytest
 NAMED_BY = "PUOC_POSTGRESQL"  # environment: the folder of the binaries; set, nothing is skipped
 _DEBIAN = Path("/usr/lib/postgresql")
 _OTHERS = ("postgres", "nobody")  # whom root becomes, since the server refuses root
-_PATIENCE = 60.0  # seconds for the server to answer
+_PATIENCE = 240.0  # seconds for the server to answer
 
 NewDatabase = Callable[[], str]
 
@@ -44,7 +44,7 @@ def binaries() -> Path:
 @contextmanager
 def server() -> Iterator[NewDatabase]:
     """A server on a free port of this machine's loopback address; makes an empty database and gives its URI."""
-    folder, port, password = Path(tempfile.mkdtemp(prefix="puoc-postgresql-")), _free_port(), secrets.token_hex(16)
+    folder, port, password = Path(tempfile.mkdtemp(prefix="puoc-postgresql-")), free_port(), secrets.token_hex(16)
     bin_, who = binaries(), _unprivileged(folder)
     try:
         secret, data, log = folder / "password", folder / "data", folder / "log"
@@ -63,7 +63,7 @@ def server() -> Iterator[NewDatabase]:
             yield lambda: _new_database(address)
         finally:
             running.send_signal(signal.SIGINT)  # does not wait for MLflow's open connections
-            running.wait(timeout=30)
+            running.wait(timeout=_PATIENCE)
     finally:
         shutil.rmtree(folder)
 
@@ -78,7 +78,8 @@ def _unprivileged(folder: Path) -> dict[str, Any]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nothing listens on."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

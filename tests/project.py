@@ -22,6 +22,7 @@ from puoc.store.checked_parquet import read_rows
 from puoc.store.result_rows import ResultRow
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+PATIENCE = 600.0  # seconds after which a test takes a process for one that never ends: a busy machine is no fault
 _NOT_NEEDED = ("tests", "docs", "dvc.lock", "params.yaml")
 _MADE = ("work", "results", "reports", "ledger", "data", "build", "dist")  # by the pipeline or by an installation
 
@@ -51,6 +52,20 @@ class File(NamedTuple):
         """The state of a file."""
         state = path.stat()
         return cls(state.st_ino, state.st_mtime_ns, state.st_size)
+
+
+#: Commands of puoc one after the other, each in a fork of a process that has loaded the libraries.
+_EACH = """
+import os, sys
+import pandas, torch
+from puoc.__main__ import main_and_leave
+for command in sys.argv[1:]:
+    if not (pid := os.fork()):
+        sys.argv = ["puoc", *command.split()]
+        main_and_leave()
+    if code := os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
+        sys.exit(code)
+"""
 
 
 @dataclass
@@ -89,12 +104,18 @@ class Project:
         """Run a command of .venv to its end."""
         started = time.monotonic()
         process = self.start(*words)
-        output, _ = process.communicate(timeout=240)
+        output, _ = process.communicate(timeout=PATIENCE)
         return Repro(process.returncode, output, time.monotonic() - started)
 
     def puoc(self, *words: str) -> Repro:
         """Run puoc to its end."""
         return self.call("puoc", *words)
+
+    def each(self, *commands: str) -> str:
+        """What commands of puoc print, one after the other, which load the libraries once; each must end with 0."""
+        done = self.call("python", "-c", _EACH, *commands)
+        assert done.code == 0, done.output
+        return done.output
 
     def repro(self, *targets: str) -> Repro:
         """Run ``dvc repro`` to its end."""
@@ -161,9 +182,9 @@ class Project:
                     found.append(process)
         return found
 
-    def survivors(self, seconds: float) -> list[str]:
-        """Command lines of processes that still live after this time; returns as soon as there are none."""
-        until = time.monotonic() + seconds
+    def survivors(self) -> list[str]:
+        """Command lines of processes that do not end by themselves; returns as soon as there are none."""
+        until = time.monotonic() + PATIENCE
         while (alive := self.processes()) and time.monotonic() < until:
             time.sleep(0.02)
         found = []

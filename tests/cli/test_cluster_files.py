@@ -170,11 +170,9 @@ exec "$@"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_job_of_one_node_sweeps_on_the_cpus_that_slurm_gave_it(new_project: Callable[..., Project]) -> None:
-    project = new_project()
-    for word in ("plan", "fetch", "prepare"):
-        subprocess.run([".venv/bin/puoc", word], cwd=project.root, env=project.env, check=True, capture_output=True)
+@pytest.mark.timeout(1200)
+def test_a_job_of_one_node_sweeps_on_the_cpus_that_slurm_gave_it(new_prepared: Callable[..., Project]) -> None:
+    project = new_prepared()
     srun = project.root / "slurm" / "srun"
     srun.parent.mkdir()
     srun.write_text(SRUN)
@@ -190,7 +188,7 @@ def test_a_job_of_one_node_sweeps_on_the_cpus_that_slurm_gave_it(new_project: Ca
             stdout=output,
             stderr=output,
             check=False,
-            timeout=500,
+            timeout=1000,
         )
     assert done.returncode == 0, said.read_text()
     assert "pu_svm: 3 configurations computed, 0 failed" in said.read_text()

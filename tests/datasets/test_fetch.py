@@ -169,7 +169,7 @@ def test_two_processes_fetch_a_file_once(tmp_path):
     start = str(time.time() + 1)
     command = [sys.executable, "-c", code, str(tmp_path / "data"), start]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    outs = [process.communicate(timeout=60) for process in both]
+    outs = [process.communicate(timeout=240) for process in both]
     assert [process.returncode for process in both] == [0, 0], outs
     assert "package" in {out.strip() for out, _ in outs} <= {"package", "present"}
     assert files_below(tmp_path / "data") == ["mnist5k/mnist_5k.csv.gz"]

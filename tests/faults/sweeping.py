@@ -49,9 +49,7 @@ def asks_sixty_fits(project: Project) -> Project:
     (project.root / "params.yaml").write_text(text)
     spaces = project.root / "tuning" / "spaces" / "nnpu.yaml"
     spaces.write_text(spaces.read_text() + SPACE)
-    for word in ("plan", "fetch", "prepare"):
-        done = call(project, "puoc", word)
-        assert done.code == 0, done.output
+    project.each("plan", "fetch", "prepare")
     return project
 
 
@@ -114,7 +112,7 @@ def kill_at_random(
             pids = wait_for(lambda: claimants(project), process)
             if not pids or process.poll() is not None:
                 break
-            time.sleep(rng.random())
+            time.sleep(rng.random() / 2)
             now = records(project)
             assert {name: now.get(name) for name in known} == known
             known = now

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,23 +33,38 @@ N_FITS = 60
 KILLS = 20
 OTHER = "b" * 16
 
+#: Kills its process before it opens, renames, links or removes a file for the n-th time, and counts how often it does.
+COUNT = """
+import os, signal, sys
+steps, last = 0, int(sys.argv.pop(1))
+
+def watch(event, arguments):
+    global steps
+    if event in ("open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"):
+        if steps == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        steps += 1
+
+"""
 IMPORT = """
-import sys
 from pathlib import Path
 from puoc.store.ledger import Ledger
 from puoc.store.published import import_folder
 ledger, folder = Ledger(sys.argv[1]), Path(sys.argv[2])
 print("ready", flush=True)
+sys.addaudithook(watch)
 import_folder(ledger, folder)
+print(steps)
 """
 EXPORT = """
-import sys
 from pathlib import Path
 from puoc.store.ledger import Ledger
 from puoc.store.published import About, export_folder
 ledger, folder, project = Ledger(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
 print("ready", flush=True)
+sys.addaudithook(watch)
 export_folder(ledger, folder, About("a", "b", "c"), project=project, params=project / "params.yaml", fits=ledger.ids())
+print(steps)
 """
 
 
@@ -100,11 +113,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def started(code: str, *words: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that runs a program, from the moment that it begins its work."""
+def started(code: str, *words: Path, kill_at: int = -1) -> Iterator[subprocess.Popen[str]]:
+    """A process that runs a program, from the moment that it begins its work; it may kill itself at a step of it."""
     env = {"PYTHONPATH": str(REPOSITORY / "src"), "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, words)], env=env, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", COUNT + code, str(kill_at), *map(str, words)], env=env, stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
@@ -116,24 +129,29 @@ def started(code: str, *words: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def seconds(code: str, *words: Path) -> float:
-    """How long a program works undisturbed."""
+def steps_of(code: str, *words: Path) -> list[int]:
+    """Steps of an undisturbed program at which to kill it: KILLS of them, from the first to the last."""
     with started(code, *words) as process:
-        begun = time.monotonic()
+        assert process.stdout is not None
+        said = process.stdout.read()
         assert process.wait() == 0
-        return time.monotonic() - begun
+    return [(int(said) - 1) * kill // (KILLS - 1) for kill in range(KILLS)]
+
+
+def killed(code: str, *words: Path, step: int) -> None:
+    """Run a program that is killed at a step."""
+    with started(code, *words, kill_at=step) as process:
+        assert process.wait() == -signal.SIGKILL
 
 
 def test_a_killed_import_is_repeated_to_the_same_ledger(project: Path, tmp_path: Path) -> None:
-    expected, draws = export(project, tmp_path / "published"), random.Random(0)
-    whole = seconds(IMPORT, tmp_path / "first", tmp_path / "published")
+    expected = export(project, tmp_path / "published")
+    steps = steps_of(IMPORT, tmp_path / "first", tmp_path / "published")
     assert content(Ledger(tmp_path / "first")) == expected
     numbers = []
-    for kill in range(KILLS):
-        root = tmp_path / f"ledger-{kill}"
-        with started(IMPORT, root, tmp_path / "published") as process:
-            time.sleep(whole * draws.random())
-            process.send_signal(signal.SIGKILL)
+    for step in steps:
+        root = tmp_path / f"ledger-{step}"
+        killed(IMPORT, root, tmp_path / "published", step=step)
         ledger = Ledger(root)
         known = sum(1 for _ in ledger.ids())
         numbers.append(len(list(root.rglob("*.json"))))
@@ -167,19 +185,17 @@ def readable(folder: Path) -> str:
 
 
 def test_a_killed_export_leaves_the_old_or_the_new_results_or_a_refusal(project: Path, tmp_path: Path) -> None:
-    folder, draws = tmp_path / "published", random.Random(1)
+    folder = tmp_path / "published"
     old, new = export(project, folder, "small"), export(project, tmp_path / "other")
     sound = {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()}
     shutil.copytree(folder, tmp_path / "before")
-    whole = seconds(EXPORT, project / "ledger", tmp_path / "timed", project)
+    steps = steps_of(EXPORT, project / "ledger", tmp_path / "counted", project)
     found: Counter[str] = Counter()
-    for kill in range(KILLS):
+    for kill, step in enumerate(steps):
         shutil.rmtree(folder)
         if kill % 4:  # otherwise a first export
             shutil.copytree(tmp_path / "before", folder)
-        with started(EXPORT, project / "ledger", folder, project) as process:
-            time.sleep(whole * draws.random())
-            process.send_signal(signal.SIGKILL)
+        killed(EXPORT, project / "ledger", folder, project, step=step)
         state = readable(folder)
         assert state in (old, new, "refused")
         found[state] += 1
@@ -193,10 +209,12 @@ def test_a_reader_beside_an_export_sees_old_or_new_results_or_is_refused(project
     folder = tmp_path / "published"
     new, old = export(project, folder), export(project, folder, "small")
     found: Counter[str] = Counter()
-    for turn in range(6):
+    for turn in range(4):
         name = "small" if turn % 2 else "ledger"
         with started(EXPORT, project / name, folder, project) as process:
-            while process.poll() is None:
+            is_over = False
+            while not is_over:  # the last look is at what the export left
+                is_over = process.poll() is not None
                 found[readable(folder)] += 1
             assert process.returncode == 0
         assert read_manifest(folder).content == (old if turn % 2 else new)

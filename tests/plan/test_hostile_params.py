@@ -152,7 +152,7 @@ def test_aliases_nested_to_exponential_size_are_refused(tmp_path: Path) -> None:
         begun = time.process_time()
         with pytest.raises(InvalidInput, match="the aliases repeat more than 100,000 values; expected fewer"):
             YamlFile(path)
-        assert time.process_time() - begun < 10
+        assert time.process_time() - begun < 60
 
 
 def test_a_plan_of_too_many_trials_is_refused_with_the_product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

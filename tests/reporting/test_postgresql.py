@@ -12,17 +12,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from postgresql import NewDatabase, binaries, server
+from postgresql import NewDatabase, binaries, free_port, server
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
-from test_tracking import TRACK, content, files, opened, python, runs, small, wait_for
+from test_tracking import AT_ONCE, content, files, opened, python, runs, small, wait_for
 from tracked_project import Project
 
 from puoc.reporting.tracking import TrackingError, register_best, server_command, track
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # half a minute on a machine that has time
-OPEN = "import sys; from puoc.reporting.tracking import Store\n"
-OPEN += "store = Store(sys.argv[1])\nwith store.lock(60): store.open()"
 
 
 @pytest.fixture(scope="module")
@@ -93,18 +91,16 @@ def test_runs_of_an_older_layout_are_written_again_under_their_ids(database: str
 
 def test_four_workers_on_a_fresh_database_write_each_trial_once(database: str, tmp_path: Path) -> None:
     Project(tmp_path).ask("ova", "one_vs_all", entries=("oc_svm",), cells=2)
-    started = [python(TRACK, str(tmp_path)) for _ in range(4)]
-    said = [process.communicate(timeout=600)[0] for process in started]
-    assert [process.returncode for process in started] == [0] * 4, said
+    done = python(AT_ONCE, "track", *[str(tmp_path) for _ in range(4)])
+    assert done.returncode == 0, done.stdout
     assert len(runs(tmp_path)) == 4
     assert len(runs(tmp_path, "cell")) == 2
     assert track(tmp_path) == {"one_vs_all": 4}
 
 
 def test_four_that_share_no_folder_make_the_tables_of_one_fresh_database(database: str, tmp_path: Path) -> None:
-    started = [python(OPEN, str(tmp_path / name)) for name in "abcd"]
-    said = [process.communicate(timeout=600)[0] for process in started]
-    assert [process.returncode for process in started] == [0] * 4, said
+    done = python(AT_ONCE, "open", *[str(tmp_path / name) for name in "abcd"])
+    assert done.returncode == 0, done.stdout
     assert opened(tmp_path / "a").experiments() == {}
 
 
@@ -121,10 +117,10 @@ def test_a_database_that_cannot_be_used_is_told_at_once_in_one_sentence_and_with
 ) -> None:
     Project(tmp_path).ask("ova", "one_vs_all", entries=("oc_svm",), cells=1)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", re.sub(replaced, by, database))
-    started = time.process_time(), time.monotonic()
+    started = time.monotonic()
     with pytest.raises(TrackingError, match=expected) as told:
         track(tmp_path)
-    assert time.monotonic() - started[1] < 20, time.process_time() - started[0]
+    assert time.monotonic() - started < 80  # MLflow by itself tries again for 100 seconds
     assert str(told.value).count("\n") == 0
     assert password_of(database) not in str(told.value)
     assert "puoc:***@" in str(told.value)
@@ -157,19 +153,18 @@ def serving(root: Path, port: int) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=30)
+        process.wait(timeout=240)
 
 
 def test_four_workers_write_through_a_server_whose_database_is_fresh(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Project(tmp_path / "project").ask("ova", "one_vs_all", entries=("pu_svm",), cells=2)
-    with serving(tmp_path / "server", 5901 + os.getpid() % 90) as address:
+    with serving(tmp_path / "server", free_port()) as address:
         assert password_of(database) not in words_of_all_processes()
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-        started = [python(TRACK, str(tmp_path / "project")) for _ in range(4)]
-        said = [process.communicate(timeout=600)[0] for process in started]
-        assert [process.returncode for process in started] == [0] * 4, said
+        done = python(AT_ONCE, "track", *[str(tmp_path / "project") for _ in range(4)])
+        assert done.returncode == 0, done.stdout
         assert len(runs(tmp_path / "project")) == 4
 
 

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -52,15 +51,6 @@ def chromium() -> Iterator[Browser]:
         yield found
 
 
-def settled(chromium: Browser, script: str) -> Any:
-    """Run a script and return its value once it is truthy, or what it is at last."""
-    for _ in range(100):
-        if value := chromium.run(f"return {script}"):
-            return value
-        chromium.run_async("setTimeout(arguments[arguments.length - 1], 20)")
-    return value
-
-
 def test_every_kind_of_page_fits_is_accessible_and_loads_only_files(chromium: Browser, reports: Path) -> None:
     axe, problems = AXE.read_text(encoding="utf-8"), []
     for name in PAGES:
@@ -98,12 +88,12 @@ def test_the_leaderboard_is_filtered_and_sorted_and_a_number_leads_to_its_passpo
     for order, sign in (("descending", -1), ("ascending", 1)):  # by keyboard
         chromium.run("document.querySelector('#value-head button').focus()")
         chromium.press()
-        settled(chromium, f"document.querySelector('#value-head').getAttribute('aria-sort') === '{order}'")
+        assert chromium.settled(f"document.querySelector('#value-head').getAttribute('aria-sort') === '{order}'")
         wanted = f"{ROWS}.map(r => Number(r.cells[1].dataset.sort))"
         sort = f"{wanted}.every((v, i, all) => !i || {sign} * (v - all[i - 1]) >= 0)"
-        assert settled(chromium, sort)
+        assert chromium.settled(sort)
     number = chromium.run(f"const a = {ROWS}[0].cells[1].querySelector('a'); a.click(); return a.textContent")
-    assert settled(chromium, "location.pathname.includes('/passports/')")
+    assert chromium.settled("location.pathname.includes('/passports/')")
     place = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('h3').textContent")
     runs = chromium.run("return document.getElementById(location.hash.slice(1)).querySelector('.mlflow ~ a').href")
     assert runs.startswith("http://127.0.0.1:5000/#/experiments/")
@@ -143,11 +133,11 @@ def test_another_metric_changes_values_ranks_and_order_and_back(chromium: Browse
 def test_an_address_with_filters_shows_the_same_rows(chromium: Browser, reports: Path) -> None:
     chromium.open(reports / "leaderboard.html", 1440)
     chromium.run("location.hash = 'family=OC&table=alpha&q=oc_svm'")
-    assert settled(chromium, f"{ROWS}.length === 4")
+    assert chromium.settled(f"{ROWS}.length === 4")
     assert chromium.run("return document.getElementById('filters').elements.q.value") == "oc_svm"
     for asked in ("scenario", "data", "method", "cost"):  # none takes all rows away
         chromium.run("document.getElementById('filters').reset()")
-        assert settled(chromium, f"{ROWS}.length > 4")
+        assert chromium.settled(f"{ROWS}.length > 4")
         every = chromium.run(f"return {ROWS}.length")
         chromium.run(
             "const f = document.getElementById('filters').elements[arguments[0]]; f.selectedIndex = 1;"
@@ -162,24 +152,24 @@ def test_search_theme_and_links_of_the_former_page(chromium: Browser, reports: P
     chromium.open(reports / "tables/ova.html", 390)
     chromium.press("/")
     chromium.press("method drocc")
-    assert settled(chromium, "document.querySelectorAll('#found a').length === 2")
+    assert chromium.settled("document.querySelectorAll('#found a').length === 2")
     chromium.press("\ue015")  # arrow down
     assert chromium.run("return document.activeElement.textContent") == "methoddrocc"
     chromium.press()
-    assert settled(chromium, "location.pathname.endsWith('/methods/drocc.html')")
+    assert chromium.settled("location.pathname.endsWith('/methods/drocc.html')")
     chromium.run("document.getElementById('theme').click()")
     assert chromium.run("return document.documentElement.dataset.theme") == "dark"
     chromium.open(reports / "index.html", 1440)
     assert chromium.run("return getComputedStyle(document.body).colorScheme") == "dark"
     chromium.run("document.getElementById('theme').click()")
     chromium.run("localStorage.clear(); location.hash = 't1-e0-c1'")  # a number's address in the single page
-    assert settled(chromium, "location.href.includes('/passports/') && location.hash === '#e0-c1'")
+    assert chromium.settled("location.href.includes('/passports/') && location.hash === '#e0-c1'")
     assert chromium.log() == []
 
 
 def test_figures_are_drawn_in_the_colours_of_the_page(chromium: Browser, reports: Path) -> None:
     chromium.open(reports / "tables/ova.html", 1440, "dark")
-    assert settled(chromium, "document.querySelector('.plot .legendtext')")
+    assert chromium.settled("document.querySelector('.plot .legendtext')")
     fill = chromium.run("return getComputedStyle(document.querySelector('.plot .legendtext')).fill")
     assert sum(map(int, re.findall(r"\d+", fill))) > 500
     assert json.loads(chromium.run("return JSON.stringify([...document.querySelectorAll('.plot svg')].length > 0)"))

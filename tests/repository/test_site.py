@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec
@@ -156,11 +155,8 @@ def test_the_search_works_from_disk(chromium: Browser, site: Path) -> None:
     chromium.open(site / "index.html")
     box = "document.querySelector('.md-search__input')"
     chromium.run(f"{box}.focus(); {box}.value = 'class prior'; {box}.dispatchEvent(new Event('keyup'))")
-    found: list[str] = []
-    for _ in range(300):
-        found = chromium.run("return [...document.querySelectorAll('.md-search-result__item a')].map(one => one.href)")
-        if found:
-            break
-        time.sleep(0.1)
+    results = "document.querySelectorAll('.md-search-result__item a')"
+    assert chromium.settled(f"{results}.length > 0")
+    found = chromium.run(f"return [...{results}].map(one => one.href)")
     assert any("concepts/alpha.html" in one for one in found), found
     assert chromium.log() == []

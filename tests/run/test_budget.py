@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +24,7 @@ from puoc.run import budget_run
 from puoc.run.budget_tasks import Remaining
 from puoc.run.executors.job import Done, Job, compute
 from puoc.run.pending import MISSING, pending
-from puoc.run.runner import Runner
+from puoc.run.runner import Progress, Runner
 from puoc.run.schedule import Group, TableTrials, ordered, sets_to_score
 from puoc.run.stages import planned_trials, run_part, run_tables
 from puoc.run.status import PipelineStatus, pipeline_status
@@ -337,14 +338,22 @@ def test_a_need_that_failed_for_good_fails_the_fits_that_need_it(root: Path) -> 
     assert (failed.fit_id, failed.reason) == (fit.id, "its tice failed: ValueError: no estimate")
 
 
-def test_a_fit_that_another_process_holds_is_left_when_the_budget_ends(root: Path) -> None:
+def test_a_fit_that_another_process_holds_is_left_when_the_budget_ends(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     PLANNED.plan(root, ("seeds: 2", "seeds: 1"), ("methods: [nnpu, pu_svm, oc_svm]", "methods: [oc_svm]"))
     held = tables(root, "first")[0].trials[0].trial.fit.id
     claim = Ledger(root / "ledger").claim(held)
     assert claim is not None
-    waiting: list[int] = []
-    counts, remaining = run_tables(root, ["first"], 2.0, on_progress=lambda p: waiting.append(p.waiting))
-    assert (counts["ok"], remaining.fits, max(waiting)) == (1, 1, 1)
+    now, passed = time.monotonic, [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now() + passed[0])
+
+    def end_when_nothing_else_is_left(progress: Progress) -> None:
+        if (progress.ok, progress.waiting) == (1, 1):
+            passed[0] = 700.0
+
+    counts, remaining = run_tables(root, ["first"], 600.0, on_progress=end_when_nothing_else_is_left)
+    assert (counts["ok"], remaining.fits, passed) == (1, 1, [700.0])
     claim.release()
     assert run_tables(root, ["first"], 30.0)[0]["ok"] == 1
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 
@@ -14,9 +12,7 @@ def test_an_address_that_does_not_answer_is_refused_at_once_with_who_named_it(
     from puoc.run.sweep.ray_start import start
 
     monkeypatch.setenv("RAY_ADDRESS", address)
-    before = time.monotonic()
     with pytest.raises(ValueError, match=f"^--address: got {address}, which does not answer .*; expected auto, or H"):
         start(1, address=address)
     with pytest.raises(ValueError, match=f"^--address: got auto, here {address}, which does not answer"):
         start(1, address="auto")
-    assert time.monotonic() - before < 15

@@ -206,7 +206,7 @@ def test_a_study_leaves_out_what_lies_off_a_range_steps(root: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_suggestion_that_ran_out_of_memory_among_too_many_is_asked_again_with_half_as_many(root: Path) -> None:
     with_space(root, "few:\n  lam: [0.2, 0.3, 0.4]", "pu_svm")
     sweep = resolve_sweep(root, SweepRequest("pu_svm", space="few", search="tpe"))

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import resource
 import time
+from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 
 import numpy as np
@@ -268,7 +269,7 @@ def test_of_processes_that_put_the_same_fit_at_once_exactly_one_wins(tmp_path, n
         writers = [FORK.Process(target=_put_at, args=(ledger, start, 0.1 * (i + 1), answers)) for i in range(n)]
         for writer in writers:
             writer.start()
-        won = [alpha for alpha, stands in (answers.get(timeout=20) for _ in writers) if stands]
+        won = [alpha for alpha, stands in (answers.get(timeout=240) for _ in writers) if stands]
         for writer in writers:
             writer.join()
         entry = ledger.get(fit().id)
@@ -278,24 +279,24 @@ def test_of_processes_that_put_the_same_fit_at_once_exactly_one_wins(tmp_path, n
         assert not [name for name in names(ledger) if name.startswith(".")]
 
 
-def _write_many(ledger: Ledger, n: int) -> None:
+def _write_many(ledger: Ledger, n: int, wanted: Semaphore) -> None:
     for seed in range(n):
+        wanted.acquire(timeout=240)
         ledger.put(ok(fit(seed), device="x" * 200_000), [scored(fit(seed))])
 
 
 def test_a_reader_never_sees_half_a_record(ledger):
-    n, looks = 40, 0
-    writer = FORK.Process(target=_write_many, args=(ledger, n))
+    n, wanted = 40, FORK.Semaphore(0)
+    writer = FORK.Process(target=_write_many, args=(ledger, n, wanted))
     writer.start()
-    while writer.is_alive():
-        for seed in range(n):
-            entry = ledger.get(fit(seed).id)
-            if entry is not None:
-                assert len(entry.result.device) == 200_000
-                assert ledger.scores(*entry.trials.values()).shape == (4,)
-                looks += 1
+    for seed in range(n):
+        wanted.release()
+        while (entry := ledger.get(fit(seed).id)) is None:  # looks while it is being written
+            assert writer.is_alive() or ledger.get(fit(seed).id) is not None
+        assert len(entry.result.device) == 200_000
+        assert ledger.scores(*entry.trials.values()).shape == (4,)
+    writer.join()
     assert writer.exitcode == 0
-    assert looks > n
     assert len(list(ledger.ids())) == n
 
 
@@ -311,7 +312,7 @@ def test_a_record_that_finds_no_space_leaves_nothing_behind(ledger):
     answers = FORK.Queue()
     writer = FORK.Process(target=_put_without_space, args=(ledger, answers))
     writer.start()
-    assert "File too large" in answers.get(timeout=20)
+    assert "File too large" in answers.get(timeout=240)
     writer.join()
     assert names(ledger) == set()
     assert ledger.put(ok(fit()))

@@ -129,7 +129,7 @@ def test_columns_are_sorted_found_and_shown_by_keyboard(chromium: Browser, pages
     chromium.run(f"{head}.querySelector('button').focus()")
     for order, sign in (("descending", -1), ("ascending", 1)):
         chromium.press()
-        assert chromium.run(f"return {head}.getAttribute('aria-sort')") == order
+        assert chromium.settled(f"{head}.getAttribute('aria-sort') === '{order}'")
         values = [float(value) for value in chromium.run(VISIBLE.format(4, "dataset.v"))]
         assert values == sorted(values, key=lambda value: sign * value)
         assert len(values) == 100

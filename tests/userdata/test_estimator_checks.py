@@ -1,4 +1,7 @@
-"""scikit-learn's own checks of every estimator; a failure that is expected is named with its reason."""
+"""scikit-learn's own checks of every estimator; a failure that is expected is named with its reason.
+
+scikit-learn skips one check an estimator, unless SCIPY_ARRAY_API was set before SciPy was imported.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ from puoc.userdata.settings import packaged_methods
 QUICK = {"PUSVM", "KNN"}
 
 #: Small values, for speed; a method that has none of them is taken as it is.
-SMALL = {"epochs": 3, "trees": 10, "warmup_epochs": 1, "ascent_steps": 2, "k": 1, "n_estimators": 10}
+SMALL: dict[str, Any] = {"epochs": 3, "trees": 10, "warmup_epochs": 1, "ascent_steps": 2, "k": 1, "n_estimators": 10}
+SMALL |= {"estimator_settings": "n_estimators=50"}  # of pulearn
 
 ROUNDING = "the last bits of a score differ between batches, and the row that gave the threshold then changes sides"
 SCORE = "score is an AUC of labelled against unlabelled rows, so y of three classes is refused"
@@ -33,7 +37,6 @@ TWO_COLUMNS = (
     "check_classifier_data_not_an_array",
     "check_classifiers_classes",
     "check_classifiers_train",
-    "check_dont_overwrite_parameters",
     "check_estimators_fit_returns_self",
     "check_estimators_overwrite_params",
     "check_fit_check_is_fitted",
@@ -89,15 +92,29 @@ def examples(*, quick: bool) -> list[PUEstimator]:
     return [estimator for estimator in made if estimator.__sklearn_tags__().input_tags.two_d_array]
 
 
-@parametrize_with_checks(examples(quick=True), expected_failed_checks=expected_failures)
+def passes(estimator: PUEstimator, check: Any) -> None:
+    """Run a check. One that is expected to fail must fail, except for rounding, which differs between machines."""
+    name = getattr(check, "func", check).__name__
+    reason = expected_failures(estimator).get(name)
+    if reason is None:
+        check(estimator)
+        return
+    try:
+        check(estimator)
+    except (AssertionError, ValueError):
+        pytest.xfail(reason)
+    assert reason == ROUNDING, f"{name} passes; expected_failures names it as one that fails: {reason}"
+
+
+@parametrize_with_checks(examples(quick=True))
 def test_scikit_learns_checks_pass(estimator: PUEstimator, check: Any) -> None:
-    check(estimator)
+    passes(estimator, check)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(examples(quick=False), expected_failed_checks=expected_failures)
+@parametrize_with_checks(examples(quick=False))
 def test_scikit_learns_checks_pass_for_every_method(estimator: PUEstimator, check: Any) -> None:
-    check(estimator)
+    passes(estimator, check)
 
 
 def test_every_method_has_an_estimator_of_its_own() -> None:
