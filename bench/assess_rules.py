@@ -7,6 +7,7 @@ The models are those of the package, so regrets on the map side are of data that
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from puoc.userdata.assess.expected_auc import TIE, expected
 from puoc.userdata.assess.reasons import LARGEST_LOSS, SURE, WORST
 from puoc.userdata.assess.reference_methods import FAMILIES
 
-TABLES: Final = Path("docs/evidence/assess_tables.parquet")
+TABLES: Final = Path(__file__).parents[1] / "docs" / "evidence" / "assess_tables.parquet"
 ODDS: Final = (1, 2, 3, 4, 6, 10)  # factors on the odds of new negatives after the rows are seen
 OF_BIASED: Final = (1.0, 0.08, 0.05, 0.02)  # limits of the chance to be worst, if labelling is biased
 OF_ALL: Final = (0.05, 0.03, 0.02, 0.01)
@@ -85,6 +86,7 @@ def advised(rows: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Print the tables."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     rows = assessed(pd.read_parquet(TABLES))
     print(advised(rows).round(3).to_string(index=False))  # noqa: T201
     print(by_odds(rows).round(3).to_string(index=False), by_limits(rows).to_string(index=False), sep="\n")  # noqa: T201
