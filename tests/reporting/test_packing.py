@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from browsing import DRIVER, browser
 from test_report import whole_site
-from test_site_browser import PAGES, ROWS, settled
+from test_site_browser import PAGES, ROWS
 
 from puoc.reporting.site import build, packing
 from puoc.reporting.site.packing import packed
@@ -55,10 +55,10 @@ def test_a_packed_site_shows_what_a_plain_one_shows(tmp_path: Path, monkeypatch:
         assert "data-packed" in (reports / "passports/ova.html").read_text(encoding="utf-8")
         chromium.open(reports / "leaderboard.html")
         chromium.run("location.hash = 'family=OC&table=alpha&q=oc_svm'")
-        assert settled(chromium, f"{ROWS}.length === 4")
+        assert chromium.settled(f"{ROWS}.length === 4")
         chromium.run(f"{ROWS}[0].cells[1].querySelector('a').click()")  # a link to a place in a packed part
-        assert settled(chromium, "location.pathname.includes('/passports/')")
-        assert settled(chromium, "document.getElementById(location.hash.slice(1))")
+        assert chromium.settled("location.pathname.includes('/passports/')")
+        assert chromium.settled("document.getElementById(location.hash.slice(1))")
         chromium.open(reports / "tables/ova.html")
-        assert settled(chromium, "document.querySelector('.plot .legendtext')")
+        assert chromium.settled("document.querySelector('.plot .legendtext')")
         assert chromium.log() == []
