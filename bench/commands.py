@@ -86,7 +86,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "puoc audit (2,000 + 5,000 x 20)": [*PUOC, "audit", *pair],
         "puoc assess (2,000 + 5,000 x 20)": [*PUOC, "assess", *pair],
         "puoc fit knn (2,000 + 5,000 x 20)": [*PUOC, "fit", *pair, "--method", "knn", "--out", "model.puoc"],
-        "puoc score (5,000 x 20)": [*PUOC, "score", "model.puoc", "u.csv", "--out", "scores.csv"],
+        "puoc score (5,000 x 20)": [*PUOC, "score", "u.csv", "--model", "model.puoc", "--out", "scores.csv"],
     }
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from planned import Data, Planned
 from project import REPOSITORY
@@ -42,7 +43,9 @@ methods:
 #: In an order in which each finds what it needs.
 CALLS = ("plan --check", "pending", "select", "compare", "report --no-track", "status", "show small", "ledger count")
 CALLS += ("ledger verify", "ledger compact", "ledger export out.parquet", "ledger import out.parquet", "run small")
-CALLS += ("methods", "datasets", "metrics", "ledger adopt --dry-run")
+CALLS += ("methods", "datasets", "metrics", "ledger adopt --dry-run", "fetch", "prepare", "doctor")
+CALLS += ("new-method mine", "fit --positives p.csv --unlabelled u.csv --method knn --out knn.puoc")
+CALLS += ("score u.csv --model knn.puoc --out scores.csv",)
 
 
 def ran(*words: str) -> Result:
@@ -54,6 +57,10 @@ def computed(prepared_data: Data, tmp_path_factory: pytest.TempPathFactory) -> P
     root = tmp_path_factory.mktemp("project")
     PLANNED.at(root, prepared_data)
     run_part(root, "tables", "small")
+    (root / "src" / "puoc" / "methods").mkdir(parents=True)  # of `puoc new-method`
+    rows = np.random.default_rng(0).normal(size=(60, 2)).round(6)
+    for name, part in (("p.csv", rows[:30]), ("u.csv", rows[30:])):
+        np.savetxt(root / name, part, fmt="%.6f", delimiter=",", header="a,b", comments="")
     return root
 
 
@@ -68,7 +75,15 @@ def test_json_is_one_document_with_the_keys_of_the_help(computed: Path, monkeypa
 
 def test_quiet_prints_nothing(computed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(computed)
-    for call in ("plan --check", "status", "compare", "ledger count", "metrics"):
+    calls = [
+        "plan --check",
+        "status",
+        "compare",
+        "ledger count",
+        "metrics",
+        "audit --no-effect --positives p.csv --unlabelled u.csv",
+    ]
+    for call in [*calls, "fit --positives p.csv --unlabelled u.csv --method knn --out quiet.puoc"]:
         done = ran(*call.split(), "--quiet")
         assert (done.exit_code, done.output) == (0, ""), call
 

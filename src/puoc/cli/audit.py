@@ -11,13 +11,13 @@ import typer
 from puoc.cli.console import (
     check_free,
     check_writable,
-    console,
     exit_on_invalid_input,
     exit_on_storage_error,
     folders_as_before,
     path_errors,
     printable,
     say,
+    shown_console,
     working,
 )
 from puoc.cli.output import choose, is_json, result
@@ -201,7 +201,7 @@ def _print(
     )
     for column in audited.columns[:_LISTED]:
         table.add_row(*map(printable, _cells(column)))
-    console().print(table)
+    shown_console(stderr=False).print(table)
     if len(audited.columns) > _LISTED:
         say(f"{len(audited.columns) - _LISTED} further columns say less; --json FILE has all")
     for doubt in doubts:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from puoc.cli.console import console, printable, say
+from puoc.cli.console import printable, say, shown_console
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -29,7 +29,7 @@ def print_profile(pair: Pair) -> None:
             shown = ", ".join(value if len(value) <= 20 else value[:17] + "..." for value in column.first)
             cells = (column.name, column.read_as, str(column.missing), str(column.distinct), shown, column.note)
             table.add_row(*(_plain(cell) for cell in cells))
-        console().print(table)
+        shown_console(stderr=False).print(table)
         if summary:
             say(summary)
         indicators = [column.name for column in pair.preparing.columns if column.indicator]  # type: ignore[union-attr]
