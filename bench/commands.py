@@ -141,7 +141,11 @@ def main() -> None:
         if given.project is not None:
             listed["dvc repro (no-op)"] = ([str(Path(sys.executable).with_name("dvc")), "repro"], given.project)
         for name, (words, where) in listed.items():
-            measured = [used(words, where) for _ in range(given.repeats)]
+            measured = []
+            for _ in range(given.repeats):
+                if "--out" in words:  # a file that is there is not replaced
+                    (where / words[words.index("--out") + 1]).unlink(missing_ok=True)
+                measured.append(used(words, where))
             for measure in Usage._fields:
                 add(name, measure, [getattr(one, measure) for one in measured])
     for entry in ("pu_svm", "nnpu"):
