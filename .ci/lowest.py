@@ -69,7 +69,7 @@ def main() -> None:
             [sys.executable, "-m", "venv", str(venv)],
             [python, *words, f"torch=={versions['torch']}"],  # first, so that pip chooses no other one
             [python, *words, *_TOOLS, "-e", str(ROOT)],
-            [python, "-m", "pytest", "-n", "0", *TESTS],
+            [python, "-m", "pytest", "-n", "2", "--dist", "worksteal", *TESTS],
         ):
             code = subprocess.run(command, cwd=ROOT, check=False).returncode
             if code:

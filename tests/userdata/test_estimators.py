@@ -28,7 +28,7 @@ SVM = {"class_prior": 0.4}
 
 def frame() -> pd.DataFrame:
     """The rows with names, a column of categories, and missing values."""
-    table = pd.DataFrame(X, columns=list("abcde"))
+    table = pd.DataFrame(X.copy(), columns=list("abcde"))  # before pandas 3, the table shares the array's memory
     table["colour"] = np.where(TRUTH == 1, "red", "blue")
     table.loc[::7, "a"] = np.nan
     return table
