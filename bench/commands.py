@@ -99,7 +99,7 @@ def project(entry: str, seeds: int, workers: int) -> Iterator[Path]:
     head = head.replace("seeds: 2", f"seeds: {seeds}").replace("[oc_svm, pu_svm, nnpu]", f"[{entry}]")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        (root / "params.yaml").write_text(head + "\nmethods:" + text.partition("\nmethods:")[2])
+        (root / "params.yaml").write_text(head + "\ntune: {}\n\nmethods:" + text.partition("\nmethods:")[2])
         shutil.copytree(ROOT / "tuning", root / "tuning")
         for verb in ("plan", "fetch", "prepare", "select"):
             used([*PUOC, verb], root)
