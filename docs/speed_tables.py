@@ -54,4 +54,9 @@ def overhead() -> Lines:
 
 def _cells(part: pd.DataFrame, names: list[str]) -> list[str]:
     found = part.set_index("measure")
-    return [f"{found.at[n, 'value']:.3g} ({found.at[n, 'least']:.3g} to {found.at[n, 'most']:.3g})" for n in names]
+    spread = [[_digits(found.at[name, of]) for of in ("value", "least", "most")] for name in names]
+    return [f"{value} ({least} to {most})" for value, least, most in spread]
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
