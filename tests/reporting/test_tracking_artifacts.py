@@ -44,6 +44,7 @@ def best_of(project: Project) -> set[str]:
     return {row.trial_id for row in project.rows["ova"] if row.auc in (0.9, 0.75)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_large_store_has_the_artifacts_of_the_best_entries_until_all_are_asked_for(
     project: Project, monkeypatch: pytest.MonkeyPatch, api: bool

@@ -18,6 +18,8 @@ from puoc.cli.app import app
 from puoc.methods import METHODS
 from puoc.plan.params import read_params
 
+pytestmark = pytest.mark.slow
+
 DOCS = REPOSITORY / "docs"
 NAMED = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "tuning/README.md")]
 PAGES = sorted([*NAMED, *DOCS.rglob("*.md")])
