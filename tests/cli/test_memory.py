@@ -17,7 +17,7 @@ def under(limit: int, *words: str) -> tuple[int, str]:
     """Run a command whose address space has this many bytes; return the exit code and the standard error."""
     code = f"import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit})); "
     code += f"sys.argv = {['puoc', *words]!r}; runpy.run_module('puoc', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
     return done.returncode, done.stderr
 
 

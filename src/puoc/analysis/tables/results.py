@@ -114,6 +114,7 @@ def _check(rows: pd.DataFrame, source: str) -> None:
             raise ValueError(f"{source}: {name} is {rows.loc[outside, name].iloc[0]}, a number in [0, 1] expected")
 
 
-def scored(rows: pd.DataFrame, entry: str, column: str = "auc") -> pd.DataFrame:
-    """Return the rows of an entry with status ok and this AUC. Means are taken over these rows only."""
-    return rows[(rows["entry"] == entry) & (rows["status"] == "ok") & rows[column].notna()]
+def scored(rows: pd.DataFrame, entry: str | None = None, column: str = "auc") -> pd.DataFrame:
+    """Return the rows with status ok and this AUC, of one entry or of all. Means are taken over these rows only."""
+    of_entry = rows if entry is None else rows[rows["entry"] == entry]
+    return of_entry[(of_entry["status"] == "ok") & of_entry[column].notna()]

@@ -9,6 +9,7 @@ import pandas as pd
 from pydantic import JsonValue
 
 from puoc.analysis.tables.frames import number
+from puoc.analysis.tables.results import scored
 from puoc.analysis.tables.summary import SummaryRow
 from puoc.records import JsonObject
 from puoc.store.plans import EntryPlan, TablePlan
@@ -93,7 +94,7 @@ def _sweep(plan: TablePlan, rows: pd.DataFrame, metric: str) -> Figure:
     data: list[JsonValue] = []
     styles = _styles(plan)
     # all entries at once, because a selection of rows for each costs more than the means
-    ok = rows.loc[(rows["status"] == "ok") & rows["auc"].notna(), ["entry", "cell", "seed", "auc"]]
+    ok = scored(rows[["entry", "cell", "seed", "status", "auc"]])
     ok = ok.assign(x=ok["cell"].map(at_cell)).dropna(subset=["x"])
     by_seed = ok.groupby(["entry", "x", "seed"])["auc"].mean().groupby(["entry", "x"]).agg(["mean", "std"])
     found: dict[str, list[tuple[float, float, float | None]]] = {}
