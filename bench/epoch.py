@@ -3,9 +3,13 @@
     python bench/epoch.py --out epoch.parquet
 
 Two trainings of each: ours at once in two processes of one thread, the plain loop (bench/plain.py) one after the other
-in one process of two threads. Both sides alternate, each repetition gives one ratio; a first one warms up. Rows are
-random: the time does not depend on what they show. An epoch of ``drocc`` and ``pu_drocc`` is one with the search, on a
-quarter of the published rows.
+in one process of two threads. The sides alternate, each repetition gives one ratio; a first one warms up. A third side
+trains ours one after the other in one process of one thread, which shows what the second worker adds. Rows are random:
+the time does not depend on what they show. An epoch of ``drocc`` and ``pu_drocc`` is one with the search, on a quarter
+of the published rows.
+
+With ``--profile``, the networks of a profile follow, on the few rows of bench/costs.py. Their plain loop takes the
+method's own loss. Epochs are as many as take about two seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import argparse
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,6 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+ROOT = Path(__file__).parents[1]
+SECONDS = 2.0
 SHELL: dict[str, Any] = {"lam": 0.5, "warmup_epochs": 0, "net": "lenet", "space": "feature"}
 DROCC: dict[str, Any] = {**SHELL, "radius": 24.0, "gamma": 1.5, "ascent_step": 1e-2, "ascent_steps": 40}
 PU_DROCC: dict[str, Any] = {**SHELL, "radius": 2.0, "gamma": 2.0, "ascent_step": 1e-5, "ascent_steps": 10}
@@ -37,6 +43,8 @@ class Case(NamedTuple):
     n_p: int = 2500
     n_u: int = 5000
     epochs: int = 2  # enough of them, since what a fit does once (setting up, estimating the prior) counts too
+    fit: Any = None  # of a profile, whose loss the plain loop takes
+    inputs: str = "image"
 
 
 CASES = (
@@ -48,19 +56,43 @@ CASES = (
 )
 
 
-def ours(case: Case, numerics: Any) -> Callable[[int], None]:
-    """Train by the method's own loop."""
+def cases_of(profile: Path) -> Iterator[Case]:
+    """One case of each kind of fit of a profile that trains a network by ``Deep``, without those of CASES."""
+    from costs import fits_of, sizes_of, small
+
+    from puoc.methods.training.deep import Deep
+    from puoc.plan.forecast.work import work_of
+    from puoc.plan.params import read_params
+
+    seen = {(case.name, case.inputs) for case in CASES}
+    for fit in fits_of(read_params(profile, ROOT)):
+        key = (fit.method, work_of(fit).inputs)
+        if "epochs" not in fit.params or key in seen or not isinstance(_made(fit.method, fit.params), Deep):
+            continue
+        seen.add(key)
+        n_p, n_u = sizes_of(fit)
+        yield Case(fit.method, {}, n_p, n_u if fit.sample.neg is not None else 0, 0, small(fit, 1), key[1])
+
+
+def _made(name: str, params: dict[str, Any]) -> Any:
     from puoc import methods
     from puoc.methods import encoders
+
+    if name in methods.METHODS:
+        return methods.make(name, params)
+    return encoders.make(name, params) if name in encoders.ENCODERS else None
+
+
+def ours(case: Case, numerics: Any) -> Callable[[int], None]:
+    """Train by the method's own loop."""
     from puoc.methods.training.estimator import Compute, PUSample
 
-    make = encoders.make if case.name in encoders.ENCODERS else methods.make
     X_p, X_u = rows(case)
-    sample = PUSample(X_p, X_u, 0.5, 0)
+    sample = PUSample(X_p, X_u if len(X_u) else None, 0.5, 0)
+    params = case.fit.params if case.fit else COMMON | case.params
 
     def train(epochs: int) -> None:
-        method: Any = make(case.name, COMMON | case.params | {"epochs": epochs})
-        method.fit_lanes([sample], Compute(numerics=numerics))
+        _made(case.name, params | {"epochs": epochs}).fit_lanes([sample], Compute(numerics=numerics))
 
     return train
 
@@ -68,14 +100,18 @@ def ours(case: Case, numerics: Any) -> Callable[[int], None]:
 def plain(case: Case) -> Callable[[int], None]:
     """Train by the plain loop."""
     import torch
-    from plain import trainer
+    from plain import trainer, trainer_of
 
     X_p, X_u = map(torch.from_numpy, rows(case))
-    return trainer(case.name, X_p, X_u)
+    return trainer_of(_made(case.name, case.fit.params), X_p, X_u) if case.fit else trainer(case.name, X_p, X_u)
 
 
 def rows(case: Case) -> tuple[Any, Any]:
-    """X_p and X_u, images in [0, 1]."""
+    """X_p and X_u, images in [0, 1] or rows of the shape that the fit sees."""
+    if case.fit:
+        from costs import rows_of
+
+        return rows_of(case.fit, case.n_p, 0), rows_of(case.fit, case.n_u, 1)
     rng = np.random.default_rng(0)
     return rng.random((case.n_p, 3, 32, 32), dtype=np.float32), rng.random((case.n_u, 3, 32, 32), dtype=np.float32)
 
@@ -113,29 +149,37 @@ def _serve(connection: Connection, n_threads: int, case: Case, numerics: str | N
 
 
 def measure(case: Case, numerics: str, repeats: int) -> dict[str, Any]:
-    """Seconds per epoch of both sides, two trainings each, and their ratios."""
+    """Seconds per epoch of each side, two trainings each, and their ratios."""
     pair, one = [Worker(1, case, numerics) for _ in range(2)], Worker(2, case, None)
     for worker in (*pair, one):
         worker.wait()
-    seconds: dict[str, list[float]] = {"plain": [], "ours": []}
+    epochs = case.epochs or max(1, min(500, round(SECONDS / _timed([one], 1, 1))))
+    sides = {"plain": ([one], 2), "ours": (pair, 1), "alone": (pair[:1], 2)}  # workers, trainings of each
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(repeats):
-        started = time.perf_counter()
-        one.start(case.epochs, times=2)
-        one.wait()
-        seconds["plain"].append((time.perf_counter() - started) / 2 / case.epochs)
-        started = time.perf_counter()
-        for worker in pair:
-            worker.start(case.epochs)
-        for worker in pair:
-            worker.wait()
-        seconds["ours"].append((time.perf_counter() - started) / 2 / case.epochs)
+        for name, (workers, times) in sides.items():
+            seconds[name].append(_timed(workers, epochs, times) / 2 / epochs)
     for worker in (*pair, one):
         worker.process.kill()
-    ratios = [a / b for a, b in zip(seconds["plain"], seconds["ours"], strict=True)]
-    found: dict[str, Any] = {"method": case.name, "numerics": numerics, "n_p": case.n_p, "n_u": case.n_u, "n": repeats}
-    for name, values in (*seconds.items(), ("ratio", ratios)):
+    ratios = {
+        name: [a / b for a, b in zip(seconds[of], seconds["ours"], strict=True)]
+        for name, of in (("ratio", "plain"), ("second", "alone"))
+    }
+    found: dict[str, Any] = {"method": case.name, "inputs": case.inputs, "numerics": numerics}
+    found |= {"own_loss": case.fit is not None, "n_p": case.n_p, "n_u": case.n_u, "n": repeats}
+    for name, values in (seconds | ratios).items():
         found |= {name: float(np.median(values)), f"{name}_least": min(values), f"{name}_most": max(values)}
     return found
+
+
+def _timed(workers: list[Worker], epochs: int, times: int) -> float:
+    """Return the seconds until all workers have trained so often."""
+    started = time.perf_counter()
+    for worker in workers:
+        worker.start(epochs, times)
+    for worker in workers:
+        worker.wait()
+    return time.perf_counter() - started
 
 
 def main() -> None:
@@ -143,18 +187,19 @@ def main() -> None:
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--methods", nargs="+", default=[case.name for case in CASES])
+    parser.add_argument("--methods", nargs="+", help="these methods alone")
+    parser.add_argument("--profile", type=Path, help="measure the networks of this params file too")
     parser.add_argument("--numerics", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16"])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     about = {"machine": f"{_processor()}, 2 cores", "torch": torch.__version__}
     found = []
-    for case in CASES:
+    for case in (*CASES, *(cases_of(asked.profile) if asked.profile else ())):
         for numerics in asked.numerics:
-            if case.name in asked.methods:
+            if case.name in (asked.methods or [case.name]):
                 found.append(about | measure(case, numerics, asked.repeats))
-                said = {key: found[-1][key] for key in ("method", "numerics", "plain", "ours", "ratio")}
+                said = {key: found[-1][key] for key in ("method", "numerics", "plain", "ours", "ratio", "second")}
                 print(json.dumps(said), flush=True)  # noqa: T201 - a script's output
                 pd.DataFrame(found).to_parquet(asked.out)
 

@@ -1,6 +1,7 @@
 """The same trainings as a plain loop: torch modules, DataLoader, Adam. What bench/epoch.py compares with.
 
-Networks, losses, batch sizes and numbers of steps are those of the methods; nothing else of puoc is used.
+Networks, batch sizes and numbers of steps are those of the methods. ``trainer`` has losses of its own; nothing else of
+puoc is used. ``trainer_of`` takes the loss of a method as it is, so it leaves out only what is around the loss.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from torch.nn.functional import dropout, softplus
 from torch.utils.data import DataLoader, TensorDataset
 
 from puoc.methods.encoders.autoencoder import Network
+from puoc.methods.training.deep import Deep
+from puoc.methods.training.lanes import Lane
 from puoc.methods.training.nets import Net, lenet
 
 Batches = Iterator[tuple[Tensor, Tensor]]  # rows of P, rows of U
@@ -110,5 +113,31 @@ def trainer(name: str, X_p: Tensor, X_u: Tensor) -> Callable[[int], None]:
                 optimizer.zero_grad()
                 loss(model, x_p, x_u).backward()
                 optimizer.step()
+
+    return train
+
+
+def trainer_of(method: Deep, X_p: Tensor, X_u: Tensor, alpha: float = 0.5) -> Callable[[int], None]:
+    """A function that trains the network of a method by its own loss for so many epochs."""
+    if method.one_class or not len(X_u):
+        batches = of_p(X_p, method.batch_size)
+    elif method.batching == "equal":
+        batches = of_equal(X_p, X_u, method.batch_size)
+    else:
+        rows = method.batch_size if method.batching == "union" else round(method.batch_size * (1 + len(X_u) / len(X_p)))
+        batches = of_union(X_p, X_u, rows)
+
+    def train(epochs: int) -> None:
+        net = method.build(tuple(X_p.shape[1:]))
+        lane = Lane(net, dict(net.named_parameters()), dict(net.named_buffers()))
+        optimizer, prior, generator = method.optimizer(list(net.parameters())), torch.tensor(alpha), torch.Generator()
+        for epoch in range(epochs):
+            for x_p, x_u in batches():
+                optimizer.zero_grad()
+                method.loss(lane, x_p, x_u, prior, method.draws(x_p, x_u, generator), epoch).backward()
+                optimizer.step()
+                with torch.no_grad():
+                    for name, value in method.after_step(lane, x_p, x_u, prior).items():
+                        lane.buffers[name].copy_(value)
 
     return train
