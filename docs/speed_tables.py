@@ -35,7 +35,7 @@ def forecasts() -> Lines:
     lines = [["method", "rows", "s", "forecast / actual: table", "short fits", "n"]]
     for row in rows.to_dict("records"):
         ratios = [f"{row[by] / row['seconds']:.2f}" for by in ("by_table", "by_short_fits")]
-        lines.append([f"`{row['method']}`", row["inputs"], _digits(float(row["seconds"])), *ratios, str(row["n"])])
+        lines.append([f"`{row['method']}`", row["inputs"], f"{row['seconds']:.2f}", *ratios, str(row["n"])])
     return lines
 
 
