@@ -90,6 +90,7 @@ evidence: install  ## Compute PROFILE (default: quick) with the current code, fo
 
 bench: install  ## Measure commands, runs, and training against a plain loop and the processor (an hour on idle cores)
 	OMP_NUM_THREADS=1 $(BIN)/python bench/commands.py --out docs/evidence/commands.parquet
+	OMP_NUM_THREADS=1 $(BIN)/python bench/forecasts.py --out docs/evidence/forecasts.parquet
 	OMP_NUM_THREADS=1 $(BIN)/python bench/floor.py profiles/paper.yaml --out docs/evidence/floor.parquet
 	$(BIN)/python bench/epoch.py --profile profiles/paper.yaml --out docs/evidence/epoch.parquet
 	$(BIN)/python docs/generate.py

@@ -29,6 +29,16 @@ def floor() -> Lines:
     return lines
 
 
+def forecasts() -> Lines:
+    """What `puoc plan` forecasts for a fit of each method, over what it then takes, the longest fits first."""
+    rows = pd.read_parquet(EVIDENCE / "forecasts.parquet").sort_values("seconds", ascending=False)
+    lines = [["method", "rows", "s", "forecast / actual: table", "short fits", "n"]]
+    for row in rows.to_dict("records"):
+        ratios = [f"{row[by] / row['seconds']:.2f}" for by in ("by_table", "by_short_fits")]
+        lines.append([f"`{row['method']}`", row["inputs"], f"{row['seconds']:.2f}", *ratios, str(row["n"])])
+    return lines
+
+
 def commands() -> Lines:
     """What each command used, with the spread over repetitions."""
     rows = pd.read_parquet(EVIDENCE / "commands.parquet")

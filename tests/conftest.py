@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import typer.testing
 from filelock import FileLock
+from hypothesis import HealthCheck, settings
 from planned import prepared_in
 from project import Project, Repro, clone, fresh
 
@@ -35,8 +36,12 @@ Finished = tuple[Project, Repro]
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex * 2)
 
-# A forecast of a larger profile measures this machine for up to ten seconds.
+# A forecast of a larger profile measures this machine for seconds.
 os.environ.setdefault("PUOC_MEASURE_SECONDS", "0")
+
+# No test may depend on how busy the machine is, and Hypothesis fails one whose examples come slowly.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # A command line is made of annotations anew for each call of a CliRunner, which takes longer than many a command.
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]

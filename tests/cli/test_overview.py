@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,16 @@ def puoc(*words: str) -> str:
     said = CliRunner().invoke(app, list(words))
     assert said.exit_code == 0, said.output
     return str(said.output)
+
+
+def test_a_plan_says_when_this_machine_was_measured_and_keeps_it(root: Path) -> None:
+    """``--check`` keeps the speeds too, so that the next plan does not train again."""
+    first = CliRunner().invoke(app, ["plan", "--check", "--measure"])
+    assert first.exit_code == 0, first.output
+    rates = json.loads((root / "work" / "speed.json").read_text())["rates"]
+    days = {rate["day"] for rate in rates.values() if rate["per_unit"]}
+    assert f"short fits on this machine for oc_svm, pu_svm (measured on {min(days)}" in first.output
+    assert "puoc plan --measure measures again)" in first.output
 
 
 def test_fits_are_counted_once_for_columns_and_tables_and_the_ledgers_are_left_out(root: Path) -> None:

@@ -108,7 +108,9 @@ def test_empty_lines_among_several_columns_are_told(tmp_path: Path) -> None:
 
 
 CELLS = st.lists(st.lists(st.text('ab",\n\r é', max_size=5), min_size=2, max_size=2), min_size=1, max_size=8)
-ANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ANY = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def read_through(path: Path, encoding: str, separator: str, n: int) -> tuple[Lines, str]:

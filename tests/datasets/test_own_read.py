@@ -360,7 +360,9 @@ def test_a_block_of_a_file_names_rows_as_the_whole_file_does(tmp_path: Path) -> 
 WORDS = st.text("abcäßж ,;|\t\"'#x\u4e2d", min_size=1, max_size=6).map(str.strip).filter(bool).map("k{}".format)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(
     rows=st.lists(st.tuples(st.decimals(-999, 999, places=2), st.sampled_from(range(4))), min_size=2, max_size=12),
     words=st.lists(WORDS, min_size=4, max_size=4, unique=True),

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from puoc.cli.assess import check_texts
 from puoc.datasets.readers import How, Pair, Preparing, read_pair
 from puoc.datasets.readers.words import characters_of, same_text, tokens_for, words_of
 from puoc.datasets.user.leakage import audit
@@ -145,6 +146,18 @@ def test_texts_that_differ_only_in_their_order_are_told_from_equal_ones(tmp_path
     )
     (tmp_path / "u.txt").write_text("\n".join(orders[:2] * 15))
     refused(puoc("assess", *files), "all rows of P and U are the same")
+
+
+def test_texts_of_words_that_are_too_rare_to_be_used_are_told_so(tmp_path: Path) -> None:
+    """With more words, these texts differ, so it is not said that they have the same ones."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join("".join(word) for word in rng.choice(list("abcdefgh"), (2, 6))) for _ in range(120)]
+    (tmp_path / "p.txt").write_text("\n".join(texts[:60]))
+    (tmp_path / "u.txt").write_text("\n".join(texts[60:]))
+    few = read_pair(tmp_path / "p.txt", tmp_path / "u.txt", How(tokens="words", words=20))
+    with pytest.raises(ValueError, match="have the same words among the 20 most frequent ones in the same numbers"):
+        check_texts(few)
+    check_texts(read_pair(tmp_path / "p.txt", tmp_path / "u.txt", How(tokens="words", words=500)))
 
 
 @pytest.mark.parametrize(("tokens", "told"), [("words", "word"), ("characters", "sequence of characters")])

@@ -13,7 +13,7 @@ from puoc.cli.plan_overview import can_show
 from puoc.datasets import DATASETS
 from puoc.methods.training.deep import batch_sizes
 from puoc.plan.bind import bind
-from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds, measured, scored_rows
+from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds, estimate, measured, scored_rows
 from puoc.plan.forecast.work import passes, work_of
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
@@ -66,7 +66,7 @@ def test_an_image_counts_by_its_pixels_and_not_by_its_channels() -> None:
     assert work_of(fit(dataset="abnormal1001")).units == work_of(grey).units  # 3 x 200 x 200
     linear = {"net": "branches"}
     assert work_of(fit("hrn", dataset="elpv", **linear)).units == 4 * rows * 200 * 200
-    estimates = [Forecast().estimate(fit(dataset=name), [TestSet(pos=(0,), neg=(1,))]) for name in ("elpv", "cifar10")]
+    estimates = [estimate(fit(dataset=name), [TestSet(pos=(0,), neg=(1,))]) for name in ("elpv", "cifar10")]
     per_row = [estimate.scored for estimate in estimates if estimate]
     rows_scored = [scored_rows(fit(dataset=name), TestSet(pos=(0,), neg=(1,))) for name in ("elpv", "cifar10")]
     assert per_row == [3 * 200 * 200 * rows_scored[0], 3 * 32 * 32 * rows_scored[1]]

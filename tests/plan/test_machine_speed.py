@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import pytest
 from puoc.methods import make
 from puoc.methods.training.estimator import PUSample
 from puoc.plan.forecast.costs import Forecast
-from puoc.plan.forecast.machine_speed import FILE, speed_of_machine
+from puoc.plan.forecast.machine_speed import FILE, KEPT_DAYS, speed_of_machine
 from puoc.records import Fit, Sample
 
 PARAMS = {"lr": 1e-3, "lr_decay": 1.0, "epochs": 20, "batch_size": 64, "batching": "union"}
+KEY = ("naive", "", "vector")
 
 
 def fit(**more: Any) -> Fit:
@@ -27,7 +29,7 @@ def fit(**more: Any) -> Fit:
 
 def test_a_forecast_by_short_fits_is_near_the_time_of_a_whole_one(tmp_path: Path) -> None:
     """The table alone is ten times too low here: it was measured with larger rows."""
-    forecast = Forecast(here=speed_of_machine(tmp_path, [fit()], 60, keep=False).of)
+    forecast = Forecast(here=speed_of_machine(tmp_path, [fit()], 60).of)
     rng = np.random.default_rng(0)
     P, U = (rng.random((n, 64), dtype=np.float32) for n in (60, 120))
     times = []
@@ -39,18 +41,66 @@ def test_a_forecast_by_short_fits_is_near_the_time_of_a_whole_one(tmp_path: Path
     assert (forecast.from_here, forecast.from_table) == ({"naive"}, set())
 
 
-def test_what_was_measured_is_kept_for_this_machine_alone(tmp_path: Path) -> None:
-    measured = speed_of_machine(tmp_path, [fit()], 60, keep=True)
-    assert len(measured.rates) == 1
-    assert speed_of_machine(tmp_path, [fit()], 0, keep=False) == measured
-    kept = json.loads((tmp_path / FILE).read_text())
-    (tmp_path / FILE).write_text(json.dumps(kept | {"machine": "another one"}))
-    assert speed_of_machine(tmp_path, [fit()], 0, keep=False).rates == {}
-    (tmp_path / FILE).write_text("{")
-    assert speed_of_machine(tmp_path, [fit()], 0, keep=False).rates == {}
+def change(root: Path, **changed: Any) -> None:
+    """Change fields of the kept file, or of its only rate."""
+    kept = json.loads((root / FILE).read_text())
+    of_rate = {name: changed.pop(name) for name in ("per_unit", "code", "day") if name in changed}
+    rates = {key: rate | of_rate for key, rate in kept["rates"].items()}
+    (root / FILE).write_text(json.dumps(kept | {"rates": rates} | changed))
+
+
+def test_what_was_measured_is_kept_and_not_measured_again(tmp_path: Path) -> None:
+    measured = speed_of_machine(tmp_path, [fit()], 60)
+    assert [rate.per_unit is not None for rate in measured.rates.values()] == [True]
+    assert speed_of_machine(tmp_path, (), 0) == measured
+    change(tmp_path, per_unit=1234.5)  # a value that no machine has: a plan that measured again would replace it
+    assert speed_of_machine(tmp_path, [fit()], 60).of(KEY) == 1234.5
+    again = speed_of_machine(tmp_path, [fit()], 60, again=True).of(KEY)
+    assert again is not None
+    assert again < 1
+    assert speed_of_machine(tmp_path, (), 0).of(KEY) == again
+
+
+STALE: dict[str, dict[str, Any]] = {
+    "code": {"code": "earlier"},
+    "old": {"day": str(datetime.now(UTC).date() - timedelta(KEPT_DAYS + 1))},
+    "future": {"day": str(datetime.now(UTC).date() + timedelta(3))},
+    "machine": {"machine": "another one"},
+    "units": {"units": 1},
+}
+
+
+@pytest.mark.parametrize("changed", STALE.values(), ids=STALE)
+def test_a_stale_speed_is_measured_again(tmp_path: Path, changed: dict[str, Any]) -> None:
+    speed_of_machine(tmp_path, [fit()], 60)
+    change(tmp_path, per_unit=1234.5, **changed)
+    again = speed_of_machine(tmp_path, [fit()], 60).of(KEY)
+    assert again is not None
+    assert again < 1
+
+
+DAMAGED = ["{", "", "[]", '{"rates": 3}', "NaN", '{"rates": {"k": {"per_unit": -1, "code": "c", "day": "2030-01-01"}}}']
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_a_damaged_file_is_measured_again(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).parent.mkdir()
+    (tmp_path / FILE).write_text(text)
+    assert speed_of_machine(tmp_path, (), 0).rates == {}
+    assert speed_of_machine(tmp_path, [fit()], 60).of(KEY)
+    assert json.loads((tmp_path / FILE).read_text())["rates"]
+
+
+def test_a_kind_without_time_is_not_tried_at_the_next_plan(tmp_path: Path) -> None:
+    assert speed_of_machine(tmp_path, [fit()], 1e-9).of(KEY) is None
+    assert speed_of_machine(tmp_path, [fit()], 60).of(KEY) is None
+    assert speed_of_machine(tmp_path, [fit()], 60, again=True).of(KEY) is not None
 
 
 def test_a_fit_that_would_need_another_one_first_is_not_measured(tmp_path: Path) -> None:
-    unusual = [fit(numerics="bf16"), fit(method="tice"), fit(params={**PARAMS, "batching": "no such"})]
-    assert speed_of_machine(tmp_path, unusual, 60, keep=True).rates == {}
+    assert speed_of_machine(tmp_path, [fit(numerics="bf16"), fit(method="tice")], 60).rates == {}
     assert not (tmp_path / FILE).exists()
+
+
+def test_a_method_that_refuses_random_rows_has_no_speed(tmp_path: Path) -> None:
+    assert speed_of_machine(tmp_path, [fit(params={**PARAMS, "batching": "no such"})], 60).of(KEY) is None

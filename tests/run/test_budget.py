@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from puoc.cli.app import app
 from puoc.plan.bind import PlannedTrial
-from puoc.plan.forecast.costs import Estimate, Forecast, measured
+from puoc.plan.forecast.costs import Estimate, Forecast, estimate, measured
 from puoc.records import Fit, FitResult
 from puoc.run import budget_run
 from puoc.run.budget_tasks import Remaining
@@ -270,16 +270,16 @@ def test_features_are_part_of_the_cost_and_come_before_their_first_fit(make: Cal
 def test_fits_of_this_run_correct_the_forecast(root: Path) -> None:
     fit = next(planned.trial.fit for planned in tables(root, "first")[0].trials if planned.entry == "nnpu")
     forecast, gpu = Forecast(), Forecast(device="cuda")
-    estimate = forecast.estimate(fit)
-    before = forecast.seconds_of(estimate)
+    work = estimate(fit)
+    before = forecast.seconds_of(work)
     assert before is not None
     for some in (forecast, gpu):
         some.add(FitResult(fit=fit, status="failed", fit_seconds=500.0))
-    assert forecast.seconds_of(estimate) == before
-    assert gpu.seconds_of(estimate) is None
+    assert forecast.seconds_of(work) == before
+    assert gpu.seconds_of(work) is None
     for some in (forecast, gpu):
         some.add(FitResult(fit=fit, status="ok", fit_seconds=50.0))
-        assert some.seconds_of(estimate) == pytest.approx(50.0)
+        assert some.seconds_of(work) == pytest.approx(50.0)
 
 
 # runs

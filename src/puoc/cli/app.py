@@ -103,6 +103,14 @@ def main() -> None:
 def plan(
     check: Annotated[bool, typer.Option("--check", help="Check params.yaml without writing a plan.")] = False,
     params: Annotated[Path, typer.Option(help="The params file to read.")] = ROOT / "params.yaml",
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Measure this machine with short fits of all kinds of the plan, for up to two minutes, and keep the "
+            "speeds in work/speed.json. Without it, a plan measures for a few seconds what was not measured before.",
+        ),
+    ] = False,
 ) -> None:
     """Check params.yaml and write the plan to work/plan."""
     with exit_on_invalid_input(), exit_on_storage_error():
@@ -121,7 +129,7 @@ def plan(
         from puoc.cli.plan_overview import describe
 
         with working("count and forecast"):
-            lines = describe(new_plan, ROOT, seconds_of_measuring(), keep=not check)
+            lines = describe(new_plan, ROOT, seconds_of_measuring(all_kinds=measure), again=measure)
         for line in lines:
             say(line)
     result(

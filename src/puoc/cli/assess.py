@@ -158,11 +158,13 @@ def check_texts(pair: Pair) -> None:
     assert isinstance(pair.preparing, TextPreparing), "it was fitted to these texts"
     alike = alike_but_different(U.raw.texts, U.X, P.raw.texts, P.X)
     if alike > len(U) / 2:
-        tokens = pair.preparing.tokens
+        tokens, n = pair.preparing.tokens, len(pair.preparing.features)
+        limited = n >= pair.how.words  # rarer ones are not used, so texts of rare ones alone are equal
+        seen = f"{tokens} among the {n} most frequent ones" if limited else tokens
+        advice = "" if tokens == "characters" else ", or --tokens characters"
         raise ValueError(
-            f"{U.where}: {alike} of {len(U)} texts are no labelled ones, but have the same {tokens} in the same "
-            "numbers as one, so no method can tell them apart; expected texts that differ in them"
-            f"{'' if tokens == 'characters' else ', or --tokens characters'}"
+            f"{U.where}: {alike} of {len(U)} texts are no labelled ones, but have the same {seen} in the same "
+            f"numbers as one, so no method can tell them apart; expected texts that differ in them{advice}"
         )
 
 

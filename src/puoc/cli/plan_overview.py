@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from puoc.analysis.statistics.power import seeds_to_reject
 from puoc.analysis.statistics.signed_rank import smallest_p
 from puoc.datasets.user.dataset import Declared
 from puoc.plan.bind import PlannedTrial, bind
-from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds
-from puoc.plan.forecast.machine_speed import speed_of_machine
+from puoc.plan.forecast.costs import Estimate, Forecast, duration, encoding_seconds, estimate
+from puoc.plan.forecast.machine_speed import MachineSpeed, speed_of_machine
 from puoc.plan.make_plan import Plan
 from puoc.plan.settings_check import mismatches
 from puoc.records import Encoding, Fit, TestSet
@@ -27,6 +27,7 @@ from puoc.store.plans import ComputeSpec, Config, SweepPlan, TablePlan
 
 LEVEL = 0.05
 _WORTH_MEASURING = 5.0  # seconds of a forecast from which the speed of this machine is measured
+_MEASURE = " (puoc plan --measure measures it here)"
 _METHODS_SHOWN = 4  # the methods that take most of the time
 
 
@@ -101,25 +102,29 @@ def _needs(fit: Fit) -> Iterator[Fit]:
         yield from _needs(need)
 
 
-def describe(plan: Plan, root: Path, measure: float = 0.0, keep: bool = False) -> list[str]:
+def describe(plan: Plan, root: Path, measure: float = 0.0, again: bool = False) -> list[str]:
     """Return the lines of the overview that ``puoc plan`` prints.
 
     Parameters
     ----------
     measure : seconds after which no further costs are measured on this machine; 0 uses those measured before.
-    keep : keep the measured speed of this machine in ``work/speed.json``.
+    again : measure all kinds of fits of the plan, also those that were measured before.
     """
     total, ledger = count(plan, root), Ledger(root / "ledger")
+    works = _works(total)
     forecast = Forecast(ledger, plan.compute.device)
     all_fits = total.fits | total.needs
     recorded = {fit_id for fit_id in all_fits if ledger.is_final(fit_id)}
-    by_method = _seconds(total, recorded, forecast)
-    if forecast.kind == "cpu" and forecast.from_table and sum(by_method.values()) >= _WORTH_MEASURING:
+    by_method = _seconds(total, recorded, forecast, works)
+    speed = None
+    worth = again or (bool(forecast.from_table) and sum(by_method.values()) >= _WORTH_MEASURING)
+    if forecast.kind == "cpu" and worth:
         missing = [fit for fit_id, fit in all_fits.items() if fit_id not in recorded]
-        forecast = Forecast(ledger, plan.compute.device, speed_of_machine(root, missing, measure, keep).of)
+        speed = speed_of_machine(root, missing, measure, again)
+        forecast = Forecast(ledger, plan.compute.device, speed.of)
         for plan_count in total.plans:
             plan_count.seconds = 0.0
-        by_method = _seconds(total, recorded, forecast)
+        by_method = _seconds(total, recorded, forecast, works)
     by_method.update(_feature_seconds(total, root, forecast))
     known = len(recorded)
     failed = sum(ledger.attempts(fit_id) > 0 for fit_id in all_fits if fit_id not in recorded)
@@ -133,7 +138,7 @@ def describe(plan: Plan, root: Path, measure: float = 0.0, keep: bool = False) -
         f"{counted(priors, 'estimate')} of the class prior",
         f"the ledger has {known:,} of these {len(all_fits):,}" + (f"; {failed:,} failed so far" if failed else ""),
     ]
-    lines += _hours(by_method, forecast, plan.compute)
+    lines += _hours(by_method, forecast, plan.compute, speed)
     lines += [line for declared in plan.user_data for line in _user_data(declared)]
     for plan_count in total.plans:
         lines += [_line(plan_count), *_skipped(plan_count)]
@@ -159,7 +164,15 @@ def _user_data(declared: Declared) -> list[str]:
     return [head, *(f"  {note}" for note in (*declared.marks, *declared.notes))]
 
 
-def _seconds(total: Count, recorded: Collection[str], forecast: Forecast) -> Counter[str]:
+def _works(total: Count) -> dict[str, Estimate | None]:
+    """Return the work of each fit and of scoring its test sets, by its id: two forecasts use it."""
+    tests = defaultdict[str, set[TestSet]](set, total.tests)
+    return {fit_id: estimate(fit, tests[fit_id]) for fit_id, fit in (total.needs | total.fits).items()}
+
+
+def _seconds(
+    total: Count, recorded: Collection[str], forecast: Forecast, works: Mapping[str, Estimate | None]
+) -> Counter[str]:
     """Return the seconds by method of fits that are not in the ledger, and add them to the first plan with the fit."""
     by_method: Counter[str] = Counter()
     counted = set(recorded)
@@ -170,7 +183,7 @@ def _seconds(total: Count, recorded: Collection[str], forecast: Forecast) -> Cou
                 if any_fit.id in counted:
                     continue
                 counted.add(any_fit.id)
-                seconds = forecast.seconds(any_fit, total.tests[any_fit.id] if any_fit.id == fit_id else ())
+                seconds = forecast.seconds_by(any_fit.method, works[any_fit.id])
                 by_method[any_fit.method] += seconds  # type: ignore[assignment]
                 plan.seconds += seconds
     return by_method
@@ -189,7 +202,7 @@ def _feature_seconds(total: Count, root: Path, forecast: Forecast) -> Counter[st
     return seconds
 
 
-def _hours(by_method: Counter[str], forecast: Forecast, settings: ComputeSpec) -> list[str]:
+def _hours(by_method: Counter[str], forecast: Forecast, settings: ComputeSpec, speed: MachineSpeed | None) -> list[str]:
     total = sum(by_method.values())
     workers = len(os.sched_getaffinity(0)) if settings.workers == "auto" else settings.workers
     largest = ", ".join(
@@ -203,16 +216,22 @@ def _hours(by_method: Counter[str], forecast: Forecast, settings: ComputeSpec) -
         here = sorted(forecast.from_here - forecast.from_ledger)
         elsewhere = sorted(forecast.from_table - forecast.from_ledger - forecast.from_here)
         sources = [f"fits of this ledger for {', '.join(from_ledger)}"] if from_ledger else []
-        sources += [f"short fits on this machine for {', '.join(here)}"] if here else []
+        sources += [f"short fits on this machine for {', '.join(here)}{_when(speed)}"] if here else []
         sources += [f"seconds measured on another machine for {', '.join(elsewhere)}"] if elsewhere else []
         lines.append(f"  it is based on {', and on '.join(sources)}")
-        uncertain = "; the part from another machine may be several times off" if elsewhere else ""
+        uncertain = f"; the part from another machine may be several times off{_MEASURE}" if elsewhere else ""
         lines.append(f"  it holds for {platform.node()} while nothing else runs on it{uncertain}")
     if forecast.unknown:
         device = f" on {forecast.kind}" if forecast.kind != "cpu" else ""
         unknown = ", ".join(sorted(forecast.unknown))
         lines.append(f"  no cost is known{device} for {unknown} before a first fit")
     return lines
+
+
+def _when(speed: MachineSpeed | None) -> str:
+    """Return when the speed of this machine was measured."""
+    days = " to ".join(str(day) for day in speed.days()) if speed else ""
+    return f" (measured on {days}; puoc plan --measure measures again)" if days else ""
 
 
 def _line(count: PlanCount) -> str:

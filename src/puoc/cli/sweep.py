@@ -251,7 +251,7 @@ def _forecast(root: Path, spec: Sweep, workers: int | None) -> tuple[list[Findin
     from puoc.run.sweep.status import sweep_status
 
     runner = _runner(root)
-    costs = Forecast(runner.ledger, runner.settings.device, speed_of_machine(root, (), 0, keep=False).of)
+    costs = Forecast(runner.ledger, runner.settings.device, speed_of_machine(root, (), 0).of)
     status = sweep_status(runner, spec, costs)
     return [forecast(status.n_missing, status.seconds, costs, workers)], status.n_missing
 

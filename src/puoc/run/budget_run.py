@@ -39,7 +39,7 @@ class BudgetRunner(Runner):
         ------
         OSError, ValueError : as ``Runner.run``.
         """
-        here = speed_of_machine(self.root, (), 0, keep=False).of
+        here = speed_of_machine(self.root, (), 0).of
         forecast = Forecast(self.ledger, self.settings.device, here)
         tests, scoring = sets_to_score(tables), dict[str, str]()
         for plan, trials in tables:

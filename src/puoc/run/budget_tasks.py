@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from puoc.plan.forecast.costs import Estimate, Forecast
+from puoc.plan.forecast.costs import Estimate, Forecast, estimate
 from puoc.records import Encoding, Fit, TestSet
 from puoc.run.executors import frozen_features
 from puoc.run.executors.job import Job
@@ -56,7 +56,7 @@ def linked_tasks(
     """Return a task for each job. Tasks refer to the tasks of the fits that they need."""
     tasks, by_fit = list[Task](), dict[str, Task]()
     for job in jobs:
-        estimates = tuple(_estimate(fit, tests.get(fit.id, {}), features.forecast, ledger) for fit in job.fits)
+        estimates = tuple(_estimate(fit, tests.get(fit.id, {}), ledger) for fit in job.fits)
         tasks.append(Task(job, estimates, frozenset().union(*map(features.missing, job.fits))))
         by_fit |= {fit.id: tasks[-1] for fit in job.fits}
     for task in tasks:
@@ -67,12 +67,12 @@ def linked_tasks(
     return tasks
 
 
-def _estimate(fit: Fit, tests: Mapping[str, TestSet], forecast: Forecast, ledger: Ledger) -> Estimate | None:
+def _estimate(fit: Fit, tests: Mapping[str, TestSet], ledger: Ledger) -> Estimate | None:
     """Return the work of a fit. A model that the ledger kept is only scored."""
-    estimate = forecast.estimate(fit, tests.values())
-    entry = ledger.get(fit.id) if estimate is not None and ledger.is_final(fit.id) else None
+    work = estimate(fit, tests.values())
+    entry = ledger.get(fit.id) if work is not None and ledger.is_final(fit.id) else None
     kept = entry is not None and ledger.model_path(entry.result) is not None
-    return estimate._replace(units=0.0) if estimate is not None and kept else estimate
+    return work._replace(units=0.0) if work is not None and kept else work
 
 
 def blocked(task: Task, ledger: Ledger) -> list[Fit]:

@@ -11,7 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from puoc.plan.bind import PlannedTrial
-from puoc.plan.forecast.costs import Forecast, encoding_seconds
+from puoc.plan.forecast.costs import Forecast, encoding_seconds, estimate
 from puoc.records import Encoding, Fit, TestSet
 from puoc.store.plans import TablePlan
 
@@ -94,7 +94,7 @@ def _seconds_per_fit(entry: _Entry, tests: Mapping[str, Mapping[str, TestSet]], 
     for fit in entry.fits():
         n_fits += 1
         for needed in (*needs_of(fit), fit):
-            seconds = forecast.seconds_of(forecast.estimate(needed, tests.get(needed.id, {}).values()))
+            seconds = forecast.seconds_of(estimate(needed, tests.get(needed.id, {}).values()))
             total += inf if seconds is None else seconds
             if (encoding := needed.frozen_encoder()) is not None:
                 frozen[needed.sample.dataset, encoding.id] = encoding, needed.sample.dataset

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from puoc.analysis.paper.published import AVERAGE_COLUMN, CAPTIONS, RESULT_TABLES, UNPRINTED, columns
-from puoc.analysis.tables.summary import AVERAGE
 from puoc.store.plans import EntryPlan, TablePlan
 
 #: ``published_as`` of an entry that is compared with no row of the paper.
@@ -79,6 +78,8 @@ def published_columns(published: str, cells: Sequence[str], dataset: str) -> dic
 
 
 def _cells_of_plan(plan: TablePlan, name: str) -> Iterator[PublishedCell]:
+    from puoc.analysis.tables.summary import AVERAGE  # imports pandas, which a plan does not need
+
     cells = published_columns(name, plan.cell_names, plan.dataset)
     for method, entry in published_entries(plan).items():
         for cell, column in cells.items():

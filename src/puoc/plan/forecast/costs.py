@@ -91,30 +91,25 @@ class Forecast:
         self._run_rates: dict[Key, float] = {}  # their medians
 
     def seconds(self, fit: Fit, tests: Iterable[TestSet] = ()) -> float:
-        """Return the seconds of training and of scoring the test sets.
+        """Return the seconds of training and of scoring the test sets; see ``seconds_by``."""
+        return self.seconds_by(fit.method, estimate(fit, tests))
+
+    def seconds_by(self, method: str, work: Estimate | None) -> float:
+        """Return the seconds of some work of a method, and remember where they come from.
 
         If no cost is known, it returns 0 and adds the method to ``unknown``.
         """
-        estimate = self.estimate(fit, tests)
-        seconds = self.seconds_of(estimate)
-        if estimate is None or seconds is None:
-            self.unknown.add(fit.method)
+        seconds = self.seconds_of(work)
+        if work is None or seconds is None:
+            self.unknown.add(method)
             return 0.0
-        if estimate.key in self._rates:
-            self.from_ledger.add(fit.method)
-        elif self._here(estimate.key) is not None:
-            self.from_here.add(fit.method)
+        if work.key in self._rates:
+            self.from_ledger.add(method)
+        elif self._here(work.key) is not None:
+            self.from_here.add(method)
         else:
-            self.from_table.add(fit.method)
+            self.from_table.add(method)
         return seconds
-
-    def estimate(self, fit: Fit, tests: Iterable[TestSet] = ()) -> Estimate | None:
-        """Return the work of training and of scoring the test sets; None if the work of the fit is unknown."""
-        work = known_work(fit)
-        if work is None:
-            return None
-        scored = sum(scored_rows(fit, test) for test in tests)
-        return Estimate(work.key, work.units, scale_of(fit) * scored)
 
     def seconds_of(self, estimate: Estimate | None) -> float | None:
         """Return the seconds of some work; None if no cost is known."""
@@ -155,6 +150,15 @@ class Forecast:
             if cost is not None:
                 factors[key] = min(max(median(key_rates) / cost.per_unit, 1 / _MAX_FACTOR), _MAX_FACTOR)
         return factors, {key: median(key_rates) for key, key_rates in rates.items()}
+
+
+def estimate(fit: Fit, tests: Iterable[TestSet] = ()) -> Estimate | None:
+    """Return the work of training and of scoring the test sets; None if the work of the fit is unknown."""
+    work = known_work(fit)
+    if work is None:
+        return None
+    scored = sum(scored_rows(fit, test) for test in tests)
+    return Estimate(work.key, work.units, scale_of(fit) * scored)
 
 
 def _trained(ledger: Ledger | None, fit_id: str) -> FitResult | None:

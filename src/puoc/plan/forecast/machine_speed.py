@@ -11,12 +11,13 @@ import os
 import platform
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from puoc.datasets import DATASETS
 from puoc.plan.forecast.costs import Key, cost_of, known_work
@@ -26,24 +27,49 @@ from puoc.registry import METHODS
 from puoc.store.atomic import write_json
 
 FILE = Path("work") / "speed.json"
-LIMIT_SECONDS = 4  # after this time, no other kind of cost is measured
+LIMIT_SECONDS = 4  # after this time, a plan measures no other kind of cost
+ALL_SECONDS = 120  # the same where a user asks for all kinds
+KEPT_DAYS = 30  # after which a kind is measured again
 _EPOCHS = 2  # of a measured training; a first one is for warming up
 _MAX_ROWS = 400  # of P and of U
 _MIN_ROWS = 64
 _SECONDS = 0.3  # of a measured training on the machine of the table, unless it has the fewest rows
-_UNITS = 2  # since an image counts by its pixels; before, by its values
+_UNITS = 3  # what a unit and an entry of the file are; 2 had no day and no code
+
+
+class Rate(BaseModel):
+    """Speed of one kind of work."""
+
+    per_unit: float | None = Field(gt=0, allow_inf_nan=False)  # seconds; None: no time, or refused
+    code: str  # digest of the method's code
+    day: date
 
 
 class MachineSpeed(BaseModel):
     """Seconds per unit of work on one machine."""
 
     machine: str
-    units: int = 1  # what a unit is, by number; rates in other units are measured again
-    rates: dict[str, float] = {}  # by the parts of the key, with a bar between them
+    units: int = 1  # what a unit is, by number; those of other numbers are measured again
+    rates: dict[str, Rate] = {}  # by the parts of the key, with a bar between them
 
     def of(self, key: Key) -> float | None:
         """Return the seconds per unit, or None if they were not measured."""
-        return self.rates.get("|".join(key))
+        rate = self.rates.get(_name(key))
+        return rate.per_unit if rate else None
+
+    def is_due(self, key: Key, codes: Collection[str], today: date) -> bool:
+        """Return True if a kind was never tried, or too long ago, or with other code."""
+        rate = self.rates.get(_name(key))
+        return rate is None or rate.code not in codes or not 0 <= (today - rate.day).days < KEPT_DAYS
+
+    def days(self) -> list[date]:
+        """Return the first and the last day on which something was measured; none if nothing was."""
+        days = sorted({rate.day for rate in self.rates.values() if rate.per_unit is not None})
+        return days[:1] + days[1:][-1:]
+
+
+def _name(key: Key) -> str:
+    return "|".join(key)
 
 
 def this_machine() -> str:
@@ -57,36 +83,54 @@ def this_machine() -> str:
     return f"{platform.node()}, {len(os.sched_getaffinity(0))} x {cpu}, torch {torch.__version__}"
 
 
-def speed_of_machine(root: Path, fits: Iterable[Fit], limit: float, keep: bool) -> MachineSpeed:
+def speed_of_machine(root: Path, fits: Iterable[Fit], limit: float, again: bool = False) -> MachineSpeed:
     """Return the speed of this machine, with kinds of cost of these fits that were measured before or are measured now.
+
+    What is measured is kept in ``work/speed.json``, so that the next plan need not measure it. A kind that there was no
+    time for is kept too, without a rate: it is not tried again at the next plan.
 
     Parameters
     ----------
     limit : seconds after which no other kind is measured; 0 measures nothing.
-    keep : write what was measured to ``work/speed.json``.
+    again : measure all kinds of these fits, and not only those that are due.
     """
-    speed = MachineSpeed(machine=this_machine(), units=_UNITS)
-    with suppress(OSError, ValueError):  # a damaged file is written again
-        before = MachineSpeed.model_validate_json((root / FILE).read_text())
-        if (before.machine, before.units) == (speed.machine, speed.units):
-            speed = before
+    speed = _kept(root)
+    if limit <= 0:
+        return speed
     by_key: dict[Key, list[tuple[float, Fit]]] = defaultdict(list)
     for fit in fits:
         work = known_work(fit)
-        if work is not None and speed.of(work.key) is None and _can_measure(fit):
+        if work is not None and _can_measure(fit):
             by_key[work.key].append((work.units, fit))
-    started, measured = time.monotonic(), 0
+    today = datetime.now(UTC).date()
+    due = {
+        key: of_key
+        for key, of_key in by_key.items()
+        if again or speed.is_due(key, {fit.code_digest for _, fit in of_key}, today)
+    }
+    started = time.monotonic()
     # the kinds that take most of the time come first
-    for key, of_key in sorted(by_key.items(), key=lambda item: -sum(units for units, _ in item[1])):
-        if time.monotonic() - started >= limit:
-            break
+    for key, of_key in sorted(due.items(), key=lambda item: -sum(units for units, _ in item[1])):
         _, fit = sorted(of_key, key=lambda item: item[0])[len(of_key) // 2]
-        with suppress(ValueError):  # a method may refuse random rows
-            speed.rates["|".join(key)] = _rate(fit)
-            measured += 1
-    if keep and measured:
-        write_json(root / FILE, speed.model_dump())
+        seconds = None
+        if time.monotonic() - started < limit:
+            with suppress(ValueError):  # a method may refuse random rows
+                seconds = _rate(fit)
+        speed.rates[_name(key)] = Rate(per_unit=seconds, code=fit.code_digest, day=today)
+    if due:
+        with suppress(OSError):  # a folder that nobody may write to is measured at each plan
+            write_json(root / FILE, speed.model_dump(mode="json"))
     return speed
+
+
+def _kept(root: Path) -> MachineSpeed:
+    """Return what was measured before on this machine; nothing if the file is missing, damaged or of another one."""
+    here = MachineSpeed(machine=this_machine(), units=_UNITS)
+    with suppress(OSError, ValueError):
+        before = MachineSpeed.model_validate_json((root / FILE).read_bytes())
+        if (before.machine, before.units) == (here.machine, here.units):
+            return before
+    return here
 
 
 def _can_measure(fit: Fit) -> bool:

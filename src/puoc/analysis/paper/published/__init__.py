@@ -4,17 +4,20 @@ There is one csv file per result table, with one row per number; ``table`` is th
 figures print AUCs in their captions (``synth1``, ``synth2``). ``protocol.csv`` lists the data and the numbers of rows
 of each table, ``settings.csv`` the hyperparameters of the appendix by our names, and ``claims.csv`` the claims of the
 text (see ``puoc.analysis.paper.claims``).
+
+pandas is imported by the functions that return frames, because a plan asks for the names of columns alone.
 """
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from puoc.analysis.tables.frames import rows_of
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "AVERAGE_COLUMN",
@@ -117,17 +120,19 @@ def numbers(*names: str) -> pd.DataFrame:
     ------
     ValueError : there is no such table.
     """
+    import pandas as pd
+
     return pd.concat([_numbers(name) for name in names or RESULT_TABLES], ignore_index=True)
 
 
 def columns(name: str) -> list[str]:
     """Return the columns of a printed table, in order; see ``numbers``."""
-    return list(_numbers(name)["column"].unique())
+    return _names(name, "column")
 
 
 def methods(name: str) -> list[str]:
     """Return our ids of the methods in a printed table's rows, in order; see ``numbers``."""
-    return list(_numbers(name)["method"].unique())
+    return _names(name, "method")
 
 
 def protocol(published: str, column: str) -> PrintedSetup:
@@ -139,6 +144,8 @@ def protocol(published: str, column: str) -> PrintedSetup:
 @cache
 def all_claims() -> list[Claim]:
     """Return the claims of the paper's text."""
+    from puoc.analysis.tables.frames import rows_of
+
     return rows_of(read("claims"), Claim)
 
 
@@ -159,11 +166,22 @@ def scored_on(published: str, method: str, column: str) -> str:
     return "held out" if method in ("drpu", "pan", "vpu") else protocol(published, column).scored_on
 
 
-@cache
-def _numbers(name: str) -> pd.DataFrame:
+def _check(name: str) -> None:
     known = (*RESULT_TABLES, *CAPTIONS)
     if name not in known:
         raise ValueError(f"the paper has no table {name!r}; expected one of {', '.join(known)}")
+
+
+def _names(name: str, field: str) -> list[str]:
+    """Return the values of a field of a printed table, each once, in the order of the file."""
+    _check(name)
+    with (files(__package__) / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(dict.fromkeys(row[field] for row in csv.DictReader(file)))
+
+
+@cache
+def _numbers(name: str) -> pd.DataFrame:
+    _check(name)
     table = read(name)
     digits = table["printed"].str.partition(".")[2].str.len().clip(lower=_MIN_DIGITS)
     return table.assign(
@@ -177,6 +195,8 @@ def _numbers(name: str) -> pd.DataFrame:
 
 @cache
 def _protocols() -> dict[tuple[str, str], PrintedSetup]:
+    from puoc.analysis.tables.frames import rows_of
+
     return {(row.published, row.column): row for row in rows_of(read("protocol"), PrintedSetup)}
 
 
@@ -191,5 +211,7 @@ def _settings() -> dict[str, dict[str, dict[str, str]]]:
 @cache
 def read(name: str) -> pd.DataFrame:
     """Read a packaged csv file. Every column is text; an empty cell is the empty text."""
+    import pandas as pd
+
     with (files(__package__) / f"{name}.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file, dtype=str, keep_default_na=False)
