@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from benches import bench
 from own_files import customers, puoc
 
 from puoc.datasets.readers import read_pair
@@ -34,6 +35,15 @@ def test_the_means_are_those_of_the_published_rows() -> None:
     assert {name: mean.tables for name, mean in means().items()} == expected["size"].to_dict()
     for name, mean in means().items():
         assert mean.auc == pytest.approx(expected.loc[name, "mean"], abs=5.1e-5)
+
+
+def test_no_table_is_in_both_halves_and_none_twice() -> None:
+    tables = bench("defaults_by_halves").suite()
+    datasets = [dataset for dataset, _ in tables.values()]
+    assert len(datasets) == len(set(datasets))
+    rows = pd.read_parquet(EVIDENCE)
+    assert set(rows["table"]) == set(tables)
+    assert rows.groupby("table")["half"].nunique().max() == 1
 
 
 def test_a_method_below_knn_is_named_with_both_means_and_no_other_is(files: Path) -> None:

@@ -87,10 +87,11 @@ class HolisticPU(FittedNet, LaneLoop):
         curve = []
         for epoch in range(epochs):
             losses = []
-            of_p = torch.randperm(len(X_p), generator=gen)
-            for i, of_u in enumerate(torch.randperm(len(X_u), generator=gen).split(self.batch_size)):
-                places = torch.arange(i * self.batch_size, i * self.batch_size + len(of_u)) % len(X_p)  # rows repeat
-                f_p, f_u = self.net_(by_pixel(X_p[of_p[places]])), self.net_(by_pixel(X_u[of_u]))
+            orders = torch.randperm(len(X_p), generator=gen), torch.randperm(len(X_u), generator=gen)
+            for start in range(0, len(X_u), self.batch_size):
+                of_u = orders[1][start : start + self.batch_size]
+                of_p = orders[0][torch.arange(start, start + len(of_u)) % len(X_p)]  # rows of P repeat
+                f_p, f_u = self.net_(by_pixel(X_p[of_p])), self.net_(by_pixel(X_u[of_u]))
                 loss = mean(logistic(f_p)) + mean(cross_entropy(f_u, labels[of_u], reduction="none"))
                 optimizer.zero_grad(set_to_none=True)
                 loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
