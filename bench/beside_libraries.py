@@ -2,7 +2,8 @@
 
     python bench/beside_libraries.py FOLDER 8      # FOLDER gets the raw tables, 8 of them
 
-pyod and pulearn are needed. Tables and rows are those of ``since_2019.py``, with one seed. It writes the AUC of each
+pyod and pulearn are needed. The tables are those of ``oc_defaults.py`` and then those of profiles/tabular.yaml, 62 in
+all. Rows are those of ``since_2019.py``, with one seed. It writes the AUC of each
 method on each table, and the largest difference of an adapter's scores to the library's own, to
 docs/evidence/beside_libraries.parquet. A library's own call has no code of puoc but the rows.
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from defaults_by_halves import suite
 from oc_defaults import TABLES
 from since_2019 import drawn
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
@@ -51,7 +53,6 @@ DETECTORS: dict[str, tuple[str, str, bool]] = {
     "ECOD": ("ecod", "", False),
     "COPOD": ("copod", "", False),
     "COF": ("cof", "", False),
-    "SOD": ("sod", "", False),
 }
 #: Classifiers of P against U that are called without puoc; the first two with pulearn around them.
 PULEARN = {
@@ -66,8 +67,9 @@ SKLEARN: dict[str, Callable[[], object]] = {
     "SVC": lambda: SVC(),
 }
 OURS = (
-    *("knn", "lof", "iforest", "ecod", "copod", "hbos", "pca", "oc_svm", "pu_svm", "pu_knn", "pu_iforest"),
-    *("naive_forest", "pu_bagging", "pu_trees", "nnpu_boosting", "nnpu"),
+    *("knn", "lof", "iforest", "ecod", "copod", "hbos", "pca", "oc_svm", "deep_svdd"),
+    *("pu_svm", "pu_knn", "pu_iforest", "naive_forest", "naive_boosting", "pu_bagging", "pu_trees", "nnpu_boosting"),
+    *("naive", "nnpu", "upu", "drpu", "vpu", "dedpul", "lbe", "pue", "robust_pu", "p3mix", "nnpu_noisy"),
 )
 
 
@@ -143,10 +145,10 @@ def main() -> None:
     """Write the rows, and print means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("tables", type=int, help="the first so many tables of oc_defaults.py")
+    parser.add_argument("tables", type=int, help="the first so many tables")
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
-    tables = TABLES[: asked.tables]
+    tables = list(dict.fromkeys([*TABLES, *suite()]))[: asked.tables]
     with wheels_downloaded_once():
         for name in tables:
             ensure(f"keel_{name}", asked.folder)

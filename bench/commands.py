@@ -53,12 +53,13 @@ class Usage(NamedTuple):
     memory: float
 
 
-def used(words: list[str], folder: Path) -> Usage:
+def used(words: list[str], folder: Path, threads: int = 1) -> Usage:
     """Run a command that must succeed and return what it used."""
     started = time.perf_counter()
     # a small process starts the command: the most memory of a process counts what its parent had before
     starter = [sys.executable, "-S", "-c", _STARTER, *words]
-    process = subprocess.run(starter, cwd=folder, env=os.environ | QUIET, capture_output=True, text=True)
+    environment = os.environ | QUIET | {"OMP_NUM_THREADS": str(threads)}
+    process = subprocess.run(starter, cwd=folder, env=environment, capture_output=True, text=True)
     if process.returncode:
         raise SystemExit(f"{' '.join(words)}: exit code {process.returncode}\n{process.stdout}{process.stderr}")
     cpu, memory = map(float, process.stdout.splitlines()[-1].split())

@@ -36,7 +36,8 @@ from puoc.userdata.settings import packaged_methods
 
 LEARNERS = (
     *("knn", "copod", "deep_svdd", "pyod", "nnpu", "naive", "cvir", "dist_pu", "pusb", "count_loss", "sar_em"),
-    *("pulda", "pue", "lbe", "robust_pu", "p3mix", "nnpu_noisy", "imb_pu", "pulearn", "naive_forest"),
+    *("pulda", "pue", "lbe", "robust_pu", "p3mix", "nnpu_noisy", "imb_pu", "glws", "holistic_pu", "pulearn"),
+    "naive_forest",
 )
 
 

@@ -17,6 +17,7 @@ from puoc.analysis.statistics.signed_rank import signed_rank_test
 
 HERE = Path(__file__).parent
 EVIDENCE = HERE / "evidence" / "tabular.parquet"
+HALVES = HERE / "evidence" / "defaults_by_halves.parquet"
 BESIDE = HERE / "evidence" / "beside_libraries.parquet"
 PROFILE = HERE.parent / "profiles" / "tabular.yaml"
 FAMILIES = {"oc": "OC", "pu_oc": "PU-OC", "pu": "PU"}
@@ -106,6 +107,25 @@ def tabular_halves() -> Lines:
             [family, f"`{entry}`", *(f"{half[entry]:.3f}" for half in halves), f"{seconds[entry]:.2f}"]
             for entry in halves[0].sort_values(ascending=False).index
         ]
+    return lines
+
+
+def oc_halves() -> Lines:
+    """Mean AUC of the packaged one-class methods on both halves, and of the best other candidate of the first half."""
+    rows = pd.read_parquet(HALVES)
+    means = (
+        rows.groupby(["method", "change", "packaged", "half"], sort=False)["auc"].mean().unstack("half").reset_index()
+    )
+    lowest = rows.groupby(["method", "change"])["auc"].min()
+    head = ["method", "half that chose", "half that judged", "lowest table"]
+    lines = [[*head, "best other candidate on the first half", "there", "half that judged"]]
+    packaged = means[means["packaged"]].sort_values("judge", ascending=False)
+    for _, own in packaged.iterrows():
+        found = [f"{own['choose']:.3f}", f"{own['judge']:.3f}", f"{lowest[own['method'], own['change']]:.2f}"]
+        others = means[(means["method"] == own["method"]) & ~means["packaged"]]
+        other = others.loc[others["choose"].idxmax()]
+        change = other["change"] or "as released"
+        lines.append([f"`{own['method']}`", *found, change, f"{other['choose']:.3f}", f"{other['judge']:.3f}"])
     return lines
 
 

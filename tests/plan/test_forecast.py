@@ -93,6 +93,8 @@ def test_what_a_method_does_besides_is_work_too() -> None:
     assert searching == pytest.approx(plain + 0.2 * 10 * u)
     assert passes("dedpul", UNION | {"folds": 3}, 100, 200) == 2 * plain
     assert passes("dedpul", UNION | {"folds": 1}, 100, 200) == plain
+    both = {"epochs": 3, "trend_epochs": 2, "batch_size": 64}  # networks, with as many rows of P as of U
+    assert passes("holistic_pu", both, 100, 200) == (3 + 2) * 2 * 200
     assert passes("oc_cnn", UNION | {"hidden": 10}, 100, 0) == 10 * passes("csi", UNION, 100, 0)
 
 

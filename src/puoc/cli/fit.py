@@ -224,12 +224,17 @@ def fit(
         say(f"{method_settings.method}: {values}  ({method_settings.source})")
         from puoc.store.steps import shown_by
         from puoc.userdata import fit as fitting
+        from puoc.userdata.table_means import note_on
 
+        beside_knn = note_on(method_settings, pair.preparing)
+        notes = [] if beside_knn is None else [beside_knn]
+        for note in notes:
+            say(note)
         fitting.check(pair, method_settings, rule)
         if check:
             say("nothing was fitted: --check")
             checked = dict(method_settings.params)
-            result(model=None, bytes=0, method=method_settings.method, params=checked, test_auc=None, notes=[])
+            result(model=None, bytes=0, method=method_settings.method, params=checked, test_auc=None, notes=notes)
             return
         with working("fit") as shown, shown_by(shown):
             model = fitting.fit(
@@ -257,7 +262,7 @@ def fit(
         method=method_settings.method,
         params=dict(method_settings.params),
         test_auc=model.test_auc,
-        notes=[*model.notes, *model.test_notes],
+        notes=[*notes, *model.notes, *model.test_notes],
     )
     warn(model.warning)
 

@@ -13,6 +13,7 @@ __all__ = [
     "row_digests",
     "score",
     "settings",
+    "table_means",
     "tested",
     "thresholds",
 ]

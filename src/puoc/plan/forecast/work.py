@@ -115,6 +115,8 @@ def passes(method: str, params: Params, n_p: int, n_u: int) -> float:
     """Return the number of rows that pass through a network in training, including the steps of a search."""
     from puoc.methods.training.deep import batch_sizes
 
+    if "trend_epochs" in params:  # of two networks, with as many rows of P as of U in a step
+        return float((whole(params, "epochs") + whole(params, "trend_epochs")) * 2 * n_u)
     batching = params.get("batching")
     by: Literal["p", "union", "equal"] = "p" if batching == "p" else "equal" if batching == "equal" else "union"
     steps = batch_sizes(n_p, n_u, whole(params, "batch_size"), by)
