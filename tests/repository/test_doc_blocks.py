@@ -1,4 +1,4 @@
-"""Each block of README.md, CONTRIBUTING.md and docs/ is run here or by a test that it names, or says why it is not run."""
+"""Each block of README.md, CONTRIBUTING.md and docs/ is run, here or by a test that it names, or says why not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import test_tutorials
-from own_files import customers
 from pages import Block, blocks, run_page
 from PIL import Image
 from planned import plan
@@ -115,16 +114,35 @@ def faults_of(block: Block) -> Iterator[str]:
             yield f"run by: {name} has no test {test}"
 
 
+def payments(fraud: int, honest: int, seed: int) -> pd.DataFrame:
+    """Draw payments in random order, with their label in the column ``fraud``."""
+    drawn = np.random.default_rng(seed)
+    label = drawn.permutation(np.arange(fraud + honest) < fraud)
+    return pd.DataFrame(
+        {
+            "amount": np.exp(drawn.normal(np.where(label, 4.8, 3.5), 0.7)).round(2),
+            "hour": (drawn.normal(np.where(label, 3.5, 14.0), 3.0) % 24).round(1),
+            "attempts": drawn.poisson(np.where(label, 2.0, 0.6)),
+            "country": np.where(drawn.random(len(label)) < np.where(label, 0.5, 0.15), "abroad", "home"),
+            "alarm": 0,
+            "fraud": np.where(label, "yes", "no"),
+        }
+    )
+
+
 def _files_of_a_reader(folder: Path) -> None:
-    """Write the files that pages name: two of a reader, one with labels, test rows, new rows, and pictures."""
-    labelled, unlabelled, new = customers(60, 1, 1.5), customers(80, 2), customers(20, 3)
-    for names, rows in ((("p", "P"), labelled), (("u", "U"), unlabelled), (("new", "V"), new)):
-        for name in names:
-            rows.to_csv(folder / f"{name}.csv", index=False)
-    both = [labelled.assign(y=1), unlabelled.assign(y=0)]
-    pd.concat(both).sample(frac=1, random_state=0).to_csv(folder / "all.csv", index=False)
-    tested = pd.concat([customers(20, 5, 1.5).assign(y=1), customers(20, 6).assign(y=0)])
-    tested.sample(frac=1, random_state=0).to_csv(folder / "t.csv", index=False)
+    """Write the files that pages name: payments in several files, and pictures."""
+    labelled, unlabelled, new = payments(150, 0, 1), payments(60, 540, 2), payments(30, 270, 3)
+    named = {"p": labelled, "P": labelled, "u": unlabelled, "U": unlabelled, "new": new, "V": new}
+    for name, rows in named.items():
+        rows.drop(columns="fraud").to_csv(folder / f"{name}.csv", index=False)
+    new.rename(columns={"fraud": "y"}).to_csv(folder / "t.csv", index=False)
+    both = pd.concat([labelled.assign(y=1), unlabelled.assign(y=0)]).drop(columns="fraud")
+    both.sample(frac=1, random_state=0).to_csv(folder / "all.csv", index=False)
+    later = new.drop(columns="fraud").assign(alarm=7, amount=(new["amount"] * 100).round())
+    later.loc[:20, "country"] = "online"
+    later.loc[:8, "hour"] = np.nan
+    later.to_csv(folder / "later.csv", index=False)
     drawn = np.random.default_rng(0)
     for name, number in (("p", 6), ("u", 8)):
         (folder / "pictures" / name).mkdir(parents=True)

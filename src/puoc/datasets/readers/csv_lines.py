@@ -27,8 +27,8 @@ class Lines:
         self._path, self._plain = path, plain
         self._one_at_a_time = Lock()
         starts = re.escape(separator.encode()) + rb"\r\n"
-        # Cells that end in their line, one after the other. Before Python 3.11.5, a possessive quantifier of all of them
-        # gives back the last one; a greedy one keeps each of them in memory, so it is bounded.
+        # Cells that end in their line, one after the other. Before Python 3.11.5, a possessive quantifier of all of
+        # them gives back the last one; a greedy one keeps each of them in memory, so it is bounded.
         cells = rb'(?:[^"]++|(?<=[^%b])"|"[^"\r\n]*+(?:""[^"\r\n]*+)*+"){0,1000}'
         self._whole = re.compile(cells % starts)
         self._line_ends_ahead = b""  # line ends after which no row has been read so far
