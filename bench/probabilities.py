@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -77,9 +77,8 @@ def draw(
     return X[p], X[u], X[np.concatenate([new_p, new_n])], truth
 
 
-def rows_of(name: str, X: Floats, y: NDArray[np.int64], seeds: int) -> list[dict[str, object]]:
-    """Return one row for each alpha, seed, prior and method."""
-    found = []
+def rows_of(name: str, X: Floats, y: NDArray[np.int64], seeds: int) -> Iterator[dict[str, object]]:
+    """Yield one row for each alpha, seed, prior and method."""
     for alpha in ALPHAS:
         for seed in range(seeds):
             P, U, new, truth = draw(X, y, alpha, np.random.default_rng([seed, round(100 * alpha)]))
@@ -92,12 +91,11 @@ def rows_of(name: str, X: Floats, y: NDArray[np.int64], seeds: int) -> list[dict
                 used = alpha if prior == "told" else float(model.class_prior_)
                 said = np.clip(SAID[method](model.score_samples(new), used), 0, 1)
                 brier = float(np.mean((said - truth) ** 2))
-                found.append(
+                yield (
                     common
                     | {"method": method, "prior": prior, "prior_alpha": used, "brier": brier, "skill": 1 - brier / base}
                     | {"error": calibration_error(said, truth), "seconds": time.process_time() - began}
                 )
-    return found
 
 
 def summary(rows: pd.DataFrame) -> str:
@@ -134,8 +132,9 @@ def main() -> None:
         prepare(name, options.data, options.prepared)
         arrays = Prepared.open(options.prepared / name)
         X = np.asarray(arrays.X, dtype=np.float64).reshape(len(arrays.y), -1)
-        found += rows_of(name, X, np.asarray(arrays.y), options.seeds)
-        pd.DataFrame(found).to_csv(options.out, index=False)
+        for row in rows_of(name, X, np.asarray(arrays.y), options.seeds):
+            found.append(row)
+            pd.DataFrame(found).to_csv(options.out, index=False)  # an interrupted run leaves what it measured
     print(summary(pd.DataFrame(found)))  # noqa: T201
 
 
