@@ -1,6 +1,6 @@
 """Quick tests with the lowest versions of the core's libraries that pyproject.toml allows, in a new environment.
 
-CI runs it as a job of its own, beside .ci/run. The lowest torch is a download of gigabytes on Linux; --torch names one
+It can be a CI job of its own, beside .ci/run. The lowest torch is a download of gigabytes on Linux; --torch names one
 that is at hand.
 """
 

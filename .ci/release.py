@@ -1,6 +1,10 @@
 """Everything of a release but the upload: checks, sdist and wheel in dist/, a trial of the wheel, audit and SBOM.
 
-make release runs it with the tools of the extra ``release``. The trial installs the wheel alone into an empty
+make release runs it with the tools of the extra ``release``. It looks up known vulnerabilities first: a release ends
+there if it has one, or if no database of advisories can be reached. With --unaudited it goes on, and says NOT AUDITED
+at its end and in the bill of materials in dist/.
+
+The trial installs the wheel alone into an empty
 environment, which takes minutes and about 6 GB below the folder for temporary files, and is removed afterwards.
 """
 
@@ -27,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Most megabytes of the core beside what torch brings.
 MOST_MEGABYTES = 1500
 _OF_TORCH = ("torch", "torchgen", "functorch", "triton", "nvidia", "cuda")
+NOT_AUDITED = "NOT AUDITED: no database of advisories could be reached, so no version was looked up"
 _ROWS = 120  # of each file of the trial
 
 
@@ -91,6 +96,8 @@ def main() -> None:
     _say("== version, changelog and citation")
     _stop_at(faults_of_words(ROOT, unreleased=options.unreleased))
     with tempfile.TemporaryDirectory(prefix="puoc-release-") as folder:
+        _say("== known vulnerabilities of all pinned versions")
+        audited = _audit(Path(folder) / "audit.json", unaudited=options.unaudited)
         source = _committed(Path(folder) / "source")
         _say("== sdist and wheel")
         _emptied(dist)
@@ -100,12 +107,12 @@ def main() -> None:
         _stop_at(faults_of_wheel(wheel, source / "src"))
         python = _installed(wheel, options.trial or Path(folder) / "trial")
         _try(python, Path(folder) / "work")
-        _say("== known vulnerabilities of all pinned versions")
-        _audit(Path(folder) / "audit.json", unaudited=options.unaudited)
         _say("== software bill of materials")
         bill = dist / f"{wheel.stem.partition('-py3')[0]}.cdx.json"
         words = ["environment", str(python), "--pyproject", str(source / "pyproject.toml"), "--output-reproducible"]
         _run(sys.executable, "-m", "cyclonedx_py", *words, "-o", str(bill))
+        write_audit(bill, audited)
+    _say(audited)
     _say(f"done: {', '.join(path.name for path in sorted(dist.iterdir()))} in {dist}. Nothing was uploaded")
 
 
@@ -177,8 +184,8 @@ def _try(python: Path, work: Path) -> None:
             _stop_at([f"puoc {words[0]}: got exit code {done.returncode} and {said[-300:]!r}; expected the pip line"])
 
 
-def _audit(file: Path, *, unaudited: bool) -> None:
-    """Look up the pinned versions; stop at a known vulnerability, and where nothing could be looked up.
+def _audit(file: Path, *, unaudited: bool) -> str:
+    """Look up the pinned versions; return the result in words. Stop at a known vulnerability.
 
     pip-audit ends with 0 where it reaches no database, after a line for each version.
     """
@@ -190,13 +197,31 @@ def _audit(file: Path, *, unaudited: bool) -> None:
         text=True,
         check=False,
     )
-    if not file.exists():
-        _stop_at([f"pip-audit: exit code {done.returncode}\n{done.stderr[-2000:]}"])
-    found, skipped, faults = read_audit(json.loads(file.read_text()))
-    _say(f"{found} versions looked up, {len(skipped)} not: {', '.join(skipped[:10])}{' ...' * (len(skipped) > 10)}")
-    _stop_at(faults)
+    if file.exists():
+        found, skipped, faults = read_audit(json.loads(file.read_text()))
+        _say(f"{found} versions looked up, {len(skipped)} not: {', '.join(skipped[:10])}{' ...' * (len(skipped) > 10)}")
+        _stop_at(faults)
+    else:  # as where the connection is refused
+        found, skipped = 0, []
+        _say(f"pip-audit: exit code {done.returncode}\n{done.stderr[-500:]}")
     if not found and not unaudited:
-        _stop_at(["no version could be looked up; expected a network that reaches a database, or --unaudited"])
+        _stop_at([f"{NOT_AUDITED}; expected a network that reaches one, or --unaudited, which goes on without"])
+    return audit_in_words(found, skipped)
+
+
+def audit_in_words(found: int, skipped: list[str]) -> str:
+    """Return what an audit says: how many versions have no known vulnerability, and which were not looked up."""
+    if not found:
+        return NOT_AUDITED
+    said = f"audited: pip-audit knows no vulnerability of {found} versions in constraints.txt"
+    return f"{said}; NOT AUDITED: {', '.join(skipped)}" if skipped else said
+
+
+def write_audit(bill: Path, audited: str) -> None:
+    """Add the result of the audit to the metadata of a bill of materials."""
+    content = json.loads(bill.read_text())
+    content.setdefault("metadata", {}).setdefault("properties", []).append({"name": "puoc:audit", "value": audited})
+    bill.write_text(json.dumps(content, indent=2) + "\n")
 
 
 def read_audit(report: dict[str, Any]) -> tuple[int, list[str], list[str]]:

@@ -50,8 +50,8 @@ class Case(NamedTuple):
 CASES = (
     Case("drpu", {"batch_size": 512, "batching": "equal", "alpha_min": 0.001, "output": "softplus"}, epochs=6),
     Case("nnpu", {"batch_size": 512, "batching": "union", "surrogate": "sigmoid", "correction": "ascent"}, epochs=6),
-    Case("autoencoder", {"batch_size": 128, "batching": "p", "dimension": 128, "dropout": 0.5}, epochs=4),
-    Case("drocc", {**DROCC, "batch_size": 128, "batching": "p"}, n_p=640, epochs=1),
+    Case("autoencoder", {"batch_size": 128, "batching": "p", "dimension": 128, "dropout": 0.5}, n_u=0, epochs=4),
+    Case("drocc", {**DROCC, "batch_size": 128, "batching": "p"}, n_p=640, n_u=0, epochs=1),
     Case("pu_drocc", {**PU_DROCC, "batch_size": 256, "batching": "union"}, n_p=640, n_u=1280, epochs=1),
 )
 

@@ -1,7 +1,7 @@
 """What thresholds of `puoc fit` promise, against what they keep: made and real tables, drawn again and again.
 
     python bench/promises.py --data /tmp/raw --prepared /tmp/prepared --draws 10 --out docs/evidence/promises.parquet
-    python bench/promises.py --rows docs/evidence/promises.parquet      # prints the table of docs/own-data.md
+    python bench/promises.py --rows docs/evidence/promises.parquet  # prints the table of docs/reference/thresholds.md
 
 A table is taken as the population. Labelled positives, withheld positives and unlabelled rows are drawn from it with
 replacement, and what a threshold keeps is counted over all rows of the table. So the count has no error of its own.

@@ -1,9 +1,11 @@
 """Pages whose blocks are run in order, in one folder, as a reader would.
 
 A block ``sh`` holds commands; a block ``text`` after it, lines that they print, in order, where ``...`` stands for any
-text. A block with a title is a file of that name, ``pycon`` a session of Python, and one titled
+text. A block with a title is a file of that name, ``pycon`` a session of Python, ``python`` a script in the same
+session, ``yaml`` a part of params.yaml, which is laid over the default profile and checked, and one titled
 *another terminal* a command that keeps running to the end of the page. A comment ``<!-- not run: REASON -->`` before a
-block says why it is not run.
+block says why it is not run, and ``<!-- run by tests/FILE.py -->`` or ``<!-- run by tests/FILE.py::TEST -->`` which
+test runs it.
 """
 
 from __future__ import annotations
@@ -22,13 +24,18 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from own_files import invoke
+from project import REPOSITORY
+from ruamel.yaml import YAML
+
+from puoc.plan.params import read_params
 
 _BLOCK = re.compile(
-    r'(?:<!-- not run: ([^>]+) -->\n)?^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE
+    r'(?:<!-- (?:not run: ([^>]+)|run by ([^>]+)) -->\n)?^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$',
+    re.DOTALL | re.MULTILINE,
 )
 _ELSEWHERE = "another terminal"
 
@@ -37,6 +44,7 @@ class Block(NamedTuple):
     """A block of a page."""
 
     not_run: str
+    run_by: str
     language: str
     title: str
     text: str
@@ -55,14 +63,16 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.syspath_prepend(folder)
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"__name__": page.stem}
     port, said = _free_port(), ""
     started: list[subprocess.Popen[bytes]] = []
     try:
         for block in blocks(page):
             text = block.text.replace("127.0.0.1:5000", f"127.0.0.1:{port}").replace("--port 5000", f"--port {port}")
-            if block.not_run or (block.language, block.title) == ("text", ""):
-                assert block.not_run or _printed(text, said) == "", f"{page.name}: {_printed(text, said)!r} in\n{said}"
+            if block.not_run or block.run_by:
+                continue
+            if (block.language, block.title) == ("text", ""):
+                assert _printed(text, said) == "", f"{page.name}: {_printed(text, said)!r} in\n{said}"
             elif block.title == _ELSEWHERE:
                 started.append(_start(shlex.split(text)))
                 _wait(started[-1], port)
@@ -71,6 +81,10 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 (folder / block.title).write_text(text)
             elif block.language == "pycon":
                 _session(text, names, page)
+            elif block.language == "python":
+                exec(compile(text, page.name, "exec"), names)
+            elif block.language == "yaml":
+                _check_settings(text, folder)
             else:
                 assert block.language == "sh", f"{page.name}: a block of {block.language} without a title"
                 said = "".join(_command(line, monkeypatch) for line in _lines(text))
@@ -79,6 +93,26 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)  # with the workers that it started
             process.wait(60)
+
+
+def _check_settings(text: str, folder: Path) -> None:
+    """Lay a part of params.yaml over the default profile, where it must be valid.
+
+    An unfinished table has the rest from one of the same scenario.
+    """
+    yaml = YAML(typ="safe")
+    whole: dict[str, Any] = yaml.load((REPOSITORY / "profiles" / "quick.yaml").read_text())
+    for section, value in yaml.load(text).items():
+        if section == "tables":
+            alike = {table["scenario"]: table for table in reversed(list(whole["tables"].values()))}
+            value = {name: alike.get(table["scenario"], {}) | table for name, table in value.items()}
+        whole[section] = whole.get(section, {}) | value if isinstance(value, dict) else value
+    checked = folder / "checked-settings"
+    checked.mkdir(exist_ok=True)
+    if not (checked / "tuning").exists():
+        (checked / "tuning").symlink_to(REPOSITORY / "tuning")
+    yaml.dump(whole, checked / "params.yaml")
+    assert read_params(checked / "params.yaml").tables
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
@@ -92,6 +93,15 @@ def test_a_short_step_shows_nothing() -> None:
     with Working("MLflow", Console(file=out, force_terminal=True)) as shown:
         shown.update(1, 2, "runs")
     assert out.getvalue() == ""
+
+
+def test_less_than_a_hundredth_gives_no_estimate_of_the_time_that_is_left() -> None:
+    shown = Working("assess", Console(file=io.StringIO()), total=1000)
+    for done in (0.0, 1.0, 8.0):
+        shown.advance(done)
+        assert re.fullmatch(r"assess: 0%, \d:\d\d so far", shown.text())
+    shown.advance(2.0)
+    assert shown.text().startswith("assess: 1%, ETA ")
 
 
 def test_steps_of_lower_packages_are_heard_only_inside_the_block() -> None:

@@ -1,4 +1,4 @@
-"""Each mode and each format of a picture is read right, converted as docs/own-data.md says, or refused."""
+"""Each mode and each format of a picture is read right, converted as docs/reference/files.md says, or refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GREY: Array = np.arange(0, 256, 16, dtype=np.uint8).reshape(4, 4).repeat(3, axis
 COLOUR: Array = np.stack([GREY, GREY[::-1], GREY.T], axis=2)
 ALPHA: Array = np.where(np.eye(12, dtype=bool), 0, 128).astype(np.uint8)
 DEEP = GREY.astype(np.uint16) * 257
-DOCS = Path(__file__).parents[2] / "docs" / "own-data.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "files.md"
 
 
 def over_white(values: Array, alpha: Array = ALPHA) -> Array:

@@ -1,4 +1,4 @@
-"""Commands, options and settings that any page names exist."""
+"""Commands and options that any page names exist."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 from project import REPOSITORY
-from ruamel.yaml import YAML
 from typer.main import get_command
 
 from puoc.cli.app import app
 from puoc.methods import METHODS
-from puoc.plan.params import read_params
 
 pytestmark = pytest.mark.slow
 
@@ -68,40 +66,9 @@ def test_faults_of_commands_are_found() -> None:
     assert list(faults_of("puoc ledger verify --recompute 20 && make docs")) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
-def test_each_setting_of_a_page_is_one_of_params_yaml(page: Path, tmp_path: Path) -> None:
-    """A part of params.yaml is laid over the tiny profile, where it must be valid."""
-    (tmp_path / "tuning").symlink_to(REPOSITORY / "tuning")
-    for language, title, text in blocks(page):
-        if language != "yaml":
-            continue
-        part = YAML(typ="safe").load(text)
-        if {"datasets", "centroid"} & part.keys() or title or "single_training_set" in text:
-            continue  # its files are made by the test that runs the page, a file of search spaces, or other sizes
-        for name in _ADDED & part.get("methods", {}).keys():
-            del part["methods"][name]
-        YAML().dump(laid_over(profile(), part), tmp_path / "params.yaml")
-        assert read_params(tmp_path / "params.yaml").tables
-
-
 def blocks(page: Path) -> list[tuple[str, str, str]]:
     """Language, title and text of each block of a page."""
     return _FENCED.findall(page.read_text())
-
-
-def laid_over(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """The profile with the sections of a part; an unfinished table has the rest from one of the same scenario."""
-    for section, value in part.items():
-        if section == "tables":
-            alike = {table["scenario"]: table for table in reversed(list(whole["tables"].values()))}
-            value = {name: alike.get(table["scenario"], {}) | table for name, table in value.items()}
-        whole[section] = whole.get(section, {}) | value if isinstance(value, dict) else value
-    return whole
-
-
-def profile() -> dict[str, Any]:
-    found: dict[str, Any] = YAML(typ="safe").load((REPOSITORY / "profiles" / "quick.yaml").read_text())
-    return found
 
 
 def inline(page: Path) -> list[str]:

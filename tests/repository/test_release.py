@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import yaml
+from packaging.version import Version
 
 import puoc
 
@@ -22,6 +23,13 @@ def test_the_version_is_written_in_one_place_of_the_code_and_cited() -> None:
     assert citation["license"] == project["project"]["license"]
     code = "\n".join(path.read_text() for path in (REPOSITORY / "src").rglob("*.py"))
     assert re.findall(rf"__version__ = .{re.escape(puoc.__version__)}", code) == [f'__version__ = "{puoc.__version__}']
+
+
+def test_the_lowest_python_is_the_first_that_is_listed() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    listed = [one.rpartition(" :: ")[2] for one in project["classifiers"] if " Python :: " in one]
+    assert project["requires-python"] == f">={listed[0]}"
+    assert listed == sorted(listed, key=Version)
 
 
 def test_the_cited_paper_is_the_one_that_the_readme_names() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shutil
@@ -92,6 +93,17 @@ def test_an_advisory_stops_a_release_with_the_version_that_mends_it() -> None:
     assert faults[0].startswith(
         "two 2: X-1, mended in 2.1; pin such a version in constraints.txt, or follow SECURITY.md"
     )
+
+
+def test_a_release_without_an_audit_says_so_at_its_end_and_in_its_list(tmp_path: Path) -> None:
+    bill = tmp_path / "puoc-1.cdx.json"
+    bill.write_text('{"components": [], "metadata": {"properties": [{"name": "cdx:reproducible", "value": "true"}]}}')
+    for found, skipped, words in ((0, ["a", "b"], "NOT AUDITED: no database"), (2, [], "audited: "), (1, ["b"], ": b")):
+        said = RELEASE["audit_in_words"](found, skipped)
+        assert words in said
+        assert ("NOT AUDITED" in said) == bool(skipped)
+        RELEASE["write_audit"](bill, said)
+        assert json.loads(bill.read_text())["metadata"]["properties"][-1] == {"name": "puoc:audit", "value": said}
 
 
 def test_the_tools_of_a_release_are_pinned_as_in_the_constraints() -> None:

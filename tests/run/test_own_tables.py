@@ -429,8 +429,7 @@ def test_two_columns_are_no_picture_of_the_unit_square(here: Path) -> None:
 
 
 def test_the_example_of_the_docs_runs_from_end_to_end(here: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "own-data.md").read_text()
-    section = page[page.index("## In a table") :]
+    section = (Path(__file__).parents[2] / "docs" / "howto" / "own-table.md").read_text()
     [example] = re.findall(r"^```yaml\n(.*?)^```", section, re.DOTALL | re.MULTILINE)[:1]
     commands = re.findall(r"`puoc ([a-z ]+)`", section[section.index("step by step") :].split("\n\n")[0])
     assert commands == ["plan", "prepare", "run customers", "compare", "report"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -457,20 +456,6 @@ def test_models_of_datasets_have_the_bytes_they_had_before_own_data() -> None:
 
     header = model("oc_svm")[:2000]
     assert not any(name in header for name in (b"prepared", b"threshold", b"marks"))
-
-
-def test_the_commands_and_the_python_of_the_documentation_run(files) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "own-data.md").read_text()
-    Path("v.csv").rename("new.csv")
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
-    assert len(lines) == 12
-    for line in lines:
-        command, *words = shlex.split(line, comments=True)
-        assert command == "puoc"
-        code, said = puoc(*words)
-        assert code == 0, said
-    (python,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(python, {})
 
 
 @pytest.mark.slow

@@ -232,7 +232,7 @@ def _print_rows(audited: Audited, differences: Sequence[FileDifferences]) -> Non
     for line in audited.kin.lines():
         say(f"note: {line}")
     if any(files.seen for files in differences):
-        say("puoc fit and puoc assess stop at differences that a method can learn; docs/own-data.md has what to do")
+        say("puoc fit and puoc assess stop at differences that a method can learn; docs/reference/files.md says more")
 
 
 def _cells(column: ColumnAudit) -> tuple[str, ...]:

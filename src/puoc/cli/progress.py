@@ -172,6 +172,8 @@ class Working:
         if not self._total:
             return f"{self.title}: {_clock(time.monotonic() - self._started)} so far"
         done = min(self._done, self._total)
+        if not self._unit and done < 0.01 * self._total:  # loading libraries is most of the time so far
+            return f"{self.title}: 0%, {_clock(time.monotonic() - self._started)} so far"
         left = self._eta.text(done, self._total - done)
         progress = f"{done:,.0f}/{self._total:,.0f} {self._unit}" if self._unit else f"{done / self._total:.0%}"
         return f"{self.title}: {progress}, {left}"

@@ -11,7 +11,7 @@ from typing import IO
 from puoc.datasets.readers.csv_dialect import shown
 
 _MAX_CELL = 1 << 24  # bytes of a cell; the parser rejects a longer one
-_QUOTED = re.compile(rb'(?:[^"]++|"")*+')  # what follows an opening mark, up to the closing one
+_QUOTED = re.compile(rb'[^"]*+(?:""[^"]*+)*+')  # what follows an opening mark, up to the closing one
 
 
 class Lines:
@@ -27,8 +27,10 @@ class Lines:
         self._path, self._plain = path, plain
         self._one_at_a_time = Lock()
         starts = re.escape(separator.encode()) + rb"\r\n"
-        # cells that end in their line, one after the other
-        self._whole = re.compile(rb'(?:[^"]++|(?<=[^%b])"|"(?:[^"\r\n]++|"")*+")*+' % starts)
+        # Cells that end in their line, one after the other. Before Python 3.11.5, a possessive quantifier of all of
+        # them gives back the last one; a greedy one keeps each of them in memory, so it is bounded.
+        cells = rb'(?:[^"]++|(?<=[^%b])"|"[^"\r\n]*+(?:""[^"\r\n]*+)*+"){0,1000}'
+        self._whole = re.compile(cells % starts)
         self._line_ends_ahead = b""  # line ends after which no row has been read so far
         self._ahead = b""  # the next byte or character, so that the last line comes with its end
         self._mark, self._ended = codecs.BOM_UTF8, False
@@ -108,7 +110,9 @@ class Lines:
             self.ends += _line_ends(text, 0, end)
             at = end
         while at < end:
-            start = _end(self._whole, text, at, end)
+            start = at
+            while (further := _end(self._whole, text, start, end)) > start:
+                start = further
             self.ends += _line_ends(text, at, start)
             at = start
             if start < end:

@@ -2,8 +2,8 @@
 
 Two pictures are near-duplicates if their grey thumbnails of 16 x 16 and of 32 x 32 pixels correlate by at least .95 and
 .92, and if the distance of both correlations to 1 is at most .15 of the distance of the tenth most similar picture. The
-second condition excludes pictures that resemble many others, such as plain strokes on black. docs/own-data.md has the
-rates of hits and false alarms. Most shifts, crops and mirror images are missed.
+second condition excludes pictures that resemble many others, such as plain strokes on black. docs/reference/files.md
+has the rates of hits and false alarms. Most shifts, crops and mirror images are missed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conversion of a picture to 8-bit grey or colour, by the mode in which Pillow opens it.
 
-docs/own-data.md has the table of all modes. No content is cut silently: transparent pixels are composed on a ground,
-16-bit grey is scaled, and a mode whose values have no known range is refused.
+docs/reference/files.md has the table of all modes. No content is cut silently: transparent pixels are composed on a
+ground, 16-bit grey is scaled, and a mode whose values have no known range is refused.
 """
 
 from __future__ import annotations

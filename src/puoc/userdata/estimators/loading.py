@@ -31,7 +31,7 @@ def load(path: str | Path) -> Any:
     ------
     ValueError : not a model file, or one of pictures or texts in files, which only ``puoc score`` reads.
 
-    Source: ours; the arrays are safetensors, and the rest is JSON (docs/own-data.md).
+    Source: ours; the arrays are safetensors, and the rest is JSON (docs/reference/files.md).
 
     Examples
     --------
