@@ -179,7 +179,7 @@ def _regret_of_policies(parts: tuple[str, ...], rules: list[str]) -> Lines:
             )
             above = (of[policy] - of["assess"]).dropna()
             shown = f"{of[policy].mean():.3f}" if len(above) else ""
-            if len(above) and policy != "assess":
+            if above.abs().max() > 0:  # False where there is none
                 low, high = stats.t.interval(0.95, len(above) - 1, above.mean(), stats.sem(above))
                 shown += f" ({low:.3f} to {high:.3f})"
             line.append(shown)
