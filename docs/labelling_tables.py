@@ -112,14 +112,19 @@ def labelling_families() -> Lines:
 
 
 def labelling_metrics() -> Lines:
-    """In how many draws a one-class method is the best one, by labelling and metric."""
+    """In how many draws a one-class method is the best one, by labelling and metric.
+
+    Tables that have a fit without scores, from which the metrics are computed, are left out.
+    """
     rows = _rows()
-    values = pd.DataFrame([json.loads(text) for text in rows["metrics"]], index=rows.index)
+    values = pd.DataFrame([json.loads(text or "{}") for text in rows["metrics"]], index=rows.index)
     rows = rows.join(values[list(METRICS)])
+    without = rows.loc[rows[list(METRICS)].isna().any(axis=1), "data"]
+    rows = rows[~rows["data"].isin(without)]
     names = {"auc": "ROC AUC", **METRICS}
     lines = [["labelling", "draws", *names.values()]]
     best = {metric: best_of_families(rows, metric) for metric in names}
-    for column in COLUMNS:
+    for column in [one for one in COLUMNS if one in best["auc"].index]:
         parts = [best[metric].loc[column] for metric in names]
         lines.append([column, str(len(parts[0])), *(str(int((one["oc"] > one["any PU"]).sum())) for one in parts)])
     return lines
