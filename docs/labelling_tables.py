@@ -117,7 +117,9 @@ def labelling_metrics() -> Lines:
     Tables that have a fit without scores, from which the metrics are computed, are left out.
     """
     rows = _rows()
-    values = pd.DataFrame([json.loads(text or "{}") for text in rows["metrics"]], index=rows.index)
+    values = pd.DataFrame(
+        [json.loads(text) if isinstance(text, str) else {} for text in rows["metrics"]], index=rows.index
+    )
     rows = rows.join(values[list(METRICS)])
     without = rows.loc[rows[list(METRICS)].isna().any(axis=1), "data"]
     rows = rows[~rows["data"].isin(without)]
