@@ -5,7 +5,8 @@
 
 A row is an assessment: without V for negatives as in U and for new ones (the lines of the answer), and with each V. The
 regret of a policy is the AUC of the best of the three families on the test rows minus that of its own. *earlier* is the
-advice of the rule before (a map of ten tasks; docs/evidence/assess_earlier.parquet), on the same evidence.
+advice of the rule before (a map of ten tasks; docs/evidence/assess_earlier.parquet), on the same evidence. The draws of
+docs/evidence/assess_fresh.parquet were made after model and rule; they are of the same tables.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from puoc.userdata.assess.evidence import Evidence
 from puoc.userdata.assess.reference_methods import FAMILIES
 
 TABLES: Final = Path("docs/evidence/assess_tables.parquet")
+FRESH: Final = Path("docs/evidence/assess_fresh.parquet")
 JUDGED: Final = Path("docs/evidence/judged.parquet")
 EARLIER: Final = Path("docs/evidence/assess_earlier.parquet")
 _RIVALS: Final = ("P against U", "P against V", "logistic or OC", "logistic")
@@ -126,10 +128,14 @@ def main() -> None:
     judged = grouped(pd.DataFrame(answers(tables[tables["side"] == "judge"])))
     cells = as_tables(pd.read_parquet(JUDGED)).merge(earlier, "left", keys)
     older = grouped(pd.DataFrame(answers(cells)))
+    later = pd.read_parquet(FRESH)
+    fresh = grouped(pd.DataFrame(answers(later[later["side"] == "judge"])))
     if asked.out:
-        pd.concat([judged.assign(of="tables"), older.assign(of="cells")]).to_parquet(asked.out)
-    for title, part in (("tables", judged), ("seven data sets", older)):
-        for shown in (regrets(part), reliable(part), earlier_reliable(part).reset_index()):
+        named = {"tables": judged, "cells": older, "fresh": fresh}
+        pd.concat([part.assign(of=name) for name, part in named.items()]).to_parquet(asked.out)
+    for title, part in (("tables", judged), ("seven data sets", older), ("fresh draws of the tables", fresh)):
+        before = [earlier_reliable(part).reset_index()] if "earlier line" in part else []
+        for shown in (regrets(part), reliable(part), *before):
             print(title, shown.round(3).to_string(index=False), sep="\n")  # noqa: T201
     for column in ("mechanism", "noise"):
         part = judged.assign(group=judged[column].astype(str) + np.where(judged["V"] == "", ", without V", ", with V"))

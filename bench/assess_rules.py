@@ -1,8 +1,10 @@
-"""What other rules of `puoc assess` would give: a higher probability of new negatives in V, and stricter limits.
+"""What other rules of `puoc assess` would give: a higher probability of new negatives in V, and other limits.
 
-    python bench/assess_rules.py     # prints both tables, for the tables learned from (map) and those judged (judge)
+    python bench/assess_rules.py     # prints the tables, for the tables learned from (map) and those judged (judge)
 
-The models are those of the package, so regrets on the map side are of data that the models have seen.
+The odds of new negatives are varied with the models of the package, so regrets on the map side are of data that the
+models have seen. The limits of an answer were chosen on the map side, by models that were estimated without the origin
+of the table (``left_out``), and with the draws of docs/evidence/assess_fresh.parquet besides.
 """
 
 from __future__ import annotations
@@ -13,38 +15,44 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from assess_model import estimated, known
 
-from puoc.analysis.reliability.leads import packaged_leads
+from puoc.analysis.reliability.leads import Labelling, LeadModel, packaged_leads
+from puoc.analysis.reliability.robustness_map import ShiftKind
 from puoc.userdata.assess.evidence import Evidence
 from puoc.userdata.assess.expected_auc import TIE, expected
-from puoc.userdata.assess.reasons import LARGEST_LOSS, SURE, WORST
+from puoc.userdata.assess.reasons import LARGEST_LOSS, SURE
 from puoc.userdata.assess.reference_methods import FAMILIES
 
-TABLES: Final = Path(__file__).parents[1] / "docs" / "evidence" / "assess_tables.parquet"
+EVIDENCE: Final = Path(__file__).parents[1] / "docs" / "evidence"
 ODDS: Final = (1, 2, 3, 4, 6, 10)  # factors on the odds of new negatives after the rows are seen
-OF_BIASED: Final = (1.0, 0.08, 0.05, 0.02)  # limits of the chance to be worst, if labelling is biased
-OF_ALL: Final = (0.05, 0.03, 0.02, 0.01)
+LIMITS: Final = (0.05, 0.02, 0.01)  # of the chance to be the worst family
+FOLDS: Final = 6
+
+Models = dict[Labelling, LeadModel]
 
 
-def assessed(rows: pd.DataFrame) -> pd.DataFrame:
+def assessed(rows: pd.DataFrame, models: Models) -> pd.DataFrame:
     """Return a row for each assessment: AUCs, expected losses by kind, and what decides on an answer."""
     found = []
     for row in rows.to_dict("records"):
         seen = Evidence.model_validate_json(row["evidence"])
-        all_cases = expected(seen, packaged_leads())
+        all_cases = expected(seen, models)
         for kind in ("none", "new") if row["V"] == "" else ("new",) if row["V"] == "new" else ("none",):
             auc = {family: row[f"{family} {kind}"] for family in FAMILIES}
             if any(np.isnan(value) for value in auc.values()):
                 continue
-            said = all_cases.by_kind["none" if kind == "none" else "new"] if row["V"] == "" else all_cases.all
-            line: dict[str, Any] = {name: row[name] for name in ("side", "data", "V", "mechanism")}
+            one_kind: ShiftKind = "none" if kind == "none" else "new"
+            said = all_cases.by_kind[one_kind] if row["V"] == "" else all_cases.all
+            apart = all_cases.by_both[one_kind] if row["V"] == "" else all_cases.by_labelling
+            line: dict[str, Any] = {name: row[name] for name in ("side", "data", "number", "V", "mechanism")}
             line |= {"reported": bool(seen.incoming and seen.incoming.new_negatives), "first": said.first}
             line |= {"regret": max(auc.values()) - auc[said.first]}
             line |= {"kind": kind, "new": all_cases.new, "none at all": seen.alpha.high >= 1}
             line |= {f"regret {family}": max(auc.values()) - auc[family] for family in FAMILIES}
             line |= {f"{case} {f}": one.loss[f] for case, one in all_cases.by_kind.items() for f in FAMILIES}
             line |= {"loss": said.loss[said.first], "worst": said.worst[said.first], "above": said.above}
-            line |= {"biased worst": all_cases.by_labelling["biased"].worst[said.first]}
+            line |= {f"{name} worst": one.worst[said.first] for name, one in apart.items()}
             found.append(line | {"is worst": auc[said.first] == min(auc.values())})
     return pd.DataFrame(found)
 
@@ -65,15 +73,28 @@ def by_odds(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def left_out(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the assessments of the map side, each by models without the tables of its origin."""
+    tasks = known(rows[:0], pd.read_parquet(EVIDENCE / "robustness_map.parquet"))
+    origins, found = sorted(rows["origin"].unique()), []
+    for fold in range(FOLDS):
+        held = rows["origin"].isin(origins[fold::FOLDS])
+        found.append(assessed(rows[held], estimated(pd.concat([rows[~held], tasks], ignore_index=True))))
+    return pd.concat(found, ignore_index=True)
+
+
 def by_limits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of answers, and of those that are the worst family, by stricter limits."""
-    rows = rows[(rows["loss"] <= LARGEST_LOSS) & (rows["worst"] < WORST) & (rows["above"] >= SURE)]
+    """Return the numbers of answers, and of those that are the worst family, by the limit of that chance."""
+    rows = rows[(rows["loss"] <= LARGEST_LOSS) & (rows["above"] >= SURE)]
+    rules = {
+        "labelling mixed": rows["worst"],
+        "either labelling": rows[["random worst", "biased worst"]].max(axis=1),
+    }
     lines = []
-    for name, limits in (("biased worst", OF_BIASED), ("worst", OF_ALL)):
-        for limit in limits:
-            given = rows[rows[name] < limit].groupby("side")["is worst"]
-            counts = {f"{side} {what}": value for what in ("count", "sum") for side, value in given.agg(what).items()}
-            lines.append({"limit of": name, "below": limit, **counts})
+    for name, chance in rules.items():
+        for limit in LIMITS:
+            given = rows[chance < limit].groupby("part")["is worst"].agg(["count", "sum"])
+            lines.append({"chance": name, "below": limit, **{part: f"{w} of {n}" for part, (n, w) in given.iterrows()}})
     return pd.DataFrame(lines)
 
 
@@ -87,9 +108,14 @@ def advised(rows: pd.DataFrame) -> pd.DataFrame:
 def main() -> None:
     """Print the tables."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    rows = assessed(pd.read_parquet(TABLES))
+    tables, fresh = (pd.read_parquet(EVIDENCE / f"assess_{name}.parquet") for name in ("tables", "fresh"))
+    rows = assessed(tables, packaged_leads())
     print(advised(rows).round(3).to_string(index=False))  # noqa: T201
-    print(by_odds(rows).round(3).to_string(index=False), by_limits(rows).to_string(index=False), sep="\n")  # noqa: T201
+    print(by_odds(rows).round(3).to_string(index=False))  # noqa: T201
+    later = assessed(fresh[fresh["side"] == "judge"], packaged_leads())
+    both = pd.concat([tables, fresh], ignore_index=True)
+    parts = {"learned": left_out(both[both["side"] == "map"]), "judged": rows[rows["side"] == "judge"], "fresh": later}
+    print(by_limits(pd.concat([part.assign(part=name) for name, part in parts.items()])).to_string(index=False))  # noqa: T201
 
 
 if __name__ == "__main__":

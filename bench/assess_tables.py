@@ -310,7 +310,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--parts", type=Path, required=True)
-    parser.add_argument("--draws", type=int, default=16)
+    parser.add_argument("--first", type=int, default=0, help="number of the first draw of each table (default: 0)")
+    parser.add_argument("--draws", type=int, default=16, help="number after the last draw of each table (default: 16)")
     parser.add_argument("--merge", type=Path, metavar="PARQUET")
     asked = parser.parse_args()
     if asked.merge:
@@ -319,7 +320,7 @@ def main() -> None:
     asked.parts.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     loaded = list(tables(asked.data))
-    for number in range(asked.draws):
+    for number in range(asked.first, asked.draws):
         for name, X, y in loaded:
             path = asked.parts / f"{name}-{number}.pickle"
             if path.exists():

@@ -1,17 +1,22 @@
 """Tables and picture of docs/labelling.md, from the rows of the profile labelling; imported by generate.py.
 
 python docs/labelling_tables.py FOLDER    # rows of a project that ran the profile to docs/evidence, and the picture
+
+FOLDER can also be one that ``puoc published published/labelling`` opened. Its rows have the AUCs of the published ones,
+and of the other metrics only those that a ROC curve determines.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from ruamel.yaml import YAML
+from scipy import stats
 
 from puoc.analysis.statistics.holm import holm
 from puoc.analysis.statistics.signed_rank import signed_rank_test
@@ -22,7 +27,13 @@ PROFILE = HERE.parent / "profiles" / "labelling.yaml"
 FAMILIES = {"oc": "OC", "pu_oc": "PU-OC", "pu": "PU"}
 #: Columns of the tables, in their order, by what cells have.
 COLUMNS = ["SCAR", "clear first", "ambiguous first", "linear", "a class never", "5 % negatives", "20 % negatives"]
-_KEPT = ["table", "entry", "kind", "labels", "cell", "seed", "alpha", "status", "auc", "trial_id"]
+_KEPT = ["table", "entry", "kind", "labels", "cell", "seed", "alpha", "status", "auc", "trial_id", "metrics"]
+#: Metrics by which the families are compared, besides the AUC.
+METRICS = {
+    "average_precision": "average precision",
+    "precision_at_recall_90": "precision at 90 % recall",
+    "recall_at_fpr_01": "recall at 1 % false positives",
+}
 _DRAWS = 10_000
 Lines = list[list[str]]
 
@@ -55,10 +66,15 @@ def labelling_aucs() -> Lines:
     return [*lines, ["tables", "", *(str(tables[column]) for column in COLUMNS)]]
 
 
-def best_of_families(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the highest AUC of each family by table, seed and labelling; both PU families together as ``any PU``."""
+def best_of_families(rows: pd.DataFrame, metric: str = "auc") -> pd.DataFrame:
+    """Return the highest AUC of each family by table, seed and labelling; both PU families together as ``any PU``.
+
+    Parameters
+    ----------
+    metric : column of the rows that stands for the AUC.
+    """
     honest = rows[rows["labels"] == "pu"]
-    best = honest.pivot_table(index=["column", "data", "seed"], columns="kind", values="auc", aggfunc="max")
+    best = honest.pivot_table(index=["column", "data", "seed"], columns="kind", values=metric, aggfunc="max")
     best["any PU"] = best[[kind for kind in ("pu", "pu_oc") if kind in best]].max(axis=1)
     return best
 
@@ -76,17 +92,43 @@ def labelling_families() -> Lines:
     by_table = best.groupby(["column", "data"])[[*families, "lead"]].mean()
     scar = by_table.loc["SCAR", "lead"]
     changes = {column: (by_table.loc[column, "lead"] - scar).dropna() for column in COLUMNS[1:]}
-    raw = {column: signed_rank_test(change.to_numpy()).p for column, change in changes.items()}
-    adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
-    lines = [["labelling", *families.values(), "OC is best in", "lead of PU over OC", "change from SCAR", "p", "Holm"]]
+    tests = [
+        [signed_rank_test(change.to_numpy()).p for change in changes.values()],
+        [float(stats.ttest_1samp(change, 0).pvalue) for change in changes.values()],
+    ]
+    shown = [column for raw in tests for column in (raw, holm(raw))]
+    by_column = {column: [f"{p:.3f}" for p in ps] for column, *ps in zip(changes, *shown, strict=True)}
+    lines = [["labelling", *families.values(), "OC is best in", "lead of PU over OC", "change from SCAR"]]
+    lines[0] += ["signed rank: p", "Holm", "t: p", "Holm"]
     for column in COLUMNS:
         part, cells = by_table.loc[column], best.loc[column]
         ahead = f"{int((cells['lead'] < 0).sum())} of {len(cells)}"
         means = [f"{part[kind].mean():.2f}" for kind in families]
-        test = ["", "", ""]
+        test = [""] * 5
         if column in changes:
-            test = [_interval(changes[column]), f"{raw[column]:.3f}", f"{adjusted[column]:.3f}"]
+            test = [_interval(changes[column]), *by_column[column]]
         lines.append([column, *means, ahead, _interval(part["lead"]), *test])
+    return lines
+
+
+def labelling_metrics() -> Lines:
+    """In how many draws a one-class method is the best one, by labelling and metric.
+
+    Tables that have a fit without scores, from which the metrics are computed, are left out.
+    """
+    rows = _rows()
+    values = pd.DataFrame(
+        [json.loads(text) if isinstance(text, str) else {} for text in rows["metrics"]], index=rows.index
+    )
+    rows = rows.join(values[list(METRICS)])
+    without = rows.loc[rows[list(METRICS)].isna().any(axis=1), "data"]
+    rows = rows[~rows["data"].isin(without)]
+    names = {"auc": "ROC AUC", **METRICS}
+    lines = [["labelling", "draws", *names.values()]]
+    best = {metric: best_of_families(rows, metric) for metric in names}
+    for column in [one for one in COLUMNS if one in best["auc"].index]:
+        parts = [best[metric].loc[column] for metric in names]
+        lines.append([column, str(len(parts[0])), *(str(int((one["oc"] > one["any PU"]).sum())) for one in parts)])
     return lines
 
 

@@ -157,10 +157,19 @@ _RULES = ["assess", "earlier", *FAMILIES, "P against U", "P against V", "logisti
 
 def assess_judged() -> Lines:
     """Mean regret over data sets of each policy, and its difference to assess with a t interval over data sets."""
+    return _regret_of_policies(("tables", "cells"), _RULES)
+
+
+def assess_fresh() -> Lines:
+    """The same on draws that were made after model and rule, of the same tables."""
+    return _regret_of_policies(("fresh",), [rule for rule in _RULES if rule != "earlier"])
+
+
+def _regret_of_policies(parts: tuple[str, ...], rules: list[str]) -> Lines:
     rows = pd.read_parquet(EVIDENCE / "assess_judged.parquet")
-    halves = [(half, group) for half in ("tables", "cells") for group in _GROUPS]
+    halves = [(half, group) for half in parts for group in _GROUPS]
     lines = [["policy", *(f"{_HALF[half]}: {group}" for half, group in halves)]]
-    for policy in _RULES:
+    for policy in rules:
         line = [policy]
         for half, group in halves:
             of = (
@@ -170,7 +179,7 @@ def assess_judged() -> Lines:
             )
             above = (of[policy] - of["assess"]).dropna()
             shown = f"{of[policy].mean():.3f}" if len(above) else ""
-            if len(above) and policy != "assess":
+            if above.abs().max() > 0:  # False where there is none
                 low, high = stats.t.interval(0.95, len(above) - 1, above.mean(), stats.sem(above))
                 shown += f" ({low:.3f} to {high:.3f})"
             line.append(shown)
@@ -178,7 +187,7 @@ def assess_judged() -> Lines:
     return lines
 
 
-_HALF = {"tables": "23 tables", "cells": "7 data sets"}
+_HALF = {"tables": "23 tables", "cells": "7 data sets", "fresh": "fresh draws"}
 
 
 def assess_answers() -> Lines:
@@ -186,7 +195,7 @@ def assess_answers() -> Lines:
     rows = pd.read_parquet(EVIDENCE / "assess_judged.parquet")
     groups = [
         (f"{_HALF[half]}: {group}", rows[(rows["of"] == half) & (rows["group"] == group)])
-        for half in ("tables", "cells")
+        for half in _HALF
         for group in _GROUPS
     ]
     return _answers(groups)

@@ -20,6 +20,7 @@ from puoc.analysis.reliability.leads import (
     packaged_leads,
     terms,
 )
+from puoc.userdata.assess.alpha_bounds import TABLES, TASKS
 from puoc.userdata.assess.expected_auc import standing
 
 
@@ -109,6 +110,15 @@ def test_the_ranges_are_those_of_the_situations_that_the_parameters_are_estimate
     for name, ends in (("n_p", LABELLED), ("n_u", UNLABELLED), ("columns", COLUMNS)):
         assert (every[name].min(), every[name].max()) == ends
     assert every["alpha"].min() == pytest.approx(LEAST_SHARE, abs=5e-5)
+
+
+def test_as_many_tables_and_tasks_are_named_as_the_parameters_are_estimated_from() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    tables, tasks = (pd.read_parquet(docs / f"evidence/{name}.parquet") for name in ("assess_tables", "robustness_map"))
+    of_map, judged = (tables.loc[tables["side"] == side, "data"].nunique() for side in ("map", "judge"))
+    assert (of_map, tasks["data"].nunique()) == (TABLES, TASKS)
+    said = f"{of_map} tables for the model and {judged} for the judgement"
+    assert said in (docs / "reliability.md").read_text(encoding="utf-8")
 
 
 def test_numbers_of_rows_outside_of_the_ranges_count_as_the_nearest_ones() -> None:

@@ -390,15 +390,46 @@ def test_an_answer_needs_clear_odds_and_names_them(gain: float, high: float, new
         found = decide(evidence(gain, error, (high, high), new, (gain, error)))
         assert 0.4 <= found.probability <= 1
         if found.answer == "cannot tell":
-            assert found.loss > LARGEST_LOSS or found.worst >= WORST or found.probability < SURE
+            worst = max(found.worst_random, found.worst_biased)
+            assert found.loss > LARGEST_LOSS or worst >= WORST or found.probability < SURE
             assert found.verdict.startswith(f"cannot tell which family is best; use {found.first} until this is known")
         else:
             assert found.loss <= LARGEST_LOSS
-            assert found.worst < WORST
+            assert max(found.worst, found.worst_random, found.worst_biased) < WORST
             assert found.probability >= SURE
             assert found.answer == found.advice == found.first
             assert found.verdict.startswith(f"{found.answer}; the odds that it is better than {found.second} are ")
         assert " (expected lead " in found.verdict
+
+
+@pytest.mark.parametrize("new", [None, False])
+def test_a_family_is_no_answer_if_it_may_be_the_worst_one_under_either_labelling(new: bool | None) -> None:
+    """Gains that would be clear for a random P, and less so for a biased one; both chances count, not their mean."""
+    answered = 0
+    for gain in np.linspace(0, 0.2, 9):
+        found = decide(evidence(gain, 0.01, (0.2, 0.4), new, (gain, 0.01)))
+        for said in (found, *(found.by_kind if new is None else ())):
+            worst = said.worst_random, said.worst_biased
+            assert min(worst) - 1e-3 <= said.worst <= max(worst) + 1e-3
+            enough = said.loss <= LARGEST_LOSS and said.probability >= SURE
+            assert (said.answer != "cannot tell") == (enough and max(worst) < WORST)
+            answered += said.answer != "cannot tell"
+    assert answered
+
+
+def test_what_an_answer_lacks_names_the_labelling_under_which_the_family_may_be_the_worst() -> None:
+    found = decide(evidence(0.0, 0.05, (0.4, 0.6)))
+    (line,) = (reason for reason in found.reasons if "is not sure enough for an answer" in reason)
+    assert f"{100 * found.worst_random:.1f} % if P is a random sample of the positives" in line
+    assert f"{100 * found.worst_biased:.1f} % if P is none) is not below {100 * WORST:.0f} %" in line
+
+
+def test_judged_on_draws_that_were_made_later_an_answer_is_seldom_the_worst_family() -> None:
+    """As docs/reliability.md says; the share has to be below .05, which few answers cannot prove."""
+    rows = pd.read_parquet(Path(__file__).parents[2] / "docs" / "evidence" / "assess_judged.parquet")
+    given = rows[(rows["of"] == "fresh") & (rows["answer"] != "cannot tell")]
+    assert len(given) > 0
+    assert given["is_worst"].mean() < 0.05
 
 
 def test_without_incoming_rows_the_answer_is_that_of_the_negatives_that_are_named() -> None:

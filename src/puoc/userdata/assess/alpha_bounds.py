@@ -9,7 +9,7 @@ from puoc.records import Record
 from puoc.userdata.assess.evidence import LEVEL, Alpha
 
 #: Numbers of tables and of tasks that the models of the leads were estimated on.
-TABLES: Final = 31
+TABLES: Final = 32
 TASKS: Final = 10
 
 

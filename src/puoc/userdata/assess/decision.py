@@ -2,8 +2,9 @@
 
 The advice is the family with the smallest expected loss of AUC, over all situations that the evidence allows
 (``puoc.userdata.assess.expected_auc``). It is the answer if this loss is small, the chance that the family is the worst
-of the three is small too, and it is better than the next one with a chance of ``SURE``; otherwise the answer is *cannot
-tell*. docs/reliability.md compares the chances with how often the families were the best and the worst.
+of the three is small too whether or not P is a random sample, and it is better than the next one with a chance of
+``SURE``; otherwise the answer is *cannot tell*. docs/reliability.md compares the chances with how often the families
+were the best and the worst.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ class KindAnswer(Record):
     probability: float  # that the first is better than the second
     loss: float  # expected AUC of the best family minus that of the first
     worst: float  # chance that the first is the worst family
+    worst_random: float  # the same if P is a random sample of the positives
+    worst_biased: float  # and if it is none
 
 
 class Assessment(Record):
@@ -78,6 +81,8 @@ class Assessment(Record):
     probability: float  # that the first is better than the second
     loss: float  # expected AUC of the best family minus that of the advice
     worst: float  # chance that the advice is the worst family
+    worst_random: float  # the same if P is a random sample of the positives
+    worst_biased: float  # and if it is none
     verdict: str  # the answer with its odds, in one line
     by_kind: tuple[KindAnswer, ...]  # if the negatives stay as in U, and if new ones come
     outside: tuple[str, ...]  # in what the data lie outside of the situations that the model was estimated on
@@ -139,7 +144,7 @@ def decide(evidence: Evidence, models: Mapping[Labelling, LeadModel] | None = No
     place = region(packaged(), (alpha.low, alpha.high), evidence.n_u, "new" if reported else "none")
     found = expected(evidence, packaged_leads() if models is None else models, new)
     best = found.all
-    answer = _answer(best)
+    answer = _answer(best, found.by_labelling)
     values = values_seen(evidence.columns, evidence.n_p + evidence.n_u)
     method, params = question(best.first, values)
     encoder = ENCODERS[values > MOST_VALUES]
@@ -153,6 +158,8 @@ def decide(evidence: Evidence, models: Mapping[Labelling, LeadModel] | None = No
         probability=best.above,
         loss=best.loss[best.first],
         worst=best.worst[best.first],
+        worst_random=found.by_labelling["random"].worst[best.first],
+        worst_biased=found.by_labelling["biased"].worst[best.first],
         verdict=_verdict(answer, best),
         by_kind=tuple(_of_kind(kind, found) for kind in found.by_kind),
         outside=outside_map(evidence),
@@ -174,11 +181,11 @@ def decide(evidence: Evidence, models: Mapping[Labelling, LeadModel] | None = No
 
 
 def _of_kind(kind: ShiftKind, found: Expected) -> KindAnswer:
-    best = found.by_kind[kind]
+    best, by_labelling = found.by_kind[kind], found.by_both[kind]
     return KindAnswer(
         kind=kind,
         taken_as=found.new if kind == "new" else 1 - found.new,
-        answer=_answer(best),
+        answer=_answer(best, by_labelling),
         first=best.first,
         second=best.second,
         lead=best.over.mean,
@@ -186,12 +193,14 @@ def _of_kind(kind: ShiftKind, found: Expected) -> KindAnswer:
         probability=best.above,
         loss=best.loss[best.first],
         worst=best.worst[best.first],
+        worst_random=by_labelling["random"].worst[best.first],
+        worst_biased=by_labelling["biased"].worst[best.first],
     )
 
 
-def _answer(best: Standing) -> Answer:
+def _answer(best: Standing, by_labelling: Mapping[Labelling, Standing]) -> Answer:
     """Return the family with the smallest expected loss if it can be relied on."""
-    return "cannot tell" if unmet(best) else best.first
+    return "cannot tell" if unmet(best, by_labelling) else best.first
 
 
 def _verdict(answer: Answer, best: Standing) -> str:

@@ -64,6 +64,7 @@ class Expected(NamedTuple):
     biased: float  # probability that P is no random sample of the positives
     by_kind: dict[ShiftKind, Standing]  # without new negatives, and with them
     by_labelling: dict[Labelling, Standing]  # P a random sample, and labelled by a biased mechanism
+    by_both: dict[ShiftKind, dict[Labelling, Standing]]  # the same for each kind of negatives
 
 
 def expected(evidence: Evidence, models: Mapping[Labelling, LeadModel], new: float = 0.0) -> Expected:
@@ -94,6 +95,7 @@ def expected(evidence: Evidence, models: Mapping[Labelling, LeadModel], new: flo
             name: standing(_together(one for case, one in cases.items() if case[0] == name), preferred)
             for name in chances
         },
+        {kind: {name: standing(cases[name, kind], preferred) for name in chances} for kind in KINDS},
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from puoc.analysis.reliability.leads import COLUMNS, LABELLED, LEAST_SHARE, UNLABELLED
+from puoc.analysis.reliability.leads import COLUMNS, LABELLED, LEAST_SHARE, UNLABELLED, Labelling
 from puoc.analysis.reliability.robustness_map import ShiftKind
 from puoc.userdata.assess.alpha_bounds import AlphaBounds, percent, whole
 from puoc.userdata.assess.evidence import LEVEL, Evidence, Gained, Incoming
@@ -21,12 +22,16 @@ MEASURED: Final = {
 }
 
 LARGEST_LOSS: Final = 0.02  # expected AUC of the best family minus that of an answer, at most
-WORST: Final = 0.05  # chance of an answer to be the worst family, at most
+WORST: Final = 0.01  # chance of an answer to be the worst family, below this for each labelling of ``_LABELLINGS``
 SURE: Final = 0.7  # chance of an answer to be better than the next family, at least
 
 _KINDS: Final[dict[ShiftKind, str]] = {
     "none": "if the rows to be scored have the negatives of U",
     "new": "if they have negatives of a new kind",
+}
+_LABELLINGS: Final[dict[Labelling, str]] = {
+    "random": "P is a random sample of the positives",
+    "biased": "P is none",
 }
 
 
@@ -39,14 +44,22 @@ def to_one(chance: float) -> str:
     return f"{odd:.1f} to 1" if odd < 100 else "100 to 1 or more"
 
 
-def unmet(best: Standing) -> tuple[str, ...]:
-    """Return what the first family lacks to be the answer; empty if it is the answer."""
-    loss, worst = best.loss[best.first], best.worst[best.first]
-    found = []
+def unmet(best: Standing, by_labelling: Mapping[Labelling, Standing]) -> tuple[str, ...]:
+    """Return what the first family lacks to be the answer; empty if it is the answer.
+
+    The probability to be the worst family must be small for each kind of labelling, since no rows can show which one
+    the labels have. Mixed by the probabilities of both kinds, it was too small on tables that the model had not seen.
+
+    Parameters
+    ----------
+    by_labelling : the standings if P is a random sample of the positives, and if it is none.
+    """
+    loss, found = best.loss[best.first], []
     if loss > LARGEST_LOSS:
         found.append(f"its expected loss ({loss:.3f}) is above {LARGEST_LOSS:g}")
-    if worst >= WORST:
-        found.append(f"its probability to be the worst family ({percent(worst)}) is not below {whole(WORST)}")
+    worst = {name: by_labelling[name].worst[best.first] for name in _LABELLINGS}
+    if above := [f"{percent(worst[name])} if {said}" for name, said in _LABELLINGS.items() if worst[name] >= WORST]:
+        found.append(f"its probability to be the worst family ({', and '.join(above)}) is not below {whole(WORST)}")
     if best.above < SURE:
         found.append(f"its odds ({to_one(best.above)}) are below {to_one(SURE)}")
     return tuple(found)
@@ -57,7 +70,7 @@ def reasons(evidence: Evidence, found: Expected, advice: Family) -> tuple[str, .
     alpha, incoming = evidence.alpha, evidence.incoming
     lines = [_by_kind(kind, found) for kind in ("none", "new")]
     lines.append(_by_labelling(found))
-    if lacks := unmet(found.all):
+    if lacks := unmet(found.all, found.by_labelling):
         lines.append(f"{found.all.first} is not sure enough for an answer: {', and '.join(lacks)}")
     lines += _preferred(found.all)
     lines += AlphaBounds.of(alpha).lines()
