@@ -35,6 +35,7 @@ from puoc.reporting.site.methods import method_views
 from puoc.reporting.site.packing import packed
 from puoc.reporting.site.passports import table_passports
 from puoc.reporting.site.ratings import LEAST, rating_views
+from puoc.reporting.site.recorded_curves import read_curves
 from puoc.reporting.site.render import Content, rendered
 from puoc.reporting.site.search import search_script
 from puoc.reporting.site.standings import standings
@@ -153,14 +154,21 @@ def _content(
         for section in shown
     ]
     failures = _failure_views(compared.failures)
+    sweeps = sweep_views(compared.sweeps, compared.surface)
     return Content(
         tables=shown,
         passports=[
             table_passports(table, found[table.plan.table], said) for table, said in zip(tables, texts, strict=True)
         ],
-        methods=method_views(tables, found, {section.plan.table: section.configs for section in shown}),
+        methods=method_views(
+            tables,
+            found,
+            {section.plan.table: section.configs for section in shown},
+            read_curves(root, tables),
+            sweeps,
+        ),
         datasets=dataset_views(root, tables, found),
-        sweeps=sweep_views(compared.sweeps, compared.surface),
+        sweeps=sweeps,
         board=leaderboard_view(
             [one for each in found.values() for one in each],
             metric,
