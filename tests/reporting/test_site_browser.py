@@ -175,7 +175,7 @@ def test_figures_are_drawn_in_the_colours_of_the_page(chromium: Browser, reports
     assert json.loads(chromium.run("return JSON.stringify([...document.querySelectorAll('.plot svg')].length > 0)"))
 
 
-#: Of a printed page: the width that it needs, what is shown of its controls, what its tables are cut by, colours, heads.
+#: Of a printed page: the width that it needs, what is shown of its controls, cut tables, colours, heads.
 PRINTED = """
 const shown = e => e.getClientRects().length > 0;
 const boxes = [...document.querySelectorAll('.scroll')];

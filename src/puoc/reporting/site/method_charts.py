@@ -20,7 +20,8 @@ from puoc.store.counting import counted
 TABLES_APART = 6
 _BAND = (10, 90)  # percentiles of the trials
 _POINTS = 40  # of a training curve
-_LEAST = 3  # values of a training curve; an exact solution has its objective before and after
+_LEAST = 3  # values of a training curve
+_EXACT = ("objective", 2)  # what an exact solution records: its objective before and after
 _WIDTH, _HEIGHT = 420.0, 280.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 10.0, 10.0, 40.0
 
@@ -100,17 +101,17 @@ def _notes(entries: Sequence[EntryCurves], has_training: bool) -> list[str]:
     """Return sentences on what the charts lack."""
     notes = []
     trials = [trial for one in entries for trial in one.trials]
-    lengths = [len(values) for trial in trials for values in trial.training.values()]
-    if lengths and min(lengths) < _LEAST:
+    names = {(name, len(values)) for trial in trials for name, values in trial.training.items()}
+    if _EXACT in names:
         which = "Some entries are" if has_training else "It is"
         notes.append(f"{which} solved exactly, so there is no training curve of {'them' if has_training else 'it'}.")
-    elif trials and not lengths:
+    elif trials and not names:
         notes.append("Its fits record no objective by epoch, so there is no training curve.")
     n_scored = sum(one.n_scored for one in entries)
     if missing := n_scored - len(trials):
         notes.append(
-            f"The records of {counted(missing, 'scored trial')} of {n_scored:,} are not in the ledger of this project "
-            "under the ids of the plan; they are not in the curves."
+            f"The curves are of {len(trials):,} of {counted(n_scored, 'scored trial')}: the ledger of this project has "
+            f"no record of {missing:,}."
         )
     if without := sum(trial.recalls is None for trial in trials):
         notes.append(f"The records of {counted(without, 'trial')} have no ROC curve.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from puoc.analysis.statistics import roc
@@ -59,17 +60,25 @@ def read_curves(root: Path, tables: Sequence[Table]) -> dict[str, list[EntryCurv
             if rows is None:
                 continue
             trials = []
-            places = rows[["cell", "fit_id", "trial_id", "scoring_digest"]].itertuples(index=False, name=None)
+            places = _places(rows)
             for cell, fit_id, trial_id, scoring in places:
                 if fit_id not in records:
                     records[fit_id] = _kept(ledger.get(fit_id))
                 record = records[fit_id]
                 if record is not None:
                     training, recalls = record
-                    trials.append(TrialCurves(str(cell), fit_id, training, recalls.get((trial_id, scoring))))
+                    trials.append(TrialCurves(cell, fit_id, training, recalls.get((trial_id, scoring))))
             look = "fam-reference" if entry.labels == "oracle" else FAMILIES[entry.kind][1]
             found.setdefault(table.plan.table, []).append(EntryCurves(entry.entry, look, trials, len(rows)))
     return found
+
+
+def _places(rows: pd.DataFrame) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the cell of each trial, the ids of its fit and of itself in the ledger, and the digest of the scoring."""
+    ids = rows.reindex(columns=["record_fit_id", "record_trial_id"]).astype(object)
+    fit_ids, trial_ids = ids["record_fit_id"].fillna(rows["fit_id"]), ids["record_trial_id"].fillna(rows["trial_id"])
+    for cell, fit_id, trial_id, scoring in zip(rows["cell"], fit_ids, trial_ids, rows["scoring_digest"], strict=True):
+        yield str(cell), str(fit_id), str(trial_id), str(scoring)
 
 
 def _kept(
