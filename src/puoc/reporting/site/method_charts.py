@@ -125,23 +125,23 @@ def _training(title: str, parts: Sequence[_Part]) -> list[Chart]:
         fits = {trial.fit_id: trial.training for _, trial in part.trials}  # cells and tables may share a fit
         curves: dict[tuple[str, int], list[Sequence[float]]] = defaultdict(list)
         for training in fits.values():
-            for name, values in training.items():
-                curves[name, len(values)].append(values)
+            for name, recorded in training.items():
+                curves[name, len(recorded)].append(recorded)
         lengths = [length for _, length in curves]
         for (name, length), several in sorted(curves.items()):
             if length >= _LEAST:
                 own = part.name if len(lengths) == 1 else f"{part.name}, {length} epochs"
                 drawn[name].append((own, part.look, np.asarray(several, dtype=float), len(several)))
     charts = []
-    for name, several in drawn.items():
-        longest = max(values.shape[1] for *_, values, _ in several)
+    for name, of_entries in drawn.items():
+        longest = max(values.shape[1] for *_, values, _ in of_entries)
         lines = []
-        for own, look, values, _ in several:
+        for own, look, values, _ in of_entries:
             kept = np.unique(np.linspace(0, values.shape[1] - 1, _POINTS).astype(int))
             middle = np.median(values[:, kept], axis=0)
             low, high = np.percentile(values[:, kept], _BAND, axis=0)
             lines.append((own, look, kept + 1.0, middle, low, high))
-        n = sum(one[3] for one in several)
+        n = sum(n_fits for *_, n_fits in of_entries)
         said = f"Median of {counted(n, 'fit')}; the band has the middle 80 % of them."
         spread = [value for *_, middle, low, high in lines for value in (middle, low, high)]
         bounds = (min(float(v.min()) for v in spread), max(float(v.max()) for v in spread))
