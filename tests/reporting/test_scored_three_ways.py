@@ -23,7 +23,6 @@ from urllib.error import URLError
 
 import mlflow
 import numpy as np
-import pandas as pd
 import psutil
 import pytest
 from light import HIDING, hidden
