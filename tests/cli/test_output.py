@@ -51,7 +51,7 @@ CALLS += ("score u.csv --model knn.puoc --out scores.csv",)
 
 #: The same for commands of sweeps, MLflow and published results, which take longer.
 DEARER = ("tune pu_svm", "sweep --method pu_svm", "study --method pu_svm", "run one_vs_all", "track", "retry all")
-DEARER += ("ledger export results", "published results --out out")
+DEARER += ("ledger export exported", "published exported --out opened")
 
 
 def ran(*words: str) -> Result:

@@ -329,7 +329,7 @@ def test_cells_that_several_tables_share_have_their_winners_counted(tmp_path: Pa
     for cell, entries in shares.items():
         assert len(entries) == 3  # the fourth table was not run
         most = max(sorted(set(entries)), key=entries.count)
-        line = re.search(rf"{cell}: highest mean ([^;]*); most often (\S+) (\d)", said)
+        line = re.search(rf"{cell} : highest mean ([^;]*); most often (\S+) (\d)", said)
         assert line is not None
         assert line[1].endswith(" of 3 tables")
         assert sum(int(n) for n in re.findall(r"(?:OC|PU|PU-OC) (\d)", line[1])) == 3
