@@ -44,11 +44,15 @@ class Browser:
         """Run JavaScript that calls its last argument with what is returned."""
         return self._call(f"{self._session}/execute/async", {"script": script, "args": list(given)})
 
-    def open(self, page: Path, width: int = 1280, scheme: str = "light") -> None:
-        """Open a page at a width in pixels and in a colour scheme, and return when it has been loaded."""
+    def open(self, page: Path, width: int = 1280, scheme: str = "light", media: str = "screen") -> None:
+        """Open a page at a width in pixels and in a colour scheme, and return when it has been loaded.
+
+        ``media`` is ``screen`` or ``print``, which shows the page as it is printed.
+        """
         look = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
         self._command("Emulation.setDeviceMetricsOverride", look)
-        self._command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._command("Emulation.setEmulatedMedia", {"media": media, "features": features})
         # by way of an empty page: the answer to `url` may come before the new page replaces the old one
         for address in ("about:blank", page.resolve().as_uri()):
             self._call(f"{self._session}/url", {"url": address})

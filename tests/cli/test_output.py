@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from planned import Data, Planned
 from project import REPOSITORY
+from sweep_project import unrun
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
@@ -48,6 +49,11 @@ CALLS += ("new-method mine", "fit --positives p.csv --unlabelled u.csv --method 
 CALLS += ("score u.csv --model knn.puoc --out scores.csv",)
 
 
+#: The same for commands of sweeps, MLflow and published results, which take longer.
+DEARER = ("tune pu_svm", "sweep --method pu_svm", "study --method pu_svm", "run one_vs_all", "track", "retry all")
+DEARER += ("ledger export exported", "published exported --out opened")
+
+
 def ran(*words: str) -> Result:
     return CliRunner().invoke(app, words)
 
@@ -71,6 +77,22 @@ def test_json_is_one_document_with_the_keys_of_the_help(computed: Path, monkeypa
         assert done.exit_code == 0, done.output
         verb = " ".join(call.split()[: 2 if call.startswith("ledger") else 1])
         assert json.loads(done.stdout).keys() == set(VERBS[verb].keys), call
+
+
+@pytest.mark.slow
+def test_json_of_sweeps_tracking_and_published_results_is_one_document(
+    prepared_data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unrun(tmp_path, prepared_data)
+    monkeypatch.chdir(tmp_path)
+    for call in DEARER:
+        done = ran(*call.split(), "--json")
+        assert done.exit_code == 0, done.output
+        verb = " ".join(call.split()[: 2 if call.startswith("ledger") else 1])
+        assert json.loads(done.stdout).keys() == set(VERBS[verb].keys), call
+    assert {name for name, verb in VERBS.items() if verb.keys} <= {
+        " ".join(call.split()[: 2 if call.startswith("ledger") else 1]) for call in (*CALLS, *DEARER)
+    }
 
 
 def test_quiet_prints_nothing(computed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

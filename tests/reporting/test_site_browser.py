@@ -173,3 +173,60 @@ def test_figures_are_drawn_in_the_colours_of_the_page(chromium: Browser, reports
     fill = chromium.run("return getComputedStyle(document.querySelector('.plot .legendtext')).fill")
     assert sum(map(int, re.findall(r"\d+", fill))) > 500
     assert json.loads(chromium.run("return JSON.stringify([...document.querySelectorAll('.plot svg')].length > 0)"))
+
+
+#: Of a printed page: the width that it needs, what is shown of its controls, cut tables, colours, heads.
+PRINTED = """
+const shown = e => e.getClientRects().length > 0;
+const boxes = [...document.querySelectorAll('.scroll')];
+return {
+  wide: document.documentElement.scrollWidth,
+  controls: [...document.querySelectorAll('nav, .tools, .filters, input, select')].filter(shown).length,
+  cut: boxes.filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible').length,
+  beyond: [...document.querySelectorAll('table, svg, figure')].filter(
+    e => shown(e) && e.getBoundingClientRect().right > window.innerWidth + 1).map(e => e.outerHTML.slice(0, 90)),
+  behind: getComputedStyle(document.body).backgroundColor,
+  ink: getComputedStyle(document.body).color,
+  buttons: [...document.querySelectorAll('thead button')].filter(shown).length,
+  closed: [...document.querySelectorAll('main details:not([open])')].map(e => e.className)
+};
+"""
+A4 = 1032  # pixels between the margins of a landscape page
+
+
+def test_printed_pages_have_no_controls_nothing_cut_and_dark_ink_on_white(chromium: Browser, reports: Path) -> None:
+    problems = []
+    for name in PAGES:
+        chromium.open(reports / f"{name}.html", A4, "dark", "print")
+        chromium.run("document.documentElement.dataset.theme = 'dark'")
+        chromium.settled("!document.querySelector('.tools[hidden]')")  # its scripts have run
+        before = chromium.run(PRINTED)["closed"]
+        chromium.run("window.dispatchEvent(new Event('beforeprint'))")
+        found = chromium.run(PRINTED)
+        if found["wide"] > A4 or found["cut"] or found["beyond"]:
+            problems.append(f"{name}: {found['wide']} pixels wide, {found['cut']} cut, beyond: {found['beyond']}")
+        if found["controls"] or found["buttons"]:
+            problems.append(f"{name}: {found['controls']} controls, {found['buttons']} buttons in heads")
+        if set(found["closed"]) - {"trials", "trial-ids"}:
+            problems.append(f"{name}: closed {found['closed']}")
+        sums = [sum(map(int, re.findall(r"\d+", found[part])[:3])) for part in ("behind", "ink")]
+        if not (sums[0] > 700 and sums[1] < 200):
+            problems.append(f"{name}: ink {found['ink']} on {found['behind']}")
+        chromium.run("window.dispatchEvent(new Event('afterprint'))")
+        if chromium.run(PRINTED)["closed"] != before:
+            problems.append(f"{name}: other parts are closed after printing")
+        problems += [f"{name}: {message}" for message in chromium.log()]
+    assert problems == []
+
+
+def test_printed_figures_have_dark_ink_though_the_page_is_dark(chromium: Browser, reports: Path) -> None:
+    chromium.open(reports / "tables/ova.html", 1440, "dark")
+    fill = "getComputedStyle(document.querySelector('.plot .legendtext')).fill"
+    assert chromium.settled("document.querySelector('.plot .legendtext')")
+    light = chromium.run(f"return {fill}")
+    chromium.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert sum(map(int, re.findall(r"\d+", chromium.settled(fill)))) < 200
+    assert chromium.run("return [...document.querySelectorAll('.plot')].every(e => e.dataset.drawn)")
+    chromium.run("window.dispatchEvent(new Event('afterprint'))")
+    assert chromium.settled(f"{fill} === '{light}'")
+    assert chromium.log() == []

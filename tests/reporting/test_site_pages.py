@@ -312,3 +312,38 @@ def test_the_report_learns_the_experiments_of_the_store_and_keeps_them(tmp_path:
         build(tmp_path)
         text = page_text(tmp_path, "assets/mlflow.js")
         assert json.loads(text.partition("=")[2].rstrip(";\n")) == {name: number for number, name in ids.items()}
+
+
+def test_cells_that_several_tables_share_have_their_winners_counted(tmp_path: Path) -> None:
+    shares: dict[str, list[str]] = {}
+    for at in range(4):
+        plan = plan_of(f"t{at}", scenario="alpha_sweep", seeds=[0, 1, 2])
+        lay_out(tmp_path, plan, rows_of(plan, at) if at < 3 else None)
+    compare(tmp_path)
+    build(tmp_path)
+    summary = pd.read_parquet(tmp_path / "results/compare/summary.parquet")
+    best = summary[(summary["rank"] == 1) & ~summary["is_average"]]
+    for cell, entry in zip(best["cell"], best["entry"], strict=True):
+        shares.setdefault(str(cell), []).append(str(entry))
+    said = texts(page_text(tmp_path))
+    for cell, entries in shares.items():
+        assert len(entries) == 3  # the fourth table was not run
+        most = max(sorted(set(entries)), key=entries.count)
+        line = re.search(rf"{cell} : highest mean ([^;]*); most often (\S+) (\d)", said)
+        assert line is not None
+        assert line[1].endswith(" of 3 tables")
+        assert sum(int(n) for n in re.findall(r"(?:OC|PU|PU-OC) (\d)", line[1])) == 3
+        assert (line[2], int(line[3])) == (most, entries.count(most))
+    assert len(shares) == 3
+
+
+def test_the_overview_says_how_long_all_fits_took_and_which_version_computed_them(tmp_path: Path) -> None:
+    plan = plan_of("one", seeds=[0, 1])
+    rows = rows_of(plan).assign(fit_seconds=250.0, computed_by="puoc 1.2, commit 0a")
+    rows["fit_id"] = rows["entry"] + rows["seed"].astype(str)  # cells share fits
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    build(tmp_path)
+    said = texts(page_text(tmp_path))
+    assert f"all fits together: {250.0 * rows['fit_id'].nunique() / 60:,.1f} minutes of one worker" in said
+    assert f"by puoc 1.2, commit 0a: {len(rows)} trials" in said

@@ -556,6 +556,16 @@ def test_records_of_another_plan_are_shown_with_the_code_that_computed_them(
     assert [row.auc for row in shown] == [row.auc for row in computed_here]
     assert not {row.fit_id for row in shown} & {row.fit_id for row in computed_here}
     assert all(row.computed_by and row.computed_by.startswith("puoc ") for row in shown)
+    ledger = Ledger(tmp_path / "out" / "ledger")
+    for row in shown:  # what the ledger has of them is found
+        fit_id, trial_id = row.ids_in_ledger
+        entry = ledger.get(fit_id)
+        assert fit_id != row.fit_id
+        assert entry is not None
+        assert entry.trials[trial_id].auc == row.auc
+    page = (tmp_path / "out" / "reports" / "methods" / "pu_svm.html").read_text(encoding="utf-8")
+    assert "ROC curve on test rows" in page
+    assert "no record of" not in page
     # but a run of that plan would not use them
     assert pipeline_status(tmp_path / "out").unrecorded == 6
 

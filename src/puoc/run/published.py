@@ -87,11 +87,17 @@ def _row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None
     if entry is None:
         return replace(found, status="skipped", reason=planned.skip) if planned.skip else found
     result = entry.result
-    found = with_record(found, entry, _scored(entry, planned, plan.scoring_digest), ledger)
+    scored = _scored(entry, planned, plan.scoring_digest)
+    found = with_record(found, entry, scored, ledger)
     if found.status == "missing":
         return found
     version, commit = result.versions.get("puoc", "unknown"), str(result.git.get("commit", ""))[:8]
-    return replace(found, computed_by=f"puoc {version}" + (f", commit {commit}" if commit else ""))
+    return replace(
+        found,
+        computed_by=f"puoc {version}" + (f", commit {commit}" if commit else ""),
+        record_fit_id=result.fit.id if result.fit.id != found.fit_id else None,
+        record_trial_id=scored.trial_id if scored is not None and scored.trial_id != found.trial_id else None,
+    )
 
 
 def _scored(entry: Entry, planned: PlannedTrial, scoring: str) -> TrialResult | None:

@@ -71,10 +71,17 @@ class ResultRow:
     adopted_from: str | None = None  # id of the fit with other digests that has the record of this one
     imported_from: str | None = None  # title and date of the published results that the record comes from
     computed_by: str | None = None  # of published results: version of puoc and commit
+    record_fit_id: str | None = None  # of published results: ids of the record, where other code computed it
+    record_trial_id: str | None = None
     marks: str | None = None  # warnings shown with the numbers: test rows that overlap with training rows
     labelling: str | None = None  # mechanism of biased labelling; None: SCAR
     setting: str | None = None  # single_training_set; None: case control
     n_noise: int | None = None  # negatives among the n_pos_lab rows of P; None: none
+
+    @property
+    def ids_in_ledger(self) -> tuple[str, str]:
+        """Return the ids of the fit and of the trial by which the ledger has them."""
+        return self.record_fit_id or self.fit_id, self.record_trial_id or self.trial_id
 
 
 @dataclass(frozen=True, kw_only=True)

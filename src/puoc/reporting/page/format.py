@@ -39,3 +39,13 @@ def seconds(value: float | None) -> str:
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:#.3g}" if value >= 0.001 else f"{value:.1g}"
+
+
+def hours(value: float | None) -> str:
+    """Format a time with its unit: in hours from two hours on, in minutes from two minutes on, else in seconds."""
+    if value is None:
+        return DASH
+    for unit, name in ((3600, "hours"), (60, "minutes")):
+        if value >= 2 * unit:
+            return f"{value / unit:,.1f} {name}"
+    return f"{seconds(value)} seconds"

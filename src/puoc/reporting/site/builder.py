@@ -20,7 +20,7 @@ from puoc.analysis.tables.metric_tables import as_metric
 from puoc.analysis.tables.results import Trials, present_rows, read_results
 from puoc.reporting.page.answer import answer_view
 from puoc.reporting.page.decision_plane import plane_figure
-from puoc.reporting.page.format import number, p_value, seconds, signed, spread
+from puoc.reporting.page.format import hours, number, p_value, seconds, signed, spread
 from puoc.reporting.page.metrics import changes_view, label_of, write_csv
 from puoc.reporting.page.paper import paper_view
 from puoc.reporting.page.places import dataset_page, method_page, table_page
@@ -35,6 +35,7 @@ from puoc.reporting.site.methods import method_views
 from puoc.reporting.site.packing import packed
 from puoc.reporting.site.passports import table_passports
 from puoc.reporting.site.ratings import LEAST, rating_views
+from puoc.reporting.site.recorded_curves import read_curves
 from puoc.reporting.site.render import Content, rendered
 from puoc.reporting.site.search import search_script
 from puoc.reporting.site.standings import standings
@@ -129,6 +130,7 @@ def _environment() -> Environment:
         "signed": signed,
         "p_value": p_value,
         "seconds": seconds,
+        "hours": hours,
         "counted": counted,
         "method_page": method_page,
         "dataset_page": dataset_page,
@@ -153,14 +155,21 @@ def _content(
         for section in shown
     ]
     failures = _failure_views(compared.failures)
+    sweeps = sweep_views(compared.sweeps, compared.surface)
     return Content(
         tables=shown,
         passports=[
             table_passports(table, found[table.plan.table], said) for table, said in zip(tables, texts, strict=True)
         ],
-        methods=method_views(tables, found, {section.plan.table: section.configs for section in shown}),
+        methods=method_views(
+            tables,
+            found,
+            {section.plan.table: section.configs for section in shown},
+            read_curves(root, tables),
+            sweeps,
+        ),
         datasets=dataset_views(root, tables, found),
-        sweeps=sweep_views(compared.sweeps, compared.surface),
+        sweeps=sweeps,
         board=leaderboard_view(
             [one for each in found.values() for one in each],
             metric,
@@ -179,6 +188,8 @@ def _content(
             "changes": changes_view(compared.metric_winners),
             "paper": paper_view(compared.verdicts, compared.claims),
             "environments": _environments(rows),
+            "versions": _versions(rows),
+            "total_seconds": _total_seconds(rows),
             "power_heads": power_heads(),
             "exact_up_to": EXACT_UP_TO,
             "n_planned": sum(n_planned(table.plan) for table in tables),
@@ -218,6 +229,22 @@ def _environments(rows: pd.DataFrame) -> list[ComputedOn]:
         ComputedOn(device, torch_version, numerics, n)
         for (device, torch_version, numerics), n in sorted(counts.items())
     ]
+
+
+def _versions(rows: pd.DataFrame) -> list[tuple[str, int]]:
+    """Return the versions of puoc that computed published results, with their numbers of trials."""
+    if rows.empty or "computed_by" not in rows:
+        return []
+    counts = Counter(rows.loc[rows["status"] == "ok", "computed_by"].dropna().astype(str))
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _total_seconds(rows: pd.DataFrame) -> float:
+    """Return the wall time of the scored fits, each once."""
+    if rows.empty:
+        return 0.0
+    once = rows[rows["status"] == "ok"].drop_duplicates("fit_id")["fit_seconds"]
+    return float(once.dropna().sort_values().sum())
 
 
 def _digest(rows: pd.DataFrame) -> str:

@@ -104,7 +104,7 @@ def curve(title: str, cells: Sequence[str], series: Sequence[Series]) -> Curve |
             said = f"{one.name}, {cells[index]}: {value:.3f}" + (f" ± {spread:.3f}" if deviation is not None else "")
             marks.append(Mark(x(index), y(value), y(value - spread), y(value + spread), said))
         lines.append(Line(one.name, one.look, one.faint, path, marks))
-    digits, ticks = _round_ticks(low, high)
+    digits, ticks = round_ticks(low, high)
     return Curve(
         width=_WIDTH,
         height=height,
@@ -119,12 +119,12 @@ def curve(title: str, cells: Sequence[str], series: Sequence[Series]) -> Curve |
     )
 
 
-def _round_ticks(low: float, high: float) -> tuple[int, list[float]]:
+def round_ticks(low: float, high: float) -> tuple[int, list[float]]:
     """Return the digits after the point and the multiples of the smallest of 1, 2 and 5 in 10^n that give few ticks."""
-    for digits in (3, 2, 1, 0):
+    for digits in range(3, -9, -1):
         for part in (1, 2, 5):
-            step = part / 10**digits
+            step = part / 10.0**digits
             first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
             if last - first < _MOST_TICKS:
-                return max(digits, 1), [at * step for at in range(first, last + 1)]
+                return max(digits, 0 if step >= 1 else 1), [at * step for at in range(first, last + 1)]
     return 1, [low, high]

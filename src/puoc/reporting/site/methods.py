@@ -11,8 +11,11 @@ import pandas as pd
 
 from puoc.reporting.page.places import table_page
 from puoc.reporting.page.section import Table
+from puoc.reporting.page.sweeps import SweepView
 from puoc.reporting.site.curves import Curve, Series, curve
 from puoc.reporting.site.leaderboard import rank_text
+from puoc.reporting.site.method_charts import MethodCharts, method_charts
+from puoc.reporting.site.recorded_curves import EntryCurves
 from puoc.reporting.site.standings import FAMILIES, Standing, best_names
 
 _NEEDED = ["entry", "status", "reason", "fit_id", "fit_seconds", "peak_memory"]
@@ -54,8 +57,10 @@ class MethodView:
     said: list[str]  # paragraphs of its documentation
     lines: list[MethodLine]
     planned: list[str]  # tables that plan it and were not run
-    curves: list[Curve]
+    curves: list[Curve]  # over the cells of a table
+    charts: MethodCharts  # while training, and ROC
     configs: list[dict[str, str]]  # with the tables that use it
+    sweeps: list[SweepView]  # of its hyperparameters
     seconds: float | None  # all its fits together
     n_trials: int
     peak_memory: float | None  # in bytes
@@ -81,12 +86,14 @@ def method_views(
     tables: Sequence[Table],
     standings: Mapping[str, Sequence[Standing]],
     configs: Mapping[str, Sequence[dict[str, str]]],
+    recorded: Mapping[str, Sequence[EntryCurves]],
+    sweeps: Sequence[SweepView],
 ) -> list[MethodView]:
     """Return the content of the page of each method that a table plans, by name.
 
     Parameters
     ----------
-    standings, configs : those of each table, by its name.
+    standings, configs, recorded : those of each table, by its name.
     """
     narrow = {
         t.plan.table: {str(entry): rows for entry, rows in t.rows.reindex(columns=_NEEDED).groupby("entry")}
@@ -95,7 +102,9 @@ def method_views(
     }
     kinds = {entry.method: entry.kind for table in tables for entry in table.plan.entries}
     twins = {entry.method: entry.twin or "" for table in tables for entry in table.plan.entries}
-    return [_view(name, kinds[name], twins, tables, narrow, standings, configs) for name in sorted(kinds)]
+    return [
+        _view(name, kinds[name], twins, tables, narrow, standings, configs, recorded, sweeps) for name in sorted(kinds)
+    ]
 
 
 def _view(
@@ -106,8 +115,11 @@ def _view(
     narrow: Mapping[str, Mapping[str, pd.DataFrame]],
     standings: Mapping[str, Sequence[Standing]],
     configs: Mapping[str, Sequence[dict[str, str]]],
+    recorded: Mapping[str, Sequence[EntryCurves]],
+    sweeps: Sequence[SweepView],
 ) -> MethodView:
     lines, curves, own, failures, planned = [], [], list[dict[str, str]](), [], []
+    charted: list[tuple[str, Sequence[EntryCurves]]] = []
     seconds, n_trials, memory = 0.0, 0, []
     for table in tables:
         entries = [entry for entry in table.plan.entries if entry.method == name]
@@ -126,6 +138,8 @@ def _view(
             continue
         if drawn := _curve(table, names, of_table):
             curves.append(drawn)
+        if kept := [one for one in recorded.get(table.plan.table, ()) if one.entry in names]:
+            charted.append((table.plan.title, kept))
         rows = pd.concat([narrow[table.plan.table][each] for each in sorted(names & run)])
         n_trials += int((rows["status"] == "ok").sum())
         once = rows.drop_duplicates("fit_id")
@@ -147,7 +161,9 @@ def _view(
         lines=lines,
         planned=planned,
         curves=curves,
+        charts=method_charts(charted),
         configs=_merged(own),
+        sweeps=[one for one in sweeps if one.row.method == name],
         seconds=seconds if n_trials else None,
         n_trials=n_trials,
         peak_memory=max(memory, default=None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from puoc.store.counting import counted
 
 #: Axes in their order on the page.
 ORDER = ("alpha", "|U|", "shift", "labelling", "classes and data")
+SHARED_BY = 3  # tables with a cell of the same name, from which its winners are counted
 _NEEDED = ["entry", "cell", "seed", "status", "auc"]  # each entry takes its rows; fewer columns cost less
 _LOOKS = {name: f"fam-{kind.replace('_', '-')}" for kind, name in FAMILIES.items()}
 
@@ -51,6 +53,7 @@ class MapBlock:
 
     axis: str
     sentence: str
+    by_cell: list[tuple[str, str]]  # cells that several tables have by name, and who wins them how often
     rows: list[MapRow]
 
 
@@ -78,7 +81,7 @@ def map_blocks(tables: Sequence[Table], standings: Mapping[str, Sequence[Standin
         ]
         row = MapRow(table.plan.table, table.plan.title, table_page(table.plan.table), table.plan.dataset, cells)
         blocks[axis_of(table)].append(row)
-    return [MapBlock(axis, _sentence(rows), rows) for axis, rows in blocks.items() if rows]
+    return [MapBlock(axis, _sentence(rows), _by_cell(rows), rows) for axis, rows in blocks.items() if rows]
 
 
 def axis_of(table: Table) -> str:
@@ -119,6 +122,25 @@ def _joint(win: FamilyWinRow) -> str:
         f"to the best of {win.next_family}, {win.next_entry}: {signed(win.difference)} "
         f"({signed(win.low)} to {signed(win.high)}, {counted(win.n, 'seed')})"
     )
+
+
+def _by_cell(rows: Sequence[MapRow]) -> list[tuple[str, str]]:
+    """Count for each cell of ``SHARED_BY`` tables or more which families and entries have the highest mean."""
+    cells: dict[str, list[MapCell]] = {}
+    for row in rows:
+        for cell in row.cells:
+            if cell.state != "not run":
+                cells.setdefault(cell.cell, []).append(cell)
+    lines = []
+    for name, several in cells.items():
+        if len(several) < SHARED_BY:
+            continue
+        families = Counter(cell.family for cell in several)
+        entries = Counter(cell.entry for cell in several).most_common()
+        most = ", ".join(f"{entry} {n}" for entry, n in sorted(entries, key=lambda one: (-one[1], one[0]))[:3])
+        won = ", ".join(f"{family} {families[family]}" for family in FAMILIES.values() if families[family])
+        lines.append((name, f"{won} of {counted(len(several), 'table')}; most often {most}"))
+    return lines
 
 
 def _sentence(rows: Sequence[MapRow]) -> str:

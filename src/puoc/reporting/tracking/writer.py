@@ -218,7 +218,7 @@ class Writer:
         if stored is None or stored.tags.get(DIGEST) != spec.digest:
             return False
         complete = stored.tags.get("ledger") == "present" and not (stored.tags.get(TAG) and self._wants(spec))
-        return complete or ledger.get(row.fit_id) is None
+        return complete or ledger.get(row.ids_in_ledger[0]) is None
 
     def _wants(self, spec: RunSpec) -> bool:
         return (spec.experiment, spec.key) in self._wanted
@@ -227,7 +227,7 @@ class Writer:
         stored = self._current(spec)
         if stored is not None and self._is_current(spec, row, ledger):
             return  # it was restored, and is as specified
-        entry = ledger.get(row.fit_id)
+        entry = ledger.get(row.ids_in_ledger[0])
         extra = recorded(entry)
         kept = entry if self._wants(spec) else None
         if kept is not None:
@@ -240,7 +240,7 @@ class Writer:
             if kept is not None:
                 folder = batch.folder(self._ids[spec.experiment], stored.run_id)
                 folder.mkdir(parents=True)
-                write_files(folder, row.trial_id, row.scoring_digest, kept, ledger)
+                write_files(folder, row.ids_in_ledger[1], row.scoring_digest, kept, ledger)
             self._add(batch, stored, spec, extra, entry)
             return
         completed = kept is not None and TAG in extra  # its artifacts were left out so far
@@ -249,7 +249,7 @@ class Writer:
             if kept is not None:
                 folder = batch.artifacts_of(self._ids[spec.experiment], stored.run_id)
                 folder.mkdir(parents=True, exist_ok=True)
-                write_files(folder, row.trial_id, row.scoring_digest, kept, ledger)
+                write_files(folder, row.ids_in_ledger[1], row.scoring_digest, kept, ledger)
             self._replace(batch, stored, spec, extra, entry)
             return
         if stored is None:
@@ -260,7 +260,7 @@ class Writer:
         if (dataset := UsedDataset.of(entry)) is not None:
             self.store.client.log_inputs(stored.run_id, [dataset.as_input()])
         with temporary_folder("run") as folder:
-            if write_files(folder, row.trial_id, row.scoring_digest, kept, ledger):
+            if write_files(folder, row.ids_in_ledger[1], row.scoring_digest, kept, ledger):
                 self.store.client.log_artifacts(stored.run_id, str(folder))
         self._finish(stored, spec)
 

@@ -54,11 +54,12 @@ window.PUOC_READY.then(function () {
     if (before && [3, 4].some(function (cell) { return row.cells[cell].textContent !== before.cells[cell].textContent; })) groups += 1;
     return { row: row, group: groups, at: at };
   });
-  function put(cell, text, sort, other) {
-    const first = cell.dataset.first = cell.dataset.first || JSON.stringify([cell.innerHTML, cell.dataset.sort || ""]);
-    const own = other ? [text, sort] : JSON.parse(first);
-    cell.dataset.sort = own[1];
-    if (other) cell.textContent = own[0]; else cell.innerHTML = own[0];
+  const firsts = new Map();  // of a cell: what it says by the first metric, and how it is sorted then
+  function put(cell, text, sort) {
+    const holder = cell.querySelector("a") || cell;
+    if (!firsts.has(cell)) firsts.set(cell, [holder.innerHTML, cell.dataset.sort]);
+    if (metric.selectedIndex === 0) [holder.innerHTML, cell.dataset.sort] = firsts.get(cell);
+    else [holder.textContent, cell.dataset.sort] = [text, sort];
   }
   let viewed = 0;
   function view() {
@@ -66,14 +67,11 @@ window.PUOC_READY.then(function () {
     if (at === viewed) return;
     viewed = at;
     for (const place of places) {
-      const cell = place.row.cells[1];
-      const link = cell.querySelector("a");
-      const first = cell.dataset.first = cell.dataset.first || cell.dataset.sort + "|" + link.textContent;
-      const other = at === 0 ? [] : ((cell.dataset.others || "").split("|")[at - 1] || "").split(",");
-      cell.dataset.sort = at === 0 ? first.split("|")[0] : other[0];
-      link.textContent = at === 0 ? first.split("|")[1] : other[0] || "–";
-      put(place.row.cells[2], other[1] ? other[1] + " of " + other[2] : "–", other[1] || "", at > 0);
-      put(place.row.cells[7], "–", "", at > 0);
+      const cells = place.row.cells;
+      const other = at === 0 ? [] : ((cells[1].dataset.others || "").split("|")[at - 1] || "").split(",");
+      put(cells[1], other[0] || "–", other[0]);
+      put(cells[2], other[1] ? other[1] + " of " + other[2] : "–", other[1] || "");
+      put(cells[7], "–", "");
       place.rank = at === 0 ? 0 : Number(other[1] || Infinity);
     }
     places.sort(function (a, b) { return a.group - b.group || (a.rank === b.rank ? a.at - b.at : a.rank - b.rank); });

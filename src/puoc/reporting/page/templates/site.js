@@ -16,6 +16,15 @@ window.PUOC_READY.then(function () {
   }
   window.addEventListener("hashchange", openTarget);
   openTarget();
+  // on paper nothing can be opened; lists of trials stay closed unless they are open, since they are long
+  let opened = [];
+  window.addEventListener("beforeprint", function () {
+    opened = Array.from(document.querySelectorAll("main details:not([open], .trials, .trial-ids)"));
+    for (const box of opened) box.open = true;
+  });
+  window.addEventListener("afterprint", function () {
+    for (const box of opened) box.open = false;
+  });
   // heads of sortable tables become buttons, which the vendored library listens to
   for (const head of document.querySelectorAll("table.sortable thead th:not(.no-sort)")) {
     const button = document.createElement("button");
