@@ -92,7 +92,8 @@ bench: install  ## Measure commands, runs, and training against a plain loop and
 	OMP_NUM_THREADS=1 $(BIN)/python bench/commands.py --out docs/evidence/commands.parquet
 	OMP_NUM_THREADS=1 $(BIN)/python bench/forecasts.py --out docs/evidence/forecasts.parquet
 	OMP_NUM_THREADS=1 $(BIN)/python bench/floor.py profiles/paper.yaml --out docs/evidence/floor.parquet
-	$(BIN)/python bench/epoch.py --profile profiles/paper.yaml --out docs/evidence/epoch.parquet
+	$(BIN)/python bench/epoch.py --out docs/evidence/epoch.parquet
+	$(BIN)/python bench/epoch.py --profile profiles/paper.yaml --out docs/evidence/networks.parquet
 	$(BIN)/python docs/generate.py
 
 ui: install  ## Serve the MLflow UI on 127.0.0.1

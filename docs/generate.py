@@ -14,6 +14,7 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import answer_tables
@@ -102,18 +103,23 @@ def _changed(entry: str, params: str) -> str:
 
 
 def epoch() -> str:
-    """Seconds per epoch of a training, ours and the plain loop's, with their ratio, and what a second worker adds."""
-    rows = pd.read_parquet(EVIDENCE / "epoch.parquet")
-    lines = [["method", "rows", "numerics", "P + U", "plain loop", "puoc", "plain / puoc", "two workers / one", "n"]]
-    for row in rows.to_dict("records"):
-        shown = [f"{row[of]:.3g} ({row[of + '_least']:.3g} to {row[of + '_most']:.3g})" for of in _SIDES]
+    """Seconds per epoch of a training, ours and the plain loop's, with their ratio."""
+    return _epochs("epoch.parquet", ("plain", "ours", "ratio"))
+
+
+def networks() -> str:
+    """The same for the networks of the paper's profile with their own loss, and what a second worker adds."""
+    return _epochs("networks.parquet", ("plain", "ours", "ratio", "second"))
+
+
+def _epochs(name: str, measures: Sequence[str]) -> str:
+    heads = {"plain": "plain loop", "ours": "puoc", "ratio": "plain / puoc", "second": "two workers / one"}
+    lines = [["method", "rows", "numerics", "P + U", *(heads[of] for of in measures), "n"]]
+    for row in pd.read_parquet(EVIDENCE / name).to_dict("records"):
+        shown = [f"{row[of]:.3g} ({row[of + '_least']:.3g} to {row[of + '_most']:.3g})" for of in measures]
         sizes = f"{row['n_p']:,}" + (f" + {row['n_u']:,}" if row["n_u"] else "")
-        name = f"`{row['method']}`" + ("" if row["own_loss"] else " *")
-        lines.append([name, row["inputs"], row["numerics"], sizes, *shown, str(row["n"])])
+        lines.append([f"`{row['method']}`", row["inputs"], row["numerics"], sizes, *shown, str(row["n"])])
     return _markdown(lines)
-
-
-_SIDES = ("plain", "ours", "ratio", "second")
 
 
 def cifar10_small() -> str:
