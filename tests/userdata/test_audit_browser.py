@@ -44,6 +44,24 @@ for (const each of document.body.querySelectorAll("*")) {
 }
 return worst;
 """
+#: Pictures and their texts that are not wholly within the width of the page, or on top of another text.
+OUTSIDE = """
+const out = [];
+for (const picture of document.querySelectorAll(".picture > svg")) {
+  const box = picture.getBoundingClientRect();
+  if (box.width < 200 || box.left < 0 || box.right > innerWidth) out.push(picture.textContent);
+  const texts = [...picture.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+  texts.forEach(([said, a], i) => {
+    const beside = a.left < box.left - 1 || a.right > innerWidth;
+    if (beside || a.top < box.top - 4 || a.bottom > box.bottom + 4) out.push(said);
+    for (const [other, b] of texts.slice(0, i)) {
+      const level = a.top + 3 < b.bottom && b.top + 3 < a.bottom;
+      if (level && a.left < b.right && b.left < a.right) out.push(said + " on " + other);
+    }
+  });
+}
+return [document.querySelectorAll(".picture > svg").length, out];
+"""
 VISIBLE = "return [...document.querySelectorAll('#columns tbody tr')].filter(r => !r.hidden).map(r => r.cells[{}].{})"
 
 
@@ -111,6 +129,7 @@ def test_the_page_fits_and_can_be_read(
     assert (sum(map(int, re.findall(r"\d+", behind))) > 600) == (scheme == "light")
     ratio, text = chromium.run(CONTRAST)
     assert ratio >= 4.5, text
+    assert chromium.run(OUTSIDE) == [4 if name == "assess" else 0, []]
     assert chromium.run("return performance.getEntriesByType('resource').length") == 0
     assert chromium.log() == []
     beyond = "return [...document.querySelectorAll('.scroll')].map(b => [b.scrollWidth, b.clientWidth, b.tabIndex])"

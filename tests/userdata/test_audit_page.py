@@ -22,6 +22,7 @@ from puoc.userdata.assess.audit_page import Commands, Section, page, section
 from puoc.userdata.assess.decision import Assessment, decide
 from puoc.userdata.assess.evidence import Alpha, Evidence, Gained
 from puoc.userdata.assess.page import page as page_of_assessment
+from puoc.userdata.assess.score_counts import ScoreCounts
 
 HOSTILE = "<script>alert(1)</script>&\"'</th><img src=x onerror=alert(2)>{{ 7 * 7 }}"
 N_P, N_U = 60, 90
@@ -80,7 +81,9 @@ def made(*columns: ColumnAudit, kin: Kin | None = None) -> Section:
 def decided() -> Assessment:
     gained = tuple(Gained(family=f, auc=0.7, gain=0.0, low=-0.1, high=0.1, error=0.05) for f in ("OC", "PU-OC", "PU"))
     alpha = Alpha(low=0.3, high=0.6, p_no_negatives=0.01, p_order=0.5)
-    return decide(Evidence(n_p=N_P, n_u=N_U, columns=4, notes=(), alpha=alpha, incoming=None, gained=gained, curve=()))
+    edges = tuple(np.linspace(-3, 3, 25).tolist())
+    scores = ScoreCounts(family="PU", edges=edges, p=(0,) * 12 + (5,) * 12, u=(3,) * 12 + (4,) * 12, v=(2,) * 24)
+    return decide(Evidence(n_p=N_P, n_u=N_U, columns=4, notes=(), alpha=alpha, gained=gained, scores=scores))
 
 
 @pytest.fixture

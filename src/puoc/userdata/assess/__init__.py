@@ -12,6 +12,8 @@ __all__ = [
     "fit_command",
     "input_rows",
     "page",
+    "pictures",
     "reasons",
     "reference_methods",
+    "score_counts",
 ]

@@ -13,6 +13,7 @@ from puoc.records import Array, Record
 from puoc.userdata.assess.cross_scores import CrossFitScores, crossed, learning_curve, order_p
 from puoc.userdata.assess.input_rows import Checked, checked
 from puoc.userdata.assess.reference_methods import FAMILIES, Family
+from puoc.userdata.assess.score_counts import ScoreCounts, count_scores, decisive
 
 Rows = Literal["u", "v"]
 
@@ -69,6 +70,7 @@ class Evidence(Record):
     incoming: Incoming | None = None
     apart: float | None = None  # standard error of the gain of PU over OC
     curve: tuple[tuple[int, float], ...] = ()  # |U| that PU learned from, AUC of withheld P against withheld U
+    scores: ScoreCounts | None = None  # of withheld rows, by the scorer of the guaranteed bound of alpha
 
 
 def gather(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Evidence:
@@ -80,7 +82,8 @@ def gather(X_p: Array, X_u: Array, X_v: Array | None, seed: int) -> Evidence:
     """
     rows = checked(X_p, X_u, X_v, seed)
     scores = crossed(rows, seed)
-    return evidence_of(rows, scores, tuple(learning_curve(rows, seed, scores)))
+    found = evidence_of(rows, scores, tuple(learning_curve(rows, seed, scores)))
+    return found.model_copy(update={"scores": count_scores(scores, decisive(scores, BY, (1 + LEVEL) / 2))})
 
 
 def evidence_of(rows: Checked, scores: CrossFitScores, curve: tuple[tuple[int, float], ...] = ()) -> Evidence:
