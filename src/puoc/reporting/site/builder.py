@@ -240,8 +240,8 @@ def _versions(rows: pd.DataFrame) -> list[tuple[str, int]]:
 
 
 def _total_seconds(rows: pd.DataFrame) -> float:
-    """Return the wall time of the scored fits, each once."""
-    if rows.empty:
+    """Return the wall time of the scored fits, each once. Rows of earlier versions may have none."""
+    if rows.empty or "fit_seconds" not in rows:
         return 0.0
     once = rows[rows["status"] == "ok"].drop_duplicates("fit_id")["fit_seconds"]
     return float(once.dropna().sort_values().sum())

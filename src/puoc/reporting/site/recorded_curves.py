@@ -74,10 +74,13 @@ def read_curves(root: Path, tables: Sequence[Table]) -> dict[str, list[EntryCurv
 
 
 def _places(rows: pd.DataFrame) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the cell of each trial, the ids of its fit and of itself in the ledger, and the digest of the scoring."""
-    ids = rows.reindex(columns=["record_fit_id", "record_trial_id"]).astype(object)
+    """Yield the cell of each trial, the ids of its fit and of itself in the ledger, and the digest of the scoring.
+
+    Rows of earlier versions have no digest of the scoring, so no ROC curve of the ledger is theirs.
+    """
+    ids = rows.reindex(columns=["record_fit_id", "record_trial_id", "scoring_digest"]).astype(object)
     fit_ids, trial_ids = ids["record_fit_id"].fillna(rows["fit_id"]), ids["record_trial_id"].fillna(rows["trial_id"])
-    for cell, fit_id, trial_id, scoring in zip(rows["cell"], fit_ids, trial_ids, rows["scoring_digest"], strict=True):
+    for cell, fit_id, trial_id, scoring in zip(rows["cell"], fit_ids, trial_ids, ids["scoring_digest"], strict=True):
         yield str(cell), str(fit_id), str(trial_id), str(scoring)
 
 
