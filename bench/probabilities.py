@@ -1,6 +1,6 @@
 """Calibration of what methods say of a row, taken as the probability that it is positive, on tables of KEEL.
 
-    python bench/probabilities.py --data /tmp/raw --prepared /tmp/prepared --out probabilities.csv
+    python bench/probabilities.py --data raw --prepared prepared --out probabilities.csv
     python bench/probabilities.py --rows probabilities.csv          # prints the means by method
 
 Each draw has 150 labelled positives and 600 unlabelled rows; the rows to be scored are other ones, with the same share
