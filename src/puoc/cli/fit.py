@@ -214,12 +214,8 @@ def fit(
         if repeats != "apart":  # with "apart", new positives equal training rows just as often
             warn_of_biased_threshold(audited, from_positives)
         if method_settings.encoder:
-            encoder_text = (
-                method_settings.encoder
-                if isinstance(method_settings.encoder, str)
-                else f"{method_settings.encoder.name} {method_settings.encoder.params}"
-            )
-            say(f"encoder: {encoder_text}")
+            used = method_settings.encoder
+            say(f"encoder: {used if isinstance(used, str) else f'{used.name} {used.params}'}")
         values = ", ".join(f"{name}={value}" for name, value in method_settings.params.items())
         say(f"{method_settings.method}: {values}  ({method_settings.source})")
         from puoc.store.steps import shown_by
