@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,13 +71,22 @@ def computed(prepared_data: Data, tmp_path_factory: pytest.TempPathFactory) -> P
     return root
 
 
-def test_json_is_one_document_with_the_keys_of_the_help(computed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(computed)
-    for call in CALLS:
+def verb_of(call: str) -> str:
+    """The name in VERBS."""
+    return " ".join(call.split()[: 2 if call.startswith("ledger") else 1])
+
+
+def print_the_keys_of_the_help(calls: Sequence[str]) -> None:
+    """Each call prints one JSON document."""
+    for call in calls:
         done = ran(*call.split(), "--json")
         assert done.exit_code == 0, done.output
-        verb = " ".join(call.split()[: 2 if call.startswith("ledger") else 1])
-        assert json.loads(done.stdout).keys() == set(VERBS[verb].keys), call
+        assert json.loads(done.stdout).keys() == set(VERBS[verb_of(call)].keys), call
+
+
+def test_json_is_one_document_with_the_keys_of_the_help(computed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(computed)
+    print_the_keys_of_the_help(CALLS)
 
 
 @pytest.mark.slow
@@ -85,14 +95,8 @@ def test_json_of_sweeps_tracking_and_published_results_is_one_document(
 ) -> None:
     unrun(tmp_path, prepared_data)
     monkeypatch.chdir(tmp_path)
-    for call in DEARER:
-        done = ran(*call.split(), "--json")
-        assert done.exit_code == 0, done.output
-        verb = " ".join(call.split()[: 2 if call.startswith("ledger") else 1])
-        assert json.loads(done.stdout).keys() == set(VERBS[verb].keys), call
-    assert {name for name, verb in VERBS.items() if verb.keys} <= {
-        " ".join(call.split()[: 2 if call.startswith("ledger") else 1]) for call in (*CALLS, *DEARER)
-    }
+    print_the_keys_of_the_help(DEARER)
+    assert {name for name, verb in VERBS.items() if verb.keys} <= {verb_of(call) for call in (*CALLS, *DEARER)}
 
 
 def test_quiet_prints_nothing(computed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,9 +139,8 @@ def _scores(scores: ScoreCounts, bounds: AlphaBounds) -> ScorePicture:
     outlines = tuple(
         (look, _outline(share * of_p * _PANEL / top, panels[1].base, step)) for look, share in reversed(ends)
     )
-    family = next(one for one in FAMILIES if one == scores.family)
-    method = question(family, MOST_VALUES)[0]
-    return ScorePicture(tuple(panels), outlines, family, method, scores.edges, panels[-1].base + 34)
+    method = question(scores.family, MOST_VALUES)[0]
+    return ScorePicture(tuple(panels), outlines, scores.family, method, scores.edges, panels[-1].base + 34)
 
 
 def _outline(heights: Array, base: float, step: float) -> str:

@@ -21,7 +21,7 @@ class ScoreCounts(Record):
     The outermost bins also have the rows beyond them.
     """
 
-    family: str  # the scorer
+    family: Family  # the scorer
     edges: tuple[float, ...]  # of the bins, ascending, one more than bins; higher = more likely positive
     p: tuple[int, ...]
     u: tuple[int, ...]
