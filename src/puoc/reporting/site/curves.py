@@ -46,9 +46,9 @@ class Line:
     marks: list[Mark]
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A drawing: axes in the units of its view box, and its lines."""
+@dataclass(frozen=True, kw_only=True)
+class Axes:
+    """The frame of a drawing, in the units of its view box."""
 
     width: float
     height: float
@@ -58,6 +58,12 @@ class Curve:
     bottom: float
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve(Axes):
+    """Axes and lines."""
+
     lines: list[Line]
     title: str
 

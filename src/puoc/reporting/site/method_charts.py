@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from puoc.reporting.site.curves import round_ticks
+from puoc.reporting.site.curves import Axes, round_ticks
 from puoc.reporting.site.recorded_curves import FALSE_POSITIVE_RATES, EntryCurves, TrialCurves
 from puoc.store.counting import counted
 
@@ -38,22 +38,14 @@ class Ribbon:
     band: str
 
 
-@dataclass(frozen=True)
-class Chart:
-    """A drawing in the units of its view box."""
+@dataclass(frozen=True, kw_only=True)
+class Chart(Axes):
+    """Axes, and lines with bands."""
 
     title: str
     said: str  # what the lines are, for readers of the page and of the screen
     x_title: str
     y_title: str
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    x_ticks: list[tuple[float, str]]
-    y_ticks: list[tuple[float, str]]
     ribbons: list[Ribbon]
     is_roc: bool
 
