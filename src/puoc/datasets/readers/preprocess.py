@@ -182,12 +182,11 @@ def _fit_category(tables: Sequence[RawTable], column: Column, how: How) -> Categ
 
 def _fit_numbers(tables: Sequence[RawTable], columns: Sequence[Column], how: How) -> Iterator[NumberColumn]:
     """Fit some columns of numbers together; each is fitted as it would be alone."""
-    from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
     x = np.stack([np.concatenate([t.numbers(c.name, how.missing) for t in tables]) for c in columns], axis=1)
-    imputer = SimpleImputer(strategy="median").fit(x)
-    filled = imputer.transform(x)
+    fill = np.nanmedian(x, axis=0)  # as SimpleImputer, which sorts masked arrays and takes six times as long
+    filled = np.where(np.isnan(x), fill, x)
     if how.scaling == "minmax":
         scaler = MinMaxScaler().fit(filled)
         minus, times = -scaler.min_, scaler.scale_
@@ -197,7 +196,7 @@ def _fit_numbers(tables: Sequence[RawTable], columns: Sequence[Column], how: How
     for at, column in enumerate(columns):
         yield NumberColumn(
             name=column.name,
-            fill=float(imputer.statistics_[at]),
+            fill=float(fill[at]),
             indicator=column.missing > 0,
             scaling=how.scaling,
             minus=float(minus[at]),

@@ -34,7 +34,7 @@ _EPOCHS = 2  # of a measured training; a first one is for warming up
 _MAX_ROWS = 400  # of P and of U
 _MIN_ROWS = 64
 _SECONDS = 0.3  # of a measured training on the machine of the table, unless it has the fewest rows
-_UNITS = 3  # what a unit and an entry of the file are; 2 had no day and no code
+_UNITS = 4  # what a unit and an entry of the file are; 2 had no day and no code, 3 measured the warm-up of a fit
 
 
 class Rate(BaseModel):
@@ -165,12 +165,16 @@ def _rate(fit: Fit) -> float:
 
 
 def _short(fit: Fit, most: int) -> Fit:
-    """Return the fit with few epochs and at most that many rows of P and of U."""
+    """Return the fit with few epochs and at most that many rows of P and of U.
+
+    No epoch is one of the warm-up: it costs less than the others, of which a fit has more.
+    """
     n_p, n_u = (min(n, most) for n in rows(fit))
     counts = {"n_pos_lab": n_p}
     if fit.sample.neg is not None:
         counts |= {"n_pos_unl": n_u // 2, "n_neg_unl": n_u - n_u // 2}
-    params = fit.params | ({"epochs": _EPOCHS} if "epochs" in fit.params else {})
+    few = {"epochs": _EPOCHS, "warmup_epochs": 0}
+    params = fit.params | {name: value for name, value in few.items() if name in fit.params}
     return fit.model_copy(update={"params": params, "sample": fit.sample.model_copy(update=counts)})
 
 
