@@ -51,6 +51,22 @@ def answer() -> Answer:
     return Answer(verdicts(plans, summary, tests, held), claims(plans, tests, recorded, held))
 
 
+def answer_line() -> str:
+    """One sentence on the numbers, and one on the claims."""
+    *_, total = number_counts(answer().verdicts)
+    n = dict(zip(STATES, total.by_state, strict=True))
+    outcomes = [row.verdict for row in answer().claims]
+    claimed = {state: outcomes.count(state) for state in ("holds", "fails", "not decided", "not run")}
+    return (
+        f"**Of the paper's {total.n} AUCs, {n['reproduced']} are reproduced and {n['differs']} differ.** For "
+        f"{n['not decided']}, the runs are too few to decide, {n['void']} cannot be compared (void), and "
+        f"{n['not run']} are not run yet.\n"
+        f"**Of its {len(outcomes)} claims, {claimed['holds']} hold and {claimed['fails']} "
+        f"{'fails' if claimed['fails'] == 1 else 'fail'} on our rows.** {claimed['not decided']} are not decided, and "
+        f"{claimed['not run']} are not run.\n"
+    )
+
+
 def answer_numbers() -> Lines:
     """Published numbers by verdict, for all tables and for each, with a bar."""
     heads = [f"{_MARKS[state]} {state}" for state in STATES]

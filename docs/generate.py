@@ -102,6 +102,11 @@ def _changed(entry: str, params: str) -> str:
     return ", ".join(f"{name} {value}" for name, value in json.loads(params).items() if now.get(name) != value)
 
 
+def answer_line() -> str:
+    """The verdicts on the paper in two sentences."""
+    return answer_tables.answer_line()
+
+
 def epoch() -> str:
     """Seconds per epoch of a training, ours and the plain loop's, with their ratio."""
     return _epochs("epoch.parquet", ("plain", "ours", "ratio"))

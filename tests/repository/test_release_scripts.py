@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import runpy
 import shutil
@@ -142,3 +143,20 @@ def test_a_form_for_issues_has_what_a_form_needs(path: Path) -> None:
     for field in fields:
         assert field["type"] in ("textarea", "input", "dropdown", "checkboxes")
         assert field["attributes"]["label"]
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / ".github" / "workflows").glob("*.yml")), ids=lambda at: at.stem)
+def test_a_workflow_runs_what_the_repository_has(path: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.M))
+    jobs = yaml.safe_load(path.read_text())["jobs"].values()
+    commands = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    assert len(commands) == len(jobs)
+    for command in commands:
+        program, *words = command.split()
+        if program == "make":
+            assert set(words) <= targets, command
+        else:
+            assert os.access(REPOSITORY / program, os.X_OK), command
+    for job in jobs:
+        assert job["timeout-minutes"] <= 90
+        assert job["steps"][0]["uses"].startswith("actions/checkout@v")
