@@ -30,7 +30,7 @@ def fit(**more: Any) -> Fit:
 
 
 def test_a_forecast_by_short_fits_is_near_the_time_of_a_whole_one(tmp_path: Path) -> None:
-    """The table alone is ten times too low here: it was measured with larger rows. Other work on the machine changes."""
+    """The table alone is ten times too low here: it was measured with larger rows."""
     rng = np.random.default_rng(0)
     P, U = (rng.random((n, 64), dtype=np.float32) for n in (60, 120))
     ratios = []
