@@ -108,7 +108,6 @@ def test_a_method_that_refuses_random_rows_has_no_speed(tmp_path: Path) -> None:
     assert speed_of_machine(tmp_path, [fit(params={**PARAMS, "batching": "no such"})], 60).of(KEY) is None
 
 
-
 WITH_WARM_UP = {name: params for name, params in packaged_methods() if "warmup_epochs" in params}
 
 
