@@ -1,6 +1,7 @@
-"""Tables of docs/tables.md from the rows of the profile tabular; imported by generate.py.
+"""Tables of docs/tables.md from the rows of the profiles tabular and tabular_more; imported by generate.py.
 
-python docs/tabular_tables.py FOLDER    # rows of a project that ran the profile to docs/evidence
+python docs/tabular_tables.py FOLDER                           # rows of a project that ran tabular to docs/evidence
+python docs/tabular_tables.py FOLDER --profile tabular_more    # the same for the learners that came later
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from puoc.analysis.statistics.signed_rank import signed_rank_test
 
 HERE = Path(__file__).parent
 EVIDENCE = HERE / "evidence" / "tabular.parquet"
+MORE = HERE / "evidence" / "tabular_more.parquet"
 HALVES = HERE / "evidence" / "defaults_by_halves.parquet"
 BESIDE = HERE / "evidence" / "beside_libraries.parquet"
-PROFILE = HERE.parent / "profiles" / "tabular.yaml"
+PROFILES = HERE.parent / "profiles"
 FAMILIES = {"oc": "OC", "pu_oc": "PU-OC", "pu": "PU"}
 _KEPT = ["table", "entry", "kind", "labels", "cell", "seed", "status", "auc", "fit_seconds"]
 _DRAWS = 10_000
@@ -27,8 +29,9 @@ _NEW = "new negatives"
 Lines = list[list[str]]
 
 
-def _rows() -> pd.DataFrame:
-    rows = pd.read_parquet(EVIDENCE)
+def _rows(*files: Path) -> pd.DataFrame:
+    rows = pd.concat([pd.read_parquet(path) for path in files or (EVIDENCE,)], ignore_index=True)
+    rows.loc[rows["status"] == "failed", "auc"] = 0.5  # a fit that is refused ranks nothing
     shift = rows["table"].str.endswith("_shift")
     rows["column"] = np.where(shift, _NEW, rows["cell"].str.replace("=", " "))
     return rows
@@ -45,7 +48,26 @@ def _columns(rows: pd.DataFrame) -> list[str]:
 
 def tabular_ranks() -> Lines:
     """Mean AUC of each method by column, its mean rank over tables, and its lead over ``knn`` with a test."""
-    rows = _rows()
+    return _ranked(_rows())
+
+
+def more_ranks() -> Lines:
+    """The same for all learners of both profiles, on the seeds of the second one.
+
+    Raises
+    ------
+    ValueError : the profiles differ in an AUC of ``knn``, so that their rows are not the same.
+    """
+    rows = _rows(EVIDENCE, MORE)
+    rows = rows[rows["seed"].isin(pd.read_parquet(MORE)["seed"].unique())]
+    cell = ["table", "entry", "cell", "seed"]
+    twice = rows[rows["entry"] == "knn"].groupby(cell)["auc"].agg(["nunique", "size"])
+    if not (twice == [1, 2]).all(axis=None):
+        raise ValueError(f"tabular and tabular_more: {(twice['nunique'] > 1).sum()} AUCs of knn differ; expected 0")
+    return _ranked(rows.drop_duplicates(cell))
+
+
+def _ranked(rows: pd.DataFrame) -> Lines:
     means, kinds = _means(rows), rows.groupby("entry")["kind"].first()
     known = means[means.index.get_level_values("column") != _NEW]
     by_table = known.groupby("table").mean()
@@ -172,13 +194,14 @@ def main() -> None:
     """Write the rows of a project."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    names = YAML(typ="safe").load(PROFILE)["tables"]
-    rows = pd.concat([pd.read_parquet(folder / "results" / "tables" / f"{name}.parquet") for name in names])
-    bad = rows[rows["status"] != "ok"]
-    if len(bad):
-        raise SystemExit(f"{len(bad)} trials without a result, the first: {bad.iloc[0].to_dict()}")
-    rows[_KEPT].to_parquet(EVIDENCE, index=False)
+    parser.add_argument("--profile", choices=("tabular", "tabular_more"), default="tabular")
+    asked = parser.parse_args()
+    names = YAML(typ="safe").load(PROFILES / f"{asked.profile}.yaml")["tables"]
+    rows = pd.concat([pd.read_parquet(asked.folder / "results" / "tables" / f"{name}.parquet") for name in names])
+    missing = rows[~rows["status"].isin(["ok", "failed"])]
+    if len(missing):
+        raise SystemExit(f"{len(missing)} trials without a result, the first: {missing.iloc[0].to_dict()}")
+    rows[_KEPT].to_parquet(MORE if asked.profile == "tabular_more" else EVIDENCE, index=False)
 
 
 if __name__ == "__main__":
