@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import re
+import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
+from own_files import invoke
 from rich.console import Console
+from typer.main import get_command
 
 from puoc.cli import progress
+from puoc.cli.app import app
 from puoc.cli.progress import Eta, Reporter, Working
 from puoc.run.runner import Progress
+from puoc.store import steps
 from puoc.store.steps import advance, heard_by
 
 
@@ -112,3 +123,56 @@ def test_steps_of_lower_packages_are_heard_only_inside_the_block() -> None:
         advance(3)
     advance(100)
     assert shown.text() == "assess: 100%, ETA 0:00"
+
+
+def sources(function: Callable[..., object]) -> str:
+    """The source of a function and of those of its module that it names."""
+    module = sys.modules[function.__module__]
+    found, waiting = {}, [function]
+    while waiting:
+        one = waiting.pop()
+        found[one.__name__] = source = inspect.getsource(one)
+        names = set(re.findall(r"\w+", source)) - set(found)
+        others = [getattr(module, name, None) for name in names]
+        waiting += [each for each in others if inspect.isfunction(each) and each.__module__ == function.__module__]
+    return "\n".join(found.values())
+
+
+#: Commands that only print what is at hand, or write one short file.
+QUICK = {"metrics", "new-method"}
+
+
+def test_every_command_that_may_take_long_shows_its_progress() -> None:
+    commands = dict(get_command(app).commands)
+    commands |= {f"ledger {name}": part for name, part in commands.pop("ledger").commands.items()}
+    silent = {
+        name
+        for name, command in commands.items()
+        if not re.search(r"\b(working|Working|Reporter)\(", sources(inspect.unwrap(command.callback)))
+    }
+    assert silent == QUICK
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_scoring_counts_the_rows_that_are_left(suffix: str, tmp_path: Path) -> None:
+    n = 10_000
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 2)), columns=["a", "b"])
+    rows[:60].to_csv(tmp_path / "p.csv", index=False)
+    path = tmp_path / f"rows{suffix}"
+    if suffix == ".csv":
+        rows.to_csv(path, index=False)
+    else:
+        rows.to_parquet(path)
+    fitted = ("fit", "--method", "oc_svm", "--positives", tmp_path / "p.csv", "--out", tmp_path / "model")
+    assert invoke(*fitted).exit_code == 0
+    heard: list[tuple[float, float, str]] = []
+    shown = SimpleNamespace(begin=lambda title: None, update=lambda *of: heard.append(of))
+    with steps.shown_by(shown):
+        words = ("score", "--model", tmp_path / "model", path, "--out", tmp_path / "s.csv", "--chunk", 1000)
+        assert invoke(*words).exit_code == 0
+    assert len(heard) > 1
+    done, total, units = zip(*heard, strict=True)
+    assert list(done) == sorted(done)
+    assert done[-1] == n
+    assert set(total) <= {n, n + 1}, "the line of the names may count as a row"
+    assert set(units) == {"rows"}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import bz2
 import csv
+import gzip
 import io
 import lzma
 import os
 import pickle
+import tarfile
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -583,10 +585,21 @@ def test_a_pipe_is_refused_in_words(name: str, tmp_path: Path) -> None:
     refused(check(pipe), f"{pipe}: got a pipe or a device; expected a file")
 
 
+def tarred() -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        member = tarfile.TarInfo("p.csv")
+        member.size = len(PLAIN)
+        archive.addfile(member, io.BytesIO(PLAIN.encode()))
+    return content.getvalue()
+
+
 OTHER_FORMS = {
     "a bzip2 archive": bz2.compress(PLAIN.encode()),
     "an xz archive": lzma.compress(PLAIN.encode()),
     "a zstd archive": bytes(pa.compress(PLAIN.encode(), "zstd")),
+    "a gzip archive": gzip.compress(PLAIN.encode()),
+    "a tar archive": tarred(),
     "a Feather or Arrow file": b"ARROW1\0\0...",
     "an array of NumPy": b"\x93NUMPY\x01\0",
     "a pickle": pickle.dumps([1], protocol=4),

@@ -62,6 +62,10 @@ def test_own_tables_are_planned_run_compared_and_reported(here: Path) -> None:
     assert "share of positives in U (alpha)" not in page
     assert "label y" not in page
     assert "AUC on held-out test rows" in page
+    assert not (here / "reports" / "paper.html").exists()
+    links = [path for path in (here / "reports").rglob("*.*") if b"paper.html" in path.read_bytes()]
+    assert links == [], "nothing leads to the page on the paper"
+    assert "The paper" not in page
 
 
 def test_without_test_rows_there_is_no_auc_anywhere_and_the_report_says_so(here: Path) -> None:

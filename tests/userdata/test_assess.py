@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -461,20 +461,32 @@ def test_the_answers_by_case_stand_apart_with_their_odds() -> None:
     assert "estimated: U holds " in found.reasons[4]
 
 
-@pytest.mark.parametrize("of_v", [None, [(-0.05, -0.07, -0.03, 0.01), (0.013, 0.003, 0.023, 0.005)]])
-def test_what_the_rows_show_against_the_advice_is_told_with_the_reason(of_v: list[tuple[float, ...]] | None) -> None:
-    of_u = [(-0.05, -0.07, -0.03, 0.01), (0.013, 0.003, 0.023, 0.005)]
-    found = decide(measured((0.0, 0.08), (300, 2000), of_u, of_v))
-    assert found.advice in FAMILIES
-    against = [line for line in found.reasons if line.startswith("withheld rows of P against")]
-    if found.advice == "PU":
-        assert not against
-        return
-    shown = f"show PU 0.013 of AUC above PU-OC (95 % interval 0.003 to 0.023); {found.advice} is advised all the same"
-    assert all(shown in line for line in against)
-    assert [line.split(" show")[0].removeprefix("withheld rows of P against ") for line in against] == (
-        ["U"] if of_v is None else ["U", "the incoming rows"]
-    )
+@pytest.mark.parametrize("with_incoming", [False, True])
+def test_what_the_rows_show_against_the_advice_is_told_with_the_reason(with_incoming: bool) -> None:
+    """Whichever family is advised, every family that the rows show to be better is named, and no other one."""
+    told = []
+    for alpha in ((0.0, 0.08), (0.3, 0.5), (0.6, 0.9), (0.9, 1.0)):
+        for oc, pu in product((-0.06, -0.013, 0.0, 0.013, 0.06), repeat=2):
+            of_u = [(gain, gain - 0.01, gain + 0.01, 0.005) for gain in (oc, pu)]
+            of_v = [(gain, gain - 0.01, gain + 0.01, 0.005) for gain in (pu, oc)] if with_incoming else None
+            found = decide(measured(alpha, (300, 2000), of_u, of_v))
+            expected = []
+            for name, gains_ in (("U", (oc, 0.0, pu)), ("the incoming rows", (pu, 0.0, oc)))[: 1 + with_incoming]:
+                half = (0.01, 0.0, 0.01)
+                ours = FAMILIES.index(found.advice)
+                for i, family in enumerate(FAMILIES):
+                    if gains_[i] - half[i] > gains_[ours] + half[ours]:
+                        ahead = gains_[i] - gains_[ours]
+                        expected.append(f"against {name} show {family} {ahead:.3f} of AUC above {found.advice}")
+                        told.append((found.advice, family))
+            against = [line for line in found.reasons if line.startswith("withheld rows of P against")]
+            assert len(against) == len(expected)
+            for line, said in zip(against, expected, strict=True):
+                assert said in line
+                assert f"; {found.advice} is advised all the same, because " in line
+                if "PU-OC" in said:
+                    assert "(95 % interval 0." in line, "the end of the interval on the side of the other family"
+    assert {("PU-OC", "PU"), ("OC", "PU")} <= set(told), "such rows are among these"
 
 
 def test_rows_outside_of_the_map_are_named() -> None:

@@ -17,6 +17,7 @@ __all__ = [
     "memory",
     "new_method",
     "output",
+    "plan_or_params",
     "plan_overview",
     "progress",
     "published",

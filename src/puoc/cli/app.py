@@ -210,7 +210,8 @@ def pending() -> None:
         from puoc.run.pending import MISSING
         from puoc.run.pending import pending as write_pending
 
-        fits_by_stage = write_pending(ROOT)
+        with working("pending"):
+            fits_by_stage = write_pending(ROOT)
     due = sum(len(fits.keys() - {MISSING}) for fits in fits_by_stage.values())
     result(due=due)
     say(f"{counted(due, 'fit was', 'fits were')} or will be tried again" if due else "nothing to try again")

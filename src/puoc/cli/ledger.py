@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say, shown_console
+from puoc.cli.console import (
+    FAILED_ROWS,
+    exit_on_invalid_input,
+    exit_on_storage_error,
+    planned,
+    say,
+    shown_console,
+    working,
+)
 from puoc.cli.help import add
 from puoc.cli.ledger_verify import ledger_verify
 from puoc.cli.output import result
@@ -30,7 +38,8 @@ def ledger_count() -> None:
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_upkeep as upkeep
 
-        counts = upkeep.count(_ledger())
+        with working("count"):
+            counts = upkeep.count(_ledger())
     say(", ".join(f"{name} {number}" for name, number in counts.items()))
     result(fits=counts)
 
@@ -52,7 +61,8 @@ def ledger_export(
                 raise ValueError(f"--title: got {title!r}; a {_SUFFIX} file has no title, so leave the option out")
             from puoc.store import ledger_archive as archive
 
-            archive.export(_ledger(), path)
+            with working("export"):
+                archive.export(_ledger(), path)
             say(f"{path} written")
             result(path=path, fits=None, trials=None, content=None)
             return
@@ -63,15 +73,16 @@ def ledger_export(
         from puoc.run.published import with_equal_fits
         from puoc.store.published import About, export_folder
 
-        fits, not_selected = planned_fits(_ROOT)
-        manifest = export_folder(
-            _ledger(),
-            path,
-            About(title or path.resolve().name, f"{date.today():%Y-%m-%d}", __version__),
-            project=_ROOT,
-            params=planned_params(_ROOT),
-            fits=with_equal_fits(_ledger(), fits),
-        )
+        with working("export"):
+            fits, not_selected = planned_fits(_ROOT)
+            manifest = export_folder(
+                _ledger(),
+                path,
+                About(title or path.resolve().name, f"{date.today():%Y-%m-%d}", __version__),
+                project=_ROOT,
+                params=planned_params(_ROOT),
+                fits=with_equal_fits(_ledger(), fits),
+            )
     size = sum(file.stat().st_size for file in path.iterdir()) / 1e6
     say(f"{path} written: {counted(manifest.fits, 'fit')}, {counted(manifest.trials, 'trial')}, {size:.1f} MB")
     result(path=path, fits=manifest.fits, trials=manifest.trials, content=manifest.content)
@@ -95,13 +106,15 @@ def ledger_import(
             from puoc.store.regular_file import check_regular
 
             check_regular(path, "a file that puoc ledger export wrote")
-            new, known = archive.import_(_ledger(), path)
+            with working("import"):
+                new, known = archive.import_(_ledger(), path)
             say(f"{counted(new, 'record')} added, {known} known already")
             result(added=new, known=known)
             return
         from puoc.store.published import import_folder
 
-        imported = import_folder(_ledger(), path, keep=keep)
+        with working("import"):
+            imported = import_folder(_ledger(), path, keep=keep)
     result(added=imported.fits, known=imported.known)
     fits, trials = counted(imported.fits, "fit"), counted(imported.trials, "trial")
     say(f"{fits} and {trials} added; the ledger had {counted(imported.known, 'fit')} already")
@@ -112,7 +125,8 @@ def ledger_compact() -> None:
     with exit_on_invalid_input(), exit_on_storage_error():
         from puoc.store import ledger_upkeep as upkeep
 
-        removed = upkeep.compact(_ledger())
+        with working("compact"):
+            removed = upkeep.compact(_ledger())
     say(f"{counted(removed, 'file')} removed")
     result(removed=removed)
 

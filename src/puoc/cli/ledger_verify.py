@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say, shown_console
+from puoc.cli.console import (
+    FAILED_ROWS,
+    exit_on_invalid_input,
+    exit_on_storage_error,
+    planned,
+    say,
+    shown_console,
+    working,
+)
 from puoc.cli.output import result
 from puoc.store.counting import counted
 
@@ -52,7 +60,8 @@ def ledger_verify(
         from puoc.store import ledger_upkeep as upkeep
         from puoc.store.ledger import Ledger
 
-        faults = upkeep.verify(Ledger(Path("ledger")))
+        with working("verify"):
+            faults = upkeep.verify(Ledger(Path("ledger")))
     for fault in faults:
         say(fault)
     say(counted(len(faults), "fault"))

@@ -182,7 +182,7 @@ class Working:
         if self._end.wait(SECONDS_UNSEEN):
             return
         if self.console.is_terminal:
-            columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
             with Progress(
                 *columns, console=self.console, transient=True, redirect_stdout=False, redirect_stderr=False
             ) as bar:

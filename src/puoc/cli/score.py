@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +20,7 @@ from puoc.cli.console import (
     path_errors,
     printable,
     warn,
+    working,
 )
 from puoc.cli.output import is_json, is_quiet, result
 from puoc.cli.read_options import Decimal, Encoding, Header, Separator, how_given
@@ -76,13 +79,17 @@ def score(
         check_writable("--out", out)
         check_writable("--report", report)
         from puoc.cli.standard_input import file_or_standard_input
+        from puoc.store.steps import shown_by
         from puoc.userdata.score import score_file
         from puoc.userdata.thresholds import promise_of
 
         promise = promise_of(_threshold(model)) if decide else None
         how = how_given(context)
         try:
-            with file_or_standard_input(file, model) as path:
+            with ExitStack() as opened:
+                if out is not None or not sys.stdout.isatty():  # a terminal that shows the scores cannot show both
+                    opened.enter_context(shown_by(opened.enter_context(working("score"))))
+                path = opened.enter_context(file_or_standard_input(file, model))
                 done = score_file(model, path, out, how, chunk, unseen=unseen)
         except BrokenPipeError as error:  # the reader of the output, such as head, has closed the pipe
             raise typer.Exit(STORAGE_ERROR) from error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say
+from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say, working
 from puoc.cli.output import result
 from puoc.store.counting import counted
 
@@ -23,7 +23,8 @@ def status() -> None:
         planned(ROOT)
         from puoc.run.status import pipeline_status
 
-        state = pipeline_status(ROOT)
+        with working("status"):
+            state = pipeline_status(ROOT)
     result(
         failed=[_facts(row) for row in (*state.failed, *state.failed_unplanned)],
         missing=len(state.missing),
@@ -83,7 +84,8 @@ def retry(fits: Annotated[list[str], typer.Argument(help="Ids of failed fits, or
         from puoc.store.ledger import Ledger
 
         ledger = Ledger(ROOT / "ledger")
-        state = pipeline_status(ROOT)
+        with working("status"):
+            state = pipeline_status(ROOT)
         failed = {row.fit_id for row in (*state.failed, *state.failed_unplanned)}
         chosen = sorted(failed) if fits == ["all"] else fits
         unknown = [fit for fit in chosen if fit not in failed]

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from puoc.cli.console import FAILED_ROWS, exit_on_invalid_input, exit_on_storage_error, planned, say, shown_console
+from puoc.cli.console import (
+    FAILED_ROWS,
+    exit_on_invalid_input,
+    exit_on_storage_error,
+    planned,
+    say,
+    shown_console,
+    working,
+)
 from puoc.cli.output import result
+from puoc.cli.plan_or_params import planned_or_not
 from puoc.store.counting import counted
 
 if TYPE_CHECKING:
@@ -73,7 +81,7 @@ def sweep(
         with (
             exit_on_invalid_input(),
             exit_on_storage_error("nothing was computed"),
-            _planned_or_not(computes=True) as root,
+            planned_or_not(computes=True) as root,
         ):
             from puoc.run.sweep.request import SweepRequest, resolve_sweep
 
@@ -113,7 +121,8 @@ def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -
     else:
         status = sweep_status(runner, spec)
         outcome, failure = Outcome(0, len(status.done), len(status.failed), 0, 0, None), None
-    rows = write(ROOT, spec)
+    with working("results"):
+        rows = write(ROOT, spec)
     stopped = f", {outcome.stopped:,} stopped early" if outcome.stopped else ""
     remaining = f"; {outcome.stopped_by}, {outcome.remaining:,} remain" if outcome.stopped_by else ""
     ended = f"{outcome.failed:,} failed{stopped}, {outcome.known:,} known before{remaining}"
@@ -165,20 +174,21 @@ def doctor(
     gpus: Gpus = None,
 ) -> None:
     """Check machines, disk, ledger, versions and the MLflow store; exit code 2 if a check fails."""
-    with exit_on_invalid_input(), exit_on_storage_error(), _planned_or_not() as root:
+    with exit_on_invalid_input(), exit_on_storage_error(), planned_or_not() as root:
         from puoc.cli import doctor as checks
         from puoc.run.sweep.cluster import connected, present_here, present_in
         from puoc.run.sweep.request import SweepRequest, resolve_sweep
 
         request = _machine_request(root, workers, gpus, address)
         spec = resolve_sweep(root, SweepRequest(method)) if method is not None else None
-        if request.address is None:
-            machine_findings, cpus = checks.here(request), present_here().cpus
-        else:
-            with connected(request, 1) as ray:
-                machine_findings, cpus = checks.cluster(ray, request, ROOT), present_in(ray).cpus
-        forecasts, missing = _forecast(root, spec, request.workers or cpus) if spec is not None else ([], 0)
-        findings = machine_findings + checks.local(ROOT, missing) + forecasts
+        with working("checks"):
+            if request.address is None:
+                machine_findings, cpus = checks.here(request), present_here().cpus
+            else:
+                with connected(request, 1) as ray:
+                    machine_findings, cpus = checks.cluster(ray, request, ROOT), present_in(ray).cpus
+            forecasts, missing = _forecast(root, spec, request.workers or cpus) if spec is not None else ([], 0)
+            findings = machine_findings + checks.local(ROOT, missing) + forecasts
         for finding in findings:
             result(findings=[finding._asdict()])
             say(f"{'FAULT' if finding.is_fault else 'ok   '} {finding.subject}: {finding.message}")
@@ -193,36 +203,10 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
         from puoc.run.sweep.request import SweepRequest, resolve_sweep
         from puoc.run.sweep.study import write_study
 
-        path, n = write_study(ROOT, resolve_sweep(ROOT, SweepRequest(method, scenario, space, search)))
+        with working("study"):
+            path, n = write_study(ROOT, resolve_sweep(ROOT, SweepRequest(method, scenario, space, search)))
     result(path=path, configurations=n)
     say(f"{counted(n, 'configuration')} in {path}; to view the study: optuna-dashboard {path}")
-
-
-@contextmanager
-def _planned_or_not(computes: bool = False) -> Iterator[Path]:
-    """Yield the project's folder. Without a plan, yield a temporary one with the plan of params.yaml and links.
-
-    So a sweep can be looked at before ``puoc plan``, and nothing is written to the project. A plan that is older than
-    params.yaml is an error if the command computes, or shows what would be computed.
-    """
-    if (ROOT / "work" / "plan").exists() or not (ROOT / "params.yaml").is_file():
-        planned(ROOT, computes=computes)
-        yield ROOT
-        return
-    from puoc.datasets.user.dataset import register_planned
-    from puoc.plan.make_plan import make_plan
-    from puoc.plan.params import read_params
-    from puoc.store.temporary import temporary_folder
-
-    with temporary_folder("plan") as root:
-        (root / "work").mkdir()
-        here = [path for path in (*ROOT.glob("*"), *(ROOT / "work").glob("*")) if path.name not in ("work", "configs")]
-        for path in here:
-            (root / path).symlink_to(path.resolve())
-        make_plan(read_params(ROOT / "params.yaml", ROOT)).write(root, ROOT / "params.yaml")
-        register_planned(root)
-        say("there is no plan yet (puoc plan makes one): the lines below are for params.yaml as it is now")
-        yield root
 
 
 def _check_here(request: MachineRequest) -> None:

@@ -23,9 +23,11 @@ from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.header import FittedEncoder, Meta, Threshold
 from puoc.methods.training.fitting import CHUNK
 from puoc.records import Array
+from puoc.store import steps
 from puoc.store.regular_file import check_regular
 from puoc.userdata.ranking_check import is_of_written_model, warning_of
 
+_BLOCK = 1 << 20  # bytes
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # by suffix of the output file
 
 Columns = Mapping[str, Array | Sequence[str]]
@@ -84,6 +86,7 @@ def score_file(
     rows = positive = 0
     prepared = aligned(_counted(blocks, counter, notes, waiting if unseen else None), CHUNK)
     first = list(islice(prepared, 1))  # a file that does not fit is rejected before anything is written
+    total = len(names) if names is not None else _rows_about(path)
     with _writer(out, _schema(names is not None, threshold, unseen)) as write:
         for X in chain(first, prepared):
             scores = modelfile.score(model, X)
@@ -101,6 +104,7 @@ def score_file(
                 waiting[:] = [differs[len(X) :]]
             write(columns)
             rows += len(X)
+            steps.update(rows, max(total, rows), "rows")
     found = counter.result()
     notes += found.lines("--report FILE")
     if old:
@@ -143,6 +147,17 @@ def column_of(threshold: Threshold) -> str:
     """Return the name of the column of decisions, after what the threshold is based on."""
     words = {"alpha": "by_alpha", "recall": "at_recall", "false_alarms": "at_false_alarms", "precision": "at_precision"}
     return f"positive_{words[threshold.by]}_{threshold.asked:g}"
+
+
+def _rows_about(path: Path) -> int:
+    """Return about how many rows a file has, for the time that is left: its lines, or what a Parquet file says."""
+    if path.suffix.lower() == ".parquet":
+        from pyarrow import parquet
+
+        rows: int = parquet.read_metadata(path).num_rows
+        return rows
+    with path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
 
 
 def aligned(blocks: Iterable[Array], size: int) -> Iterator[Array]:

@@ -152,11 +152,13 @@ def list_pictures(path: Path) -> RawPictures:
     files = [file for file in inside if file.is_file()]
     pictures = [file for file in files if file.suffix.lower() in _SUFFIXES]
     if not pictures:
-        tables = {".parquet", ".csv", ".tsv", ".txt"} & {file.suffix.lower() for file in files}
-        if tables:
+        found = {".parquet", ".csv", ".tsv", ".txt"} & {file.suffix.lower() for file in files}
+        if found:
+            how = "such as: cat *.txt > texts.txt" if found == {".txt"} else "in Python: pandas.concat"
+            row = "one file with a text in each line" if found == {".txt"} else "one file with all rows"
             raise ValueError(
-                f"{path}: no picture among {len(files)} files, but {' and '.join(sorted(tables))} files; expected "
-                "one file with all rows, so join them (in Python: pandas.concat, or pyarrow.dataset for Parquet parts)"
+                f"{path}: no picture among {len(files)} files, but {' and '.join(sorted(found))} files; expected "
+                f"{row}, so join them ({how})"
             )
         known = ", ".join(sorted(_SUFFIXES))
         raise ValueError(f"{path}: no picture among {len(files)} files; expected files that end in {known}")

@@ -74,7 +74,8 @@ def open_picture(path: Path, ground: Ground | None = "white") -> Opened:
             picture.load()
             turned = ImageOps.exif_transpose(picture)
     except (OSError, UnidentifiedImageError, SyntaxError, DecompressionBombError) as error:
-        raise ValueError(f"{path}: cannot be read as a picture ({error}); mend it or take it away") from error
+        why = "its content has no known form" if isinstance(error, UnidentifiedImageError) else error
+        raise ValueError(f"{path}: cannot be read as a picture ({why}); mend it or take it away") from error
     return to_eight_bits(turned, path, ground, limit)._replace(pages=pages)
 
 

@@ -168,7 +168,7 @@ def stream_texts(path: Path, how: How, column: str | None, at_once: int = AT_ONC
     check_regular(path, "a file with these texts")
     try:
         with path.open("rb") as file:
-            head = file.read(16)
+            head = file.read(512)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}); expected a text file") from error
     check_text(path, head, "a text file; expected one text a line")

@@ -90,7 +90,8 @@ def build_site(root: Path, planned_trials: Trials | None = None) -> Path:
     folder = root / "reports"
     pages = packed(rendered(_environment(), content))
     write_csv(folder, compared.metrics, compared.metric_winners)
-    write_assets(folder, search_script(viewed, [one.name for one in content.methods], *_names(content)))
+    found = search_script(viewed, [one.name for one in content.methods], *_names(content), "paper.html" in pages)
+    write_assets(folder, found)
     write_pages(folder, pages)
     return folder / "index.html"
 
@@ -187,6 +188,7 @@ def _content(
             "answer": answer_view(compared.verdicts, compared.claims, compared.family_wins),
             "changes": changes_view(compared.metric_winners),
             "paper": paper_view(compared.verdicts, compared.claims),
+            "shows_paper": any(table.plan.scenario != "own" for table in tables) or not tables,
             "environments": _environments(rows),
             "versions": _versions(rows),
             "total_seconds": _total_seconds(rows),

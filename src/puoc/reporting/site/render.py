@@ -45,9 +45,10 @@ def rendered(environment: Environment, content: Content) -> dict[str, str]:
     methods = {one.name for one in content.methods}
     data = {one.name for one in content.datasets}
     pages: dict[str, str] = {}
+    shown = [page for page in _PAGES if page[0] != "paper" or content.shared["shows_paper"]]
     for path, template, section, values in _wanted(content):
         known = {"known": methods, "datasets": content.datasets, "tables": content.tables}
-        context = {**content.shared, **known, "pages": _PAGES, "section": section, "up": "../" if "/" in path else ""}
+        context = {**content.shared, **known, "pages": shown, "section": section, "up": "../" if "/" in path else ""}
         sweep = values.get("sweep")
         if isinstance(sweep, SweepView):
             context |= {"has_method": sweep.row.method in methods, "has_dataset": sweep.row.dataset in data}
@@ -63,7 +64,8 @@ def _wanted(content: Content) -> Iterator[tuple[str, str, str, dict[str, object]
     yield "methods.html", "methods.html.j2", "methods", {"methods": content.methods}
     yield "datasets.html", "datasets.html.j2", "datasets", {}
     yield "sweeps.html", "sweeps_page.html.j2", "sweeps", {"sweeps": content.sweeps}
-    yield "paper.html", "paper.html.j2", "paper", {}
+    if content.shared["shows_paper"]:  # not where all tables are of user data
+        yield "paper.html", "paper.html.j2", "paper", {}
     yield "metrics.html", "metrics_page.html.j2", "metrics", {}
     yield "failures.html", "failures.html.j2", "failures", {}
     for table, passports in zip(content.tables, content.passports, strict=True):

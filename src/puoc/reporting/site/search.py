@@ -24,10 +24,15 @@ PAGES = (
 
 
 def search_script(
-    tables: Iterable[Table], methods: Iterable[str], datasets: Iterable[str], sweeps: Iterable[str]
+    tables: Iterable[Table], methods: Iterable[str], datasets: Iterable[str], sweeps: Iterable[str], paper: bool = True
 ) -> str:
-    """Return a script with all that can be found: kind, text and address from the folder of the reports."""
-    found = [("page", title, href) for title, href in PAGES]
+    """Return a script with all that can be found: kind, text and address from the folder of the reports.
+
+    Parameters
+    ----------
+    paper : whether the site has the page on the paper.
+    """
+    found = [("page", title, href) for title, href in PAGES if paper or href != "paper.html"]
     found += [("method", name, method_page(name)) for name in methods]
     found += [("dataset", name, dataset_page(name)) for name in datasets]
     found += [("sweep", name, sweep_page(name)) for name in sweeps]
