@@ -138,6 +138,7 @@ def assess(
     effects = () if audit.effects is None else audit.effects.effects
     for note in (*notes, *pair.column_notes(), *(str(effect) for effect in effects if effect.matters)):
         say(note)
+    say("")  # the notes may be many, and the answer is what was asked for
     _print(assessment)
     from puoc.cli.recommended import default_of
 
