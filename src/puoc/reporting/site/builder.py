@@ -186,7 +186,7 @@ def _content(
             "n_failures": sum(view.n for view in failures),
             "answer": answer_view(compared.verdicts, compared.claims, compared.family_wins),
             "changes": changes_view(compared.metric_winners),
-            "paper": paper_view(compared.verdicts, compared.claims),
+            "paper": paper_view(compared.verdicts, compared.claims, [table.plan for table in tables]),
             "environments": _environments(rows),
             "versions": _versions(rows),
             "total_seconds": _total_seconds(rows),
