@@ -144,7 +144,8 @@ def assess(
 
     default, _ = default_of(pair, assessment.advice, assessment.recommended)
     if default.method != assessment.recommended.method:
-        say(f"puoc fit without --method takes {default.method}, the default of {assessment.advice} for such rows")
+        takes = f"takes {default.method}, the default of {assessment.advice} for such rows"
+        say(f"puoc fit without --method {takes}; the command above fits what was compared here")
     say(f"page: {html}")
 
 
