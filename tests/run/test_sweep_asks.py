@@ -375,6 +375,9 @@ def test_a_dry_run_of_a_search_says_what_is_left_of_its_budget(
     limited = CliRunner().invoke(app, [*words, "--budget", "40"]).output
     assert f"the search has {counted(known, 'configuration')} of 40, {40 - known} remain; " in limited
     assert "nothing is missing" not in limited
+    spent = CliRunner().invoke(app, [*words, "--budget", "1"]).output
+    assert f"of 1, {1 - min(known, 1)} remain" in spent
+    assert ("what it will suggest" in spent) == (known == 0)
     assert f"the search has {counted(known, 'configuration')}; " in CliRunner().invoke(app, words).output
     unread = CliRunner().invoke(app, [*words, "--budget", "many"])
     assert (unread.exit_code, "--budget: got 'many'" in unread.output) == (2, True)

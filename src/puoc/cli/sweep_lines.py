@@ -38,11 +38,11 @@ def say_plan(runner: Runner, spec: Sweep, budget: Budget, forecasts: Sequence[Fi
     say(f"{counted(status.n_configs, 'configuration')} {scope}: {state}")
     if spec.parts is not None:
         known = count_configs(spec, evaluated_configs(spec, runner.ledger))
-        left = ""
+        left, unknown = "", "; what it will suggest is not known before"
         if budget.configurations is not None:
             missing = max(budget.configurations - known, 0)
-            left = f" of {budget.configurations:,}, {missing:,} remain"
-        say(f"the search has {counted(known, 'configuration')}{left}; what it will suggest is not known before")
+            left, unknown = f" of {budget.configurations:,}, {missing:,} remain", unknown if missing else ""
+        say(f"the search has {counted(known, 'configuration')}{left}{unknown}")
     if spec.rungs:
         epochs = " or ".join(map(str, spec.rungs))
         say(f"a configuration is stopped after {epochs} epochs if two in three configurations are better")
