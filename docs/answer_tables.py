@@ -79,6 +79,21 @@ def answer_numbers() -> Lines:
     return lines
 
 
+def answer_runs() -> Lines:
+    """The numbers that were compared with a valid run, those that are reproduced first, and where their runs are."""
+    lines = [["verdict", "paper's table", "row", "column", "paper", "ours", "seeds", "runs in", "place"]]
+    found = [row for row in counted_rows(answer().verdicts) if row.verdict in STATES[:3]]
+    for row in sorted(found, key=lambda row: (STATES.index(row.verdict), row.published)):
+        [source] = [name for name in _COMPARED if row.table in {plan.table for plan, _ in compared_tables(name)}]
+        folder = "`published/paper`" if source == "paper" else f"`docs/evidence/{source}.parquet`"
+        ours = f"{row.mean:.3f}" + ("" if row.std is None else f" ± {row.std:.3f}")
+        place = f"`{row.table}/{row.cell}/{row.entry}`"
+        lines.append(
+            [row.verdict, f"`{row.published}`", row.row, row.column, row.printed, ours, str(row.n), folder, place]
+        )
+    return lines
+
+
 def answer_spreads() -> Lines:
     """Published numbers by verdict, by each of the two spreads."""
     total = number_counts(answer().verdicts)[-1]

@@ -72,7 +72,7 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             if block.not_run or block.run_by:
                 continue
             if (block.language, block.title) == ("text", ""):
-                assert _printed(text, said) == "", f"{page.name}: {_printed(text, said)!r} in\n{said}"
+                assert missing_line(text, said) == "", f"{page.name}: {missing_line(text, said)!r} in\n{said}"
             elif block.title == _ELSEWHERE:
                 started.append(_start(shlex.split(text)))
                 _wait(started[-1], port)
@@ -149,7 +149,7 @@ def _session(text: str, names: dict[str, object], page: Path) -> None:
     names.update(test.globs)
 
 
-def _printed(text: str, said: str) -> str:
+def missing_line(text: str, said: str) -> str:
     """The first line of a text that is not among the printed lines after those before it; nothing if all are."""
     printed = iter(" ".join(line.split()) for line in said.splitlines())
     for line in text.splitlines():

@@ -23,6 +23,9 @@ def test_auc_and_p_value_of_numbers_with_ties(shift: float, digits: int) -> None
     assert found.says == pytest.approx(max(found.auc, (1 + distance) / 2))
     assert found.p <= 2 * rank * 1.0001
     assert found.low <= found.auc <= found.high
+    low, high = interval(found.says, 80, 120)
+    assert (found.says_low, found.says_high) == (max(0.5, low), high)
+    assert found.says_low <= found.says < found.says_high or found.says == 1
 
 
 def test_the_p_value_of_equal_distributions_is_seldom_small() -> None:

@@ -210,7 +210,7 @@ def test_missing_values_have_a_column_and_the_median_and_are_told(tmp_path: Path
     assert pair.X_p[:, 2:].tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 0], [0, 0, 1]]
     code, said = check(path)
     assert code == 0
-    assert "3 missing values in 'a'" in said
+    assert "missing values: 3 in 'a', " in said
     assert "missing values of a, b: filled with the median or no category; a column marks them" in said
 
 

@@ -13,7 +13,7 @@ from puoc.cli.plan_overview import can_show
 from puoc.datasets import DATASETS
 from puoc.methods.training.deep import batch_sizes
 from puoc.plan.bind import bind
-from puoc.plan.forecast.costs import Forecast, duration, encoding_seconds, estimate, measured, scored_rows
+from puoc.plan.forecast.costs import Forecast, about, duration, encoding_seconds, estimate, measured, scored_rows
 from puoc.plan.forecast.work import passes, work_of
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
@@ -217,3 +217,4 @@ def test_what_seeds_can_show_is_counted_over_pairs_and_columns() -> None:
 )
 def test_durations_are_said_in_a_readers_units(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+    assert about(seconds) == (said if said.startswith("less") else f"about {said}")

@@ -125,3 +125,15 @@ def test_a_table_taken_out_of_the_plan_is_not_run_again(site: Path, tmp_path: Pa
     build(tmp_path)
     assert "our_shift" not in section(tmp_path)
     assert "<summary>shift: not run</summary>" in section(tmp_path)
+
+
+def test_each_number_of_ours_leads_to_its_passport(site: Path) -> None:
+    cells = re.findall(
+        r'<td class="num" title="[^"]*"><span[^>]*>[^<]*</span><br>(.*?)<span class="verdict', section(site)
+    )
+    ours = [cell for cell in cells if cell]
+    linked = [re.match(r'<a href="(passports/[^"#]+)#(e\d+-c\d+)">', cell) for cell in ours]
+    assert len(ours) > 10
+    assert all(linked)
+    for page, anchor in {(link[1], link[2]) for link in linked if link}:
+        assert f'id="{anchor}"' in (site / "reports" / page).read_text(), (page, anchor)

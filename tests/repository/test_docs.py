@@ -133,6 +133,11 @@ def test_the_default_is_the_quick_profile() -> None:
     assert (ROOT / "params.yaml").read_text() == (ROOT / "profiles" / "quick.yaml").read_text()
 
 
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda path: path.name)
+def test_a_link_of_the_site_is_named_after_its_page_and_not_after_a_file(page: Path) -> None:
+    assert re.findall(r"\[[\w./-]+\.md\]\(", page.read_text()) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_and_named_files_exist(page: Path) -> None:
     text = page.read_text()

@@ -20,7 +20,7 @@ from puoc.analysis.statistics.auc import auc
 from puoc.datasets.prepare.arrays import prepare
 from puoc.plan.make_plan import make_plan
 from puoc.plan.params import read_params
-from puoc.run.select import choose, select
+from puoc.run.select import choose, in_words, select
 from puoc.run.stages import run_part
 from puoc.store.checked_parquet import read_rows, write_rows
 from puoc.store.result_rows import TEST_COLUMNS, TestRow, ValidationRow
@@ -191,3 +191,19 @@ def test_rows_of_an_earlier_plan_are_not_chosen_from(tuned: Path) -> None:
     with pytest.raises(ValueError, match="got rows of an earlier plan; run dvc repro tune@pu_svm"):
         select(tuned)
     assert not (tuned / "work" / "configs" / "selected").exists()
+
+
+def test_a_choice_in_words_names_what_the_configurations_differ_in() -> None:
+    by_config = {PUBLISHED: [0.5, 0.6, 0.5], OTHER: [0.8, 0.9, 0.8]}
+    alike = {"solver": "exact", "kernel": "linear"}
+    found = [
+        replace(row, params=json.dumps(alike | {"lam": 0.1 * (row.config_id == OTHER)})) for row in rows(by_config)
+    ]
+    words = in_words(choose(found), (row.params for row in found))
+    assert words.startswith(
+        "lam=0.1 (selected among 2 of 2 configurations by AUC of withheld P against withheld U: 0.8"
+    )
+    one = found[:3]
+    assert in_words(choose(one), (row.params for row in one)).startswith(
+        "solver=exact, kernel=linear, lam=0.0 (default"
+    )

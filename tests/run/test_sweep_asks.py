@@ -29,6 +29,7 @@ from puoc.run.sweep.status import sweep_status
 from puoc.run.sweep.study import write_study
 from puoc.run.sweep.submit import entrypoint
 from puoc.run.sweep.tpe import known_configs, params_of, suggest, suggestion_of
+from puoc.store.counting import counted
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import planned_sweep, read_compute
 from puoc.store.yaml_file import InvalidInput
@@ -358,6 +359,28 @@ def test_a_sweep_that_lacks_nothing_starts_no_ray(root: Path) -> None:
     done = forked(root, "sweep", "--method", "pu_svm", "--address", "auto")  # of a cluster that is not there
     assert done.code == 0, done.output
     assert "pu_svm: 0 configurations computed, 0 failed, 3 known before" in done.output
+    assert re.search(r"choice: lam=\S+ \((selected|default)\b.* of 3 configurations", done.output), done.output
+
+
+@pytest.mark.parametrize("n_known", [0, 2])
+def test_a_dry_run_of_a_search_says_what_is_left_of_its_budget(
+    root: Path, n_known: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["sweep", "--method", "pu_svm", "--space", "wide", "--search", "tpe", "--dry-run"]
+    sweep = resolve_sweep(root, SweepRequest("pu_svm", None, "wide", "tpe"))
+    listed = len(sweep.configs)
+    answer_first(root, sweep, n_known)
+    known = min(n_known, listed)
+    monkeypatch.chdir(root)
+    limited = CliRunner().invoke(app, [*words, "--budget", "40"]).output
+    assert f"the search has {counted(known, 'configuration')} of 40, {40 - known} remain; " in limited
+    assert "nothing is missing" not in limited
+    spent = CliRunner().invoke(app, [*words, "--budget", "1"]).output
+    assert f"of 1, {1 - min(known, 1)} remain" in spent
+    assert ("what it will suggest" in spent) == (known == 0)
+    assert f"the search has {counted(known, 'configuration')}; " in CliRunner().invoke(app, words).output
+    unread = CliRunner().invoke(app, [*words, "--budget", "many"])
+    assert (unread.exit_code, "--budget: got 'many'" in unread.output) == (2, True)
 
 
 def test_the_job_is_the_same_command_in_the_same_folder_on_the_clusters_own_address(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ class Read(HTMLParser):
 
 def told(says: float) -> Told:
     return Told(property="values", sides="P and U", auc=says, low=says - 0.1, high=says + 0.1, says=says,
-                says_low=says - 0.1, p=0.01, q=0.02)  # fmt: skip
+                says_low=says - 0.1, says_high=says + 0.1, p=0.01, q=0.02)  # fmt: skip
 
 
 def column(name: str, says: float = 0.7, **changed: object) -> ColumnAudit:

@@ -30,6 +30,7 @@ __all__ = [
     "standard_input",
     "status",
     "sweep",
+    "sweep_lines",
     "threshold_options",
     "ui",
 ]

@@ -222,10 +222,14 @@ def select() -> None:
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
         from puoc.run.select import select as write_selected
+        from puoc.run.select import selected_in_words
 
         with working("select"):
             tables = write_selected(ROOT)
-    result(tables=list(tables))
+            chosen = selected_in_words(ROOT)
+    result(tables=list(tables), chosen=chosen)
+    for name, words in chosen.items():
+        say(f"{name}: {words}")
     say(f"configurations selected for {counted(len(tables), 'table')}")
 
 

@@ -138,12 +138,14 @@ def assess(
     effects = () if audit.effects is None else audit.effects.effects
     for note in (*notes, *pair.column_notes(), *(str(effect) for effect in effects if effect.matters)):
         say(note)
+    say("")  # the notes may be many, and the answer is what was asked for
     _print(assessment)
     from puoc.cli.recommended import default_of
 
     default, _ = default_of(pair, assessment.advice, assessment.recommended)
     if default.method != assessment.recommended.method:
-        say(f"puoc fit without --method takes {default.method}, the default of {assessment.advice} for such rows")
+        takes = f"takes {default.method}, the default of {assessment.advice} for such rows"
+        say(f"puoc fit without --method {takes}; the command above fits what was compared here")
     say(f"page: {html}")
 
 

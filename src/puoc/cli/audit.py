@@ -241,13 +241,12 @@ def _cells(column: ColumnAudit) -> tuple[str, ...]:
     if most is None:
         return column.name, column.read_as, "too few values", "", "", "", missing, column.verdict
     says = most.property if most.sides == "P and U" else f"{most.property}, {most.sides}"
-    upper = max(most.high, 1 - most.low)
     return (
         column.name,
         column.read_as,
         says,
         f"{most.says:.3f}",
-        f"{most.says_low:.3f} to {max(upper, most.says):.3f}",
+        f"{most.says_low:.3f} to {most.says_high:.3f}",
         f"{most.q:.1g}",
         missing,
         column.verdict,

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from puoc.plan.forecast.costs import Forecast, duration
+from puoc.plan.forecast.costs import Forecast, about
 from puoc.run.sweep.cluster import MachineRequest, MachineResources, present_here, present_in
 from puoc.run.sweep.ray_nodes import NodeReport, collect_reports, ledger_faults, version_differences, versions_here
 from puoc.store.counting import counted
@@ -143,8 +143,7 @@ def forecast(missing: int, seconds: float, costs: Forecast, workers: int | None)
         counted(workers, "worker") if workers else "a cluster that does not respond"
     )
     if seconds:
-        about = duration(seconds / (workers or 1))
-        words += f": {about if about.startswith('less') else f'about {about}'}"
+        words += f": {about(seconds / (workers or 1))}"
         words += "" if workers else " divided by its CPUs"
         basis = (
             "fits of this ledger"

@@ -65,7 +65,7 @@ VERBS = {
     "prepare": Verb(BENCHMARK, ("puoc prepare",), ("digests", "notes")),
     "pending": Verb(BENCHMARK, ("puoc pending",), ("due",)),
     "tune": Verb(BENCHMARK, ("puoc tune pu_svm",), ("runs",)),
-    "select": Verb(BENCHMARK, ("puoc select",), ("tables",)),
+    "select": Verb(BENCHMARK, ("puoc select",), ("tables", "chosen")),
     "run": Verb(
         BENCHMARK, ("puoc run one_vs_all", "puoc run one_vs_all alpha_sweep --budget 1h30m --nice 10"), ("runs",)
     ),
@@ -114,7 +114,7 @@ VERBS = {
             "puoc sweep --method pu_svm --dry-run",
             "puoc sweep --method nnpu --space wide --search tpe --budget 30m",
         ),
-        ("sweep", "known", "computed", "failed", "missing", "stopped"),
+        ("sweep", "known", "computed", "failed", "missing", "stopped", "chosen"),
     ),
     "doctor": Verb(SWEEPS, ("puoc doctor", "puoc doctor --method pu_svm --workers 4"), ("findings",)),
     "study": Verb(SWEEPS, ("puoc study --method pu_svm",), ("path", "configurations")),

@@ -13,7 +13,7 @@ from puoc.analysis.statistics.power import seeds_to_reject
 from puoc.analysis.statistics.signed_rank import smallest_p
 from puoc.datasets.user.dataset import Declared
 from puoc.plan.bind import PlannedTrial, bind
-from puoc.plan.forecast.costs import Estimate, Forecast, duration, encoding_seconds, estimate
+from puoc.plan.forecast.costs import Estimate, Forecast, about, duration, encoding_seconds, estimate
 from puoc.plan.forecast.machine_speed import MachineSpeed, speed_of_machine
 from puoc.plan.make_plan import Plan
 from puoc.plan.settings_check import mismatches
@@ -210,7 +210,7 @@ def _hours(by_method: Counter[str], forecast: Forecast, settings: ComputeSpec, s
     )
     lines = []
     if total:
-        wall = f"about {duration(total / workers)} with {counted(workers, 'worker')}"
+        wall = f"{about(total / workers)} with {counted(workers, 'worker')}"
         lines.append(f"forecast: {duration(total)} of computing time, {wall} ({largest})")
         from_ledger = sorted(forecast.from_ledger)
         here = sorted(forecast.from_here - forecast.from_ledger)

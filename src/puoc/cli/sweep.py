@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -83,11 +84,16 @@ def sweep(
             exit_on_storage_error("nothing was computed"),
             planned_or_not(computes=True) as root,
         ):
+            from puoc.cli.sweep_lines import say_plan
+            from puoc.run.sweep.budget import Budget
             from puoc.run.sweep.request import SweepRequest, resolve_sweep
 
             request = _machine_request(root, workers, gpus, address)
             _check_here(request)
-            _say_plan(root, resolve_sweep(root, SweepRequest(method, scenario, space, search, asha)), request)
+            spec = resolve_sweep(root, SweepRequest(method, scenario, space, search, asha))
+            limit = Budget.read(budget) if budget else Budget()
+            forecasts, _ = _forecast(root, spec, _workers(request))
+            say_plan(_runner(root), spec, limit, forecasts)
         return
     with exit_on_invalid_input(), exit_on_storage_error():
         planned(ROOT, computes=True)
@@ -110,6 +116,7 @@ def sweep(
 
 def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -> None:
     from puoc.cli import doctor
+    from puoc.cli.sweep_lines import say_choice
     from puoc.run.sweep.results import failed_rows, write
     from puoc.run.sweep.status import sweep_status
     from puoc.run.sweep.tuner import Outcome
@@ -129,6 +136,7 @@ def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -
     counts = {"known": outcome.known, "computed": outcome.ok, "failed": outcome.failed, "stopped": outcome.stopped}
     result(sweep=spec.name, missing=outcome.remaining, **counts)
     say(f"{spec.name}: {counted(outcome.ok, 'configuration')} computed, {ended}")
+    say_choice(spec, rows)
     if failure:
         say(f"some of them are not in MLflow yet ({failure}); run puoc track to add them")
     failed = failed_rows(rows)
@@ -207,6 +215,8 @@ def study(method: Method, scenario: Scenario = None, space: Space = None, search
             path, n = write_study(ROOT, resolve_sweep(ROOT, SweepRequest(method, scenario, space, search)))
     result(path=path, configurations=n)
     say(f"{counted(n, 'configuration')} in {path}; to view the study: optuna-dashboard {path}")
+    if which("optuna-dashboard") is None:
+        say("optuna-dashboard is not installed: pip install optuna-dashboard")
 
 
 def _check_here(request: MachineRequest) -> None:
@@ -254,24 +264,6 @@ def _runner(root: Path) -> Runner:
     from puoc.store.plan_files import read_compute
 
     return Runner(root, read_compute(root))
-
-
-def _say_plan(root: Path, spec: Sweep, request: MachineRequest) -> None:
-    from puoc.run.sweep.status import sweep_status
-
-    status = sweep_status(_runner(root), spec)
-    plan, (forecasts, _) = spec.plan, _forecast(root, spec, _workers(request))
-    counts = {"known": len(status.done), "failed": len(status.failed), "missing": len(status.missing)}
-    result(sweep=spec.name, computed=0, stopped=0, **counts)
-    cells, seeds = counted(len(plan.cells), "cell"), counted(len(plan.seeds), "seed")
-    say(f"{spec.name}: {spec.method} on {plan.dataset}, {plan.scenario}: {cells}, {seeds}")
-    scope = "first, then those that the search suggests" if spec.parts is not None else "in total"
-    state = f"{len(status.done):,} known, {len(status.failed):,} failed, {len(status.missing):,} missing"
-    say(f"{counted(status.n_configs, 'configuration')} {scope}: {state}")
-    if spec.rungs:
-        epochs = " or ".join(map(str, spec.rungs))
-        say(f"a configuration is stopped after {epochs} epochs if two in three configurations are better")
-    say(f"{forecasts[0].subject}: {forecasts[0].message}")
 
 
 def _submitted(url: str) -> str:

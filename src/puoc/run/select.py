@@ -12,18 +12,21 @@ close.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import NamedTuple
 
 from puoc.plan.bind import bind
-from puoc.records import JsonObject
+from puoc.records import JsonObject, Params
 from puoc.store.atomic import write_json
 from puoc.store.checked_parquet import read_rows
 from puoc.store.plan_files import CONFIGS, planned_sweep, planned_table, read_configs, sweep_names, table_names
-from puoc.store.result_rows import ValidationRow
+from puoc.store.result_rows import ResultRow, ValidationRow
 
 
 class Choice(NamedTuple):
@@ -79,6 +82,35 @@ def choose(rows: list[ValidationRow]) -> Choice:
     )
 
 
+def choice_of(rows: Sequence[ResultRow]) -> Choice:
+    """Return the choice among all rows of a sweep, planned or not."""
+    names = [field.name for field in fields(ValidationRow)]
+    return choose([ValidationRow(**{name: getattr(row, name) for name in names}) for row in rows])
+
+
+def in_words(choice: Choice, configs: Iterable[str]) -> str:
+    """Return a choice in words: the hyperparameters in which the configurations of its sweep differ, and the reason.
+
+    Parameters
+    ----------
+    configs : hyperparameters of these configurations, as JSON texts.
+    """
+    params: Params = json.loads(choice.params)
+    others: list[Params] = [json.loads(text) for text in dict.fromkeys(configs)]
+    named = {name: value for name, value in params.items() if any(other.get(name) != value for other in others)}
+    shown = ", ".join(f"{name}={value}" for name, value in (named or params).items())
+    return f"{shown} ({choice.source})"
+
+
+def selected_in_words(root: Path) -> dict[str, str]:
+    """Return the choice of each planned sweep in words, from the files that ``select`` wrote."""
+    words = {}
+    for sweep in sweep_names(root):
+        choice = Choice(**json.loads((root / CONFIGS / "selected" / "sweeps" / f"{sweep}.json").read_text()))
+        words[sweep] = in_words(choice, (json.dumps(config.params) for config in planned_sweep(root, sweep).configs))
+    return words
+
+
 def _best_by_rank(complete: dict[str, dict[tuple[str, int], float]], published: str) -> str:
     """Return the configuration with the best mean rank over cells and seeds; equal values share their mean rank."""
     from scipy.stats import rankdata
@@ -132,8 +164,6 @@ def select(root: Path) -> list[Path]:
     ------
     ValueError : a planned sweep was not run, or its rows belong to an earlier plan.
     """
-    import json
-
     choices = {sweep: choose(_validation_rows(root, sweep)) for sweep in sweep_names(root)}
     written: list[Path] = []
     folder = root / CONFIGS / "selected"

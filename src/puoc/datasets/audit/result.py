@@ -29,6 +29,7 @@ class Told(Record):
     high: float
     says: float  # .5 to 1: the AUC of the best direction or single threshold; of categories, cross-fitted
     says_low: float  # lower end of its interval, at least .5
+    says_high: float  # upper end of its interval
     p: float  # two-sample p-value
     q: float = 1.0  # the same, adjusted over all columns and properties (Benjamini and Hochberg, 1995)
 

@@ -23,6 +23,7 @@ class Compared(NamedTuple):
     high: float
     says: float
     says_low: float
+    says_high: float
     p: float
 
 
@@ -49,7 +50,7 @@ def of_sorted(x: Numbers, y: Numbers) -> Compared | None:
     best = max(auc, 1 - auc)
     by_threshold = (1 + distance) / 2
     says = max(best, by_threshold)
-    return Compared(auc, low, high, says, max(0.5, interval(says, n, m)[0]), p)
+    return Compared(auc, low, high, says, *_of_best(says, n, m), p)
 
 
 def of_shares(a: int, n: int, b: int, m: int) -> Compared:
@@ -57,7 +58,7 @@ def of_shares(a: int, n: int, b: int, m: int) -> Compared:
     auc = (1 + a / n - b / m) / 2
     low, high = interval(auc, n, m)
     says = max(auc, 1 - auc)
-    return Compared(auc, low, high, says, max(0.5, interval(says, n, m)[0]), fisher_p(a, n, b, m))
+    return Compared(auc, low, high, says, *_of_best(says, n, m), fisher_p(a, n, b, m))
 
 
 def of_codes(x: NDArray[np.int64], y: NDArray[np.int64]) -> Compared | None:
@@ -75,7 +76,8 @@ def of_codes(x: NDArray[np.int64], y: NDArray[np.int64]) -> Compared | None:
     auc = float(np.mean(aucs))
     low, high = interval(auc, n, m)
     counts = np.stack([halves[0][side] + halves[1][side] for side in (0, 1)])
-    return Compared(auc, low, high, max(auc, 0.5), max(0.5, low), _chi_p(counts))
+    says = max(auc, 0.5)
+    return Compared(auc, low, high, says, *_of_best(says, n, m), _chi_p(counts))
 
 
 def _odds(a: NDArray[np.int64], b: NDArray[np.int64]) -> Numbers:
@@ -100,6 +102,12 @@ def interval(auc: float, n: int, m: int) -> tuple[float, float]:
         return abs(auc - a) - _Z * sqrt(max(variance, 0.0))
 
     return _root(distance, auc, 0.0), _root(distance, auc, 1.0)
+
+
+def _of_best(says: float, n: int, m: int) -> tuple[float, float]:
+    """Return the interval of an AUC that is .5 at least, cut there."""
+    low, high = interval(says, n, m)
+    return max(0.5, low), high
 
 
 def _root(distance: Callable[[float], float], inside: float, end: float) -> float:

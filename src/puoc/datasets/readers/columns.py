@@ -239,9 +239,11 @@ def _check_measures(cells: Cells) -> None:
         why, keep = of_numbers(name, numbers), "number"
     else:
         why, keep = of_texts(name, cells.texts), "category"
+    dated = "; to learn from a date, write what it measures as a number, such as an age in days"
     if why:
         doubt(
             name,
             f"{where}: column {name!r} {why}, such as {', '.join(map(cut, cells.facts()['first']))}. {NEW_ROWS}"
-            f"Say --drop {name!r}, or --{keep} {name!r} if it measures something",
+            f"Say --drop {name!r}, or --{keep} {name!r} if it measures something"
+            f"{dated if 'dates or times' in why else ''}",
         )

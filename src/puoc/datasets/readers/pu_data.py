@@ -151,8 +151,8 @@ def read_pair(
         tested, more = _test_rows(preparing, Path(test), how, files)
         differences += more
     return Pair(
-        _rows(preparing, P, None, ()),
-        None if U is None else _rows(preparing, U, None, ()),
+        _rows(preparing, P, None, (), trained_on=True),
+        None if U is None else _rows(preparing, U, None, (), trained_on=bool(with_u)),
         tested,
         None if withheld is None else _rows(preparing, withheld, None, ()),
         preparing,
@@ -187,8 +187,8 @@ def pair_of_tables(
     rest, held, notes = _withheld(P, with_u, how, withhold, seed, repeats)
     preparing, profile = fit_preparing([rest, *with_u], how, one_class=not with_u)
     return Pair(
-        _rows(preparing, rest, None, ()),
-        None if U is None else _rows(preparing, U, None, ()),
+        _rows(preparing, rest, None, (), trained_on=True),
+        None if U is None else _rows(preparing, U, None, (), trained_on=bool(with_u)),
         None,
         None if held is None else _rows(preparing, held, None, ()),
         preparing,
@@ -258,12 +258,22 @@ def _test_rows(preparing: Preparing, path: Path, how: How, files: TrainingFiles)
     return _rows(preparing, joined(parts, str(path)), positive, ()), differences
 
 
-def _rows(preparing: Preparing, raw: Raw, positive: NDArray[np.bool_] | None, notes: tuple[str, ...]) -> Rows:
+def _rows(
+    preparing: Preparing,
+    raw: Raw,
+    positive: NDArray[np.bool_] | None,
+    notes: tuple[str, ...],
+    *,
+    trained_on: bool = False,
+) -> Rows:
+    """Return prepared rows; what they hold that training rows did not is no news of rows that are ``trained_on``."""
     same_kind(raw, preparing)
     block = prepared(preparing, raw)
     counter = counter_of(preparing)
     counter.add(block)
     unseen = counter.result()
+    if trained_on:
+        unseen = unseen.model_copy(update={"columns": ()})
     warnings = [f"{raw.where}: {note}" for note in (*block.notes, *unseen.lines())]
     return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *warnings), unseen)
 

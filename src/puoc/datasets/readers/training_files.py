@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from puoc.datasets.audit.result import Audited
 from puoc.datasets.readers.columns import check_columns, looked_at
@@ -18,6 +19,7 @@ from puoc.datasets.readers.tables import read_table
 from puoc.datasets.readers.texts import RawTexts, read_texts, texts_in
 
 Raw = RawTable | RawTexts | RawPictures
+T = TypeVar("T", RawTable, RawTexts)
 
 
 class Paths(NamedTuple):
@@ -111,14 +113,21 @@ def _one_file(path: Path, how: How, test: Path | None, incoming: Path | None, ch
     labels = labels_of(table, how, "unlabelled")
     plain = plain_rows(table.without([str(how.label)]), how)
     if not isinstance(plain, RawTable):
-        return TrainingFiles(plain.rows(labels.positive), plain.rows(~labels.positive), None, "", None, (labels.note,))
+        texts = _named_apart(plain.rows(labels.positive), plain.rows(~labels.positive))
+        return TrainingFiles(*texts, None, "", None, (labels.note,))
     labelled, note = _labelled_test(test, how)
     later = _incoming(incoming, how)
     audited = check([plain], how, SideAudit([plain], labels.positive, labelled, later))
     whole = [plain]
     del table, plain
-    P, U = split_rows(whole, labels.positive)
-    return TrainingFiles(P, U, labelled, note, audited, (labels.note,), later)
+    tables = split_rows(whole, labels.positive)
+    return TrainingFiles(*_named_apart(*tables), labelled, note, audited, (labels.note,), later)
+
+
+def _named_apart(labelled: T, unlabelled: T) -> tuple[T, T]:
+    """Return both parts of one file with names that differ, since messages and counts are by name."""
+    where = labelled.where
+    return replace(labelled, where=f"{where} (labelled)"), replace(unlabelled, where=f"{where} (unlabelled)")
 
 
 def _labelled_test(path: Path | None, how: How) -> tuple[Labelled | None, str]:

@@ -98,7 +98,7 @@ class Unseen(Record):
         ----------
         hint : where to find the others, such as an option.
         """
-        plain = [f"{n} missing values in {name!r}" for name, n in self.missing.items()]
+        plain = _missing_words(self.missing)
         plain += [f"{n} {words}" for words, n in self.others.items()]
         noted = self.noted
         rest = noted[_LISTED:]
@@ -212,6 +212,16 @@ def _both(one: Found, other: Found) -> Found:
     far = one.far if other.far is None else other.far if one.far is None else one.far.with_more(other.far)
     values = tuple(dict.fromkeys((*one.values, *other.values)))[:_VALUES]
     return Found(one.rows + other.rows, (*one.first_rows, *other.first_rows)[:_ROWS], values, far)
+
+
+def _missing_words(missing: Mapping[str, int]) -> list[str]:
+    """Return one line on the missing values of all columns, those with the most first; none if nothing is missing."""
+    most = sorted(missing.items(), key=lambda one: -one[1])
+    if len(most) < 2:
+        return [f"{n} missing values in {name!r}" for name, n in most]
+    shown = ", ".join(f"{n} in {name!r}" for name, n in most[:_LISTED])
+    rest = len(most) - _LISTED
+    return [f"missing values: {shown}{f' and others in {rest} further columns' if rest > 0 else ''}"]
 
 
 def _words(found: ColumnUnseen) -> str:

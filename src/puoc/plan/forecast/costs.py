@@ -221,3 +221,9 @@ def duration(seconds: float) -> str:
         if seconds >= (2 if unit == "days" else 1) * size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.0f} s" if seconds >= 1 else "less than 1 s"
+
+
+def about(seconds: float) -> str:
+    """Return a forecast time as text, such as ``about 2.5 h``."""
+    text = duration(seconds)
+    return text if text.startswith("less") else f"about {text}"

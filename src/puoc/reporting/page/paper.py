@@ -10,6 +10,9 @@ from puoc.analysis.paper.claims import ClaimRow
 from puoc.analysis.paper.published import AVERAGE_COLUMN, columns
 from puoc.analysis.paper.verdicts import STATES, VerdictRow
 from puoc.reporting.page.format import number, signed, spread
+from puoc.reporting.page.places import passport
+from puoc.reporting.page.tables import column_heads
+from puoc.store.plans import TablePlan
 
 _UNDERLINES = ("confirmed", "reversed", "not confirmed", "cannot tell", "void", "not run")
 #: CSS class of each verdict; the cell also shows the word.
@@ -23,6 +26,7 @@ class PaperCell:
     printed: str
     marks: str  # CSS classes for the paper's bold and underlined numbers: best, holm
     ours: str  # empty if nothing was run
+    passport: str  # address of the runs behind it; empty if nothing was run
     verdict: str
     look: str
     title: str
@@ -75,10 +79,11 @@ class PaperView:
     our_verdicts: str  # from ours
 
 
-def paper_view(verdicts: Sequence[VerdictRow], claims: list[ClaimRow]) -> PaperView:
+def paper_view(verdicts: Sequence[VerdictRow], claims: list[ClaimRow], plans: Sequence[TablePlan]) -> PaperView:
     """Return the content of the section on the paper: counts, tables, underlines, claims."""
     groups = _groups(verdicts)
-    tables = [_table(f"p{at}", name, ours, rows) for at, (name, ours, rows) in enumerate(groups)]
+    planned = {plan.table: plan for plan in plans}
+    tables = [_table(f"p{at}", name, ours, rows, planned.get(ours)) for at, (name, ours, rows) in enumerate(groups)]
     return PaperView(
         n_numbers=_n_distinct(verdicts),
         n_compared=_n_distinct([row for row in verdicts if row.n]),
@@ -111,7 +116,7 @@ def _groups(verdicts: Sequence[VerdictRow]) -> list[tuple[str, str, list[Verdict
     return groups
 
 
-def _table(anchor: str, name: str, ours: str, rows: list[VerdictRow]) -> PaperTable:
+def _table(anchor: str, name: str, ours: str, rows: list[VerdictRow], plan: TablePlan | None) -> PaperTable:
     heads = columns(name)
     by_key = {(row.method, row.column): row for row in rows}
     lines = dict.fromkeys((row.row, row.method) for row in rows)
@@ -120,7 +125,7 @@ def _table(anchor: str, name: str, ours: str, rows: list[VerdictRow]) -> PaperTa
         title=f"{name}{f' beside {ours}' if ours else ''}",
         caption=_caption(rows, ours),
         columns=heads,
-        rows=[(row, [_cell(by_key.get((method, head))) for head in heads]) for row, method in lines],
+        rows=[(row, [_cell(by_key.get((method, head)), plan) for head in heads]) for row, method in lines],
         run=any(row.n for row in rows),
         notes=_notes(rows),
     )
@@ -139,7 +144,7 @@ def _caption(rows: list[VerdictRow], ours: str) -> str:
     return f"Table {label} of the paper: the printed number, below it ours, mean ± standard deviation, {scored}."
 
 
-def _cell(row: VerdictRow | None) -> PaperCell | None:
+def _cell(row: VerdictRow | None, plan: TablePlan | None) -> PaperCell | None:
     if row is None:
         return None
     marks = " ".join(name for name, is_marked in (("best", row.bold), ("holm", row.underlined)) if is_marked)
@@ -148,10 +153,19 @@ def _cell(row: VerdictRow | None) -> PaperCell | None:
         printed=row.printed,
         marks=marks,
         ours=spread(row.mean, row.std) if run else "",
+        passport=_passport(row, plan) if run and plan is not None else "",
         verdict=row.verdict,
         look=_CLASSES.get(row.verdict, ""),
         title=_title(row) if run else row.note,
     )
+
+
+def _passport(row: VerdictRow, plan: TablePlan) -> str:
+    """Return the address of the passport of our number."""
+    entries, heads = [entry.entry for entry in plan.entries], column_heads(plan)
+    if row.entry not in entries or row.cell not in heads:
+        return ""
+    return passport(plan.table, entries.index(row.entry), heads.index(row.cell))
 
 
 def _title(row: VerdictRow) -> str:

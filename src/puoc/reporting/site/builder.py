@@ -187,7 +187,7 @@ def _content(
             "n_failures": sum(view.n for view in failures),
             "answer": answer_view(compared.verdicts, compared.claims, compared.family_wins),
             "changes": changes_view(compared.metric_winners),
-            "paper": paper_view(compared.verdicts, compared.claims),
+            "paper": paper_view(compared.verdicts, compared.claims, [table.plan for table in tables]),
             "shows_paper": any(table.plan.scenario != "own" for table in tables) or not tables,
             "environments": _environments(rows),
             "versions": _versions(rows),

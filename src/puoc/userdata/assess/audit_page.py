@@ -46,7 +46,6 @@ class Row(NamedTuple):
     rank: int  # of the verdict
     bars: Bars | None
     most: Told | None
-    upper: float  # end of the interval of the AUC in its better direction
     column: ColumnAudit
     why: str  # the verdict in words
     no_bars: str  # why there is no histogram
@@ -180,7 +179,6 @@ def _row(column: ColumnAudit, doubt: Doubt | None, effect: Effect | None) -> Row
         rank=list(_IN_WORDS).index(verdict),
         bars=None if column.histogram is None else bars_of(column.histogram),
         most=most,
-        upper=0.0 if most is None else max(most.high, 1 - most.low, most.says),
         column=column,
         why=_sentence("; it ".join(column.reasons), "It "),
         no_bars=_nobars_of(column),
@@ -236,7 +234,7 @@ def _unread(doubt: Doubt) -> Row:
     """Return a column that is in doubt and was not compared."""
     column = ColumnAudit(name=doubt.column, read_as="category", missing_p=0.0, missing_u=0.0, told=())
     why = _sentence(doubt.reason, "")
-    return Row(doubt.column, "", "asked about", 0, None, None, 0.0, column, why, "", _option(*doubt.answer), "", None)
+    return Row(doubt.column, "", "asked about", 0, None, None, column, why, "", _option(*doubt.answer), "", None)
 
 
 def _sentence(text: str, start: str) -> str:
