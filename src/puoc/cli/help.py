@@ -52,6 +52,7 @@ VERBS = {
         YOUR_DATA,
         (
             "puoc score --model model.safetensors rows.csv --out scores.csv",
+            "puoc score --model model.safetensors rows.csv --keep id --out scores.csv",
             "cat rows.csv | puoc score --model model.safetensors -",
         ),
         ("rows", "positive", "out", "notes"),

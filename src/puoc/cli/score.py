@@ -43,6 +43,10 @@ def score(
         int | None,
         typer.Option(min=1, max=_LARGEST_CHUNK, help="Number of rows read at once; it does not change the scores."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="A column of the file to write beside the scores, such as an id. Can be repeated."),
+    ] = None,
     unseen: Annotated[
         bool,
         typer.Option(
@@ -90,7 +94,7 @@ def score(
                 if out is not None or not sys.stdout.isatty():  # a terminal that shows the scores cannot show both
                     opened.enter_context(shown_by(opened.enter_context(working("score"))))
                 path = opened.enter_context(file_or_standard_input(file, model))
-                done = score_file(model, path, out, how, chunk, unseen=unseen)
+                done = score_file(model, path, out, how, chunk, unseen=unseen, keep=keep or ())
         except BrokenPipeError as error:  # the reader of the output, such as head, has closed the pipe
             raise typer.Exit(STORAGE_ERROR) from error
     if report is not None and done.unseen is not None:

@@ -6,6 +6,7 @@ __all__ = [
     "family_defaults",
     "fit",
     "kept_apart",
+    "kept_columns",
     "pages",
     "preflight",
     "promises",

@@ -17,7 +17,8 @@ import pyarrow as pa
 from puoc.datasets.readers import How
 from puoc.datasets.readers.images import PicturePreparing, list_pictures
 from puoc.datasets.readers.preprocess import TablePreparing
-from puoc.datasets.readers.pu_data import counter_of
+from puoc.datasets.readers.pu_data import Preparing, counter_of
+from puoc.datasets.readers.texts import TextPreparing
 from puoc.datasets.readers.unseen import Block, Unseen, UnseenCounter
 from puoc.methods.persistence import model_file as modelfile
 from puoc.methods.persistence.header import FittedEncoder, Meta, Threshold
@@ -25,12 +26,13 @@ from puoc.methods.training.fitting import CHUNK
 from puoc.records import Array
 from puoc.store import steps
 from puoc.store.regular_file import check_regular
+from puoc.userdata.kept_columns import KeptColumns
 from puoc.userdata.ranking_check import is_of_written_model, warning_of
 
 _BLOCK = 1 << 20  # bytes
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".parquet": None}  # by suffix of the output file
 
-Columns = Mapping[str, Array | Sequence[str]]
+Columns = Mapping[str, Array | Sequence[str] | pa.ChunkedArray]
 
 
 class Scored(NamedTuple):
@@ -44,7 +46,14 @@ class Scored(NamedTuple):
 
 
 def score_file(
-    model_path: Path, path: Path, out: Path | None, how: How, at_once: int | None = None, *, unseen: bool = False
+    model_path: Path,
+    path: Path,
+    out: Path | None,
+    how: How,
+    at_once: int | None = None,
+    *,
+    unseen: bool = False,
+    keep: Sequence[str] = (),
 ) -> Scored:
     """Write ``row, score`` and, if the model has a threshold, a column named after what the threshold is based on.
 
@@ -57,11 +66,13 @@ def score_file(
     at_once : rows read at once.
     unseen : also write the column ``unseen``, the number of columns in which a row has a value that the training rows
         did not have (see ``puoc.datasets.readers.unseen``).
+    keep : columns of a table to write after ``row``, as they are in the file.
 
     Raises
     ------
-    ValueError : another suffix, no model file, a model of no own data, or a file that does not fit it; or ``unseen``
-        for a model of pictures, of texts or of an older version.
+    ValueError : another suffix, no model file, a model of no own data, or a file that does not fit it; ``unseen``
+        for a model of pictures, of texts or of an older version; or columns to keep as ``KeptColumns``, or of a file
+        that is no table.
     """
     _check_suffix(out)
     check_model(model_path)
@@ -87,10 +98,16 @@ def score_file(
     prepared = aligned(_counted(blocks, counter, notes, waiting if unseen else None), CHUNK)
     first = list(islice(prepared, 1))  # a file that does not fit is rejected before anything is written
     total = len(names) if names is not None else _rows_about(path)
-    with _writer(out, _schema(names is not None, threshold, unseen)) as write:
+    fields = _fields(names is not None, threshold, unseen)
+    kept = _kept(preparing, path, how, keep, [name for name, _ in fields])
+    with _writer(out, pa.schema([fields[0], *(kept.fields if kept else ()), *fields[1:]])) as write:
         for X in chain(first, prepared):
             scores = modelfile.score(model, X)
-            columns: dict[str, Array | Sequence[str]] = {"row": np.arange(rows + 1, rows + len(X) + 1)}
+            columns: dict[str, Array | Sequence[str] | pa.ChunkedArray] = {
+                "row": np.arange(rows + 1, rows + len(X) + 1)
+            }
+            if kept is not None:
+                columns |= kept.take(len(X))
             if names is not None:
                 columns["file"] = names[rows : rows + len(X)]
             columns["score"] = scores
@@ -187,13 +204,22 @@ def _counted(
         yield block.X
 
 
-def _schema(files: bool, threshold: Threshold | None, unseen: bool) -> pa.Schema:
+def _fields(files: bool, threshold: Threshold | None, unseen: bool) -> list[tuple[str, pa.DataType]]:
     fields = [("row", pa.int64()), *([("file", pa.string())] if files else []), ("score", pa.float64())]
     if threshold is not None:
         fields.append((column_of(threshold), pa.bool_()))
     if unseen:
         fields.append(("unseen", pa.int32()))
-    return pa.schema(fields)
+    return fields
+
+
+def _kept(preparing: Preparing, path: Path, how: How, names: Sequence[str], taken: Sequence[str]) -> KeptColumns | None:
+    if not names:
+        return None
+    if isinstance(preparing, TablePreparing) or (isinstance(preparing, TextPreparing) and preparing.column is not None):
+        return KeptColumns(path, how, names, taken)
+    has = "pictures, of which 'file' has the names" if isinstance(preparing, PicturePreparing) else "one text a line"
+    raise ValueError(f"--keep: {path} has {has}; expected a table. Leave the option out")
 
 
 def _check_suffix(out: Path | None) -> None:
