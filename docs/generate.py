@@ -5,7 +5,7 @@
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
 or of answer_tables.py, choice_tables.py, evidence_metrics.py, grid_tables.py, labelling_tables.py, map_tables.py,
-method_tables.py, paper_tables.py, reliability_tables.py or speed_tables.py.
+method_tables.py, paper_tables.py, probability_tables.py, reliability_tables.py or speed_tables.py.
 ``<!-- table: metrics_of_FILE -->`` gives a sentence instead: which metrics the rows of a file of docs/evidence have.
 """
 
@@ -28,6 +28,7 @@ import map_tables
 import method_tables
 import pandas as pd
 import paper_tables
+import probability_tables
 import reliability_tables
 import speed_tables
 import tabular_tables
@@ -188,6 +189,7 @@ def _table(name: str) -> str:
             reliability_tables,
             method_tables,
             paper_tables,
+            probability_tables,
             answer_tables,
             choice_tables,
             tabular_tables,
