@@ -68,7 +68,7 @@ def collect(folder: Path) -> pd.DataFrame:
 def write(rows: pd.DataFrame, path: Path) -> None:
     """Write rows with the columns of the file that is there and those of metrics, or with all of them."""
     columns = [name for name in pq.read_schema(path).names if name in rows] if path.exists() else list(rows)
-    columns += [name for name in _METRICS if name in rows and name not in columns]
+    columns += [name for name in _METRICS if name in rows and rows[name].notna().any() and name not in columns]
     rows[columns].to_parquet(path, index=False)
 
 

@@ -1,11 +1,17 @@
 """Which metrics the stored rows have, for tables and sentences of docs; imported by generate.py.
 
+python docs/evidence_metrics.py labelling FOLDER    # metrics of a project that computed the same trials again
+
+A row takes the metrics of its trial from FOLDER if the AUC is the same to the last bit.
+
 ``FEWER`` is the one place that names the files of docs/evidence with rows of fewer than eight metrics, with the reason.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -23,13 +29,13 @@ Lines = list[list[str]]
 _CURVES = "the results that they come from keep ROC curves instead of scores, and a curve determines no more"
 _LOST = "no scores of these runs were kept, so the AUC is all that is known"
 _STUDY = "a script of `bench/` measures the AUC alone, outside of a ledger"
-_RUNS = ("cifar10_methods", "cifar10_small", "enlarged", "grids", "lstm_pendigits", "paper_small", "quick")
+_RUNS = ("cifar10_methods", "cifar10_small", "enlarged", "grids", "lstm_pendigits", "paper_small")
 _STUDIES = (
     *("assess_fresh", "assess_judged", "assess_tables", "autoencoder", "beside_libraries", "collapse"),
     *("defaults_by_halves", "judged", "last_epoch", "left_out", "machines", "outside_map", "robustness_map"),
 )
 #: The files that have rows with fewer metrics, and why.
-FEWER = {"labelling": _CURVES, "tabular": _CURVES, "cifar10": f"{_LOST}; they used a GPU"}
+FEWER = {"tabular": _CURVES, "cifar10": f"{_LOST}; they used a GPU"}
 FEWER |= dict.fromkeys(_RUNS, _LOST) | dict.fromkeys(_STUDIES, _STUDY)
 
 
@@ -94,3 +100,44 @@ def sentence(file: str) -> str:
     else:
         said = f"The {rows:,} rows of `{file}` have fewer than eight metrics: {FEWER[file]}."
     return f"{said}\n"
+
+
+def fill(file: str, project: Path) -> str:
+    """Give rows of a file the metrics of their trials in a project, and return what was done.
+
+    Raises
+    ------
+    ValueError : the project has no results of tables.
+    """
+    paths = sorted((project / "results" / "tables").glob("*.parquet"))
+    if not paths:
+        raise ValueError(f"{project}: no results/tables/*.parquet there; expected a project that computed these trials")
+    rows = pd.read_parquet(EVIDENCE / f"{file}.parquet")
+    keys = ["trial_id"] if "trial_id" in rows else ["table", "entry", "cell", "seed"]
+    again = pd.concat([pd.read_parquet(path, columns=[*keys, "auc", "metrics"]) for path in paths])
+    again = again.dropna(subset="metrics").drop_duplicates(keys)
+    found = rows[[*keys, "auc"]].merge(again.rename(columns={"auc": "found"}), on=keys, how="left", validate="m:1")
+    same = found["found"] == found["auc"]
+    more = same & (number_of_metrics(found) > number_of_metrics(rows))
+    if more.any():
+        rows["metrics"] = rows["metrics"].mask(more, found["metrics"])
+        rows.to_parquet(EVIDENCE / f"{file}.parquet", index=False, compression="zstd")
+    metric_counts.cache_clear()
+    n, other, got = (int(which.sum()) for which in (same, found["found"].notna() & ~same, more))
+    return f"{n} rows were computed again with the same AUC, and {other} with another; {got} got more metrics"
+
+
+def main() -> None:
+    """Fill a file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", choices=("labelling", "tabular"), help="file of docs/evidence")
+    parser.add_argument("folder", type=Path, help="a project that computed trials of the file")
+    asked = parser.parse_args()
+    try:
+        sys.stdout.write(f"{fill(asked.file, asked.folder)}\n")
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()
