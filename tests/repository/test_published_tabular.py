@@ -1,4 +1,4 @@
-"""The results of the profiles tabular and tabular_more that come with the repository, and the rows of docs/tables.md."""
+"""The results of the profiles tabular and tabular_more that come with the repository, and rows of docs/tables.md."""
 
 from __future__ import annotations
 
