@@ -5,7 +5,7 @@
 
 ``make evidence PROFILE=quick`` does the same. The profile runs by ``dvc repro`` in its own project with its own ledger,
 so that no row comes from records of earlier code. After an interruption run it again: the ledger keeps each fit. The
-file keeps the columns that it has.
+file keeps the columns that it has, and gets those of the metrics.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EVIDENCE = ROOT / "docs" / "evidence"
 _COPIED = ("dvc.yaml", "data.dvc", "tuning", "profiles")
 _LINKED = ("src", "data", ".venv")
+_METRICS = ("metrics", "metrics_val_pu")
 
 
 def make_project(folder: Path, profile: str) -> None:
@@ -65,8 +66,9 @@ def collect(folder: Path) -> pd.DataFrame:
 
 
 def write(rows: pd.DataFrame, path: Path) -> None:
-    """Write rows with the columns of the file that is there, or with all of them."""
+    """Write rows with the columns of the file that is there and those of metrics, or with all of them."""
     columns = [name for name in pq.read_schema(path).names if name in rows] if path.exists() else list(rows)
+    columns += [name for name in _METRICS if name in rows and rows[name].notna().any() and name not in columns]
     rows[columns].to_parquet(path, index=False)
 
 

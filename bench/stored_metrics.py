@@ -4,7 +4,7 @@
     python bench/stored_metrics.py PROJECT/results/tables --out metrics.csv
 
 A folder of published results has ROC curves. A folder of Parquet files may have rows of tables: those of this version
-have the metrics of the ledger's scores, and older ones have the AUCs alone.
+have the metrics of the ledger's scores, or of the curves of published results, and older ones have the AUCs alone.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _table(rows: pd.DataFrame) -> tuple[str, list[dict[str, float]]]:
         known = {name: row[name] for name in _AUCS if name in row and pd.notna(row[name])}
         trial = {"trial_id": row.get("trial_id", "")}
         values.append(trial | known | {name: value for one in read for name, value in one.items()})
-    return "scores" if "metrics" in ok else "AUCs", values
+    return "metrics" if "metrics" in ok else "AUCs", values
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
     python docs/generate.py --check    # exit 1 if a table is not what the rows give
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``; NAME is a function of this file
-or of answer_tables.py, choice_tables.py, grid_tables.py, labelling_tables.py, map_tables.py, method_tables.py,
-reliability_tables.py, speed_tables.py or paper_tables.py.
+or of answer_tables.py, choice_tables.py, evidence_metrics.py, grid_tables.py, labelling_tables.py, map_tables.py,
+method_tables.py, paper_tables.py, probability_tables.py, reliability_tables.py or speed_tables.py.
+``<!-- table: metrics_of_FILE -->`` gives a sentence instead: which metrics the rows of a file of docs/evidence have.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from pathlib import Path
 import answer_tables
 import choice_tables
 import dataset_tables
+import evidence_metrics
 import grid_tables
 import labelling_tables
 import map_tables
 import method_tables
 import pandas as pd
 import paper_tables
+import probability_tables
 import reliability_tables
 import speed_tables
 import tabular_tables
@@ -174,6 +177,8 @@ def generated(text: str) -> str:
 
 
 def _table(name: str) -> str:
+    if name.startswith("metrics_of_"):
+        return evidence_metrics.sentence(name.removeprefix("metrics_of_"))
     own = globals().get(name)
     others = [
         getattr(module, name)
@@ -184,10 +189,12 @@ def _table(name: str) -> str:
             reliability_tables,
             method_tables,
             paper_tables,
+            probability_tables,
             answer_tables,
             choice_tables,
             tabular_tables,
             dataset_tables,
+            evidence_metrics,
             speed_tables,
         )
         if hasattr(module, name)

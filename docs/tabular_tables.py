@@ -2,6 +2,9 @@
 
 python docs/tabular_tables.py FOLDER                           # rows of a project that ran tabular to docs/evidence
 python docs/tabular_tables.py FOLDER --profile tabular_more    # the same for the learners that came later
+
+FOLDER can also be one that ``puoc published published/tabular --no-track`` opened. Its rows have the AUCs of the
+published ones, and of the other metrics only those that a ROC curve determines.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ HALVES = HERE / "evidence" / "defaults_by_halves.parquet"
 BESIDE = HERE / "evidence" / "beside_libraries.parquet"
 PROFILES = HERE.parent / "profiles"
 FAMILIES = {"oc": "OC", "pu_oc": "PU-OC", "pu": "PU"}
-_KEPT = ["table", "entry", "kind", "labels", "cell", "seed", "status", "auc", "fit_seconds"]
+_KEPT = ["table", "entry", "kind", "labels", "cell", "seed", "status", "auc", "fit_seconds", "metrics"]
 _DRAWS = 10_000
 _NEW = "new negatives"
 Lines = list[list[str]]
@@ -201,7 +204,8 @@ def main() -> None:
     missing = rows[~rows["status"].isin(["ok", "failed"])]
     if len(missing):
         raise SystemExit(f"{len(missing)} trials without a result, the first: {missing.iloc[0].to_dict()}")
-    rows[_KEPT].to_parquet(MORE if asked.profile == "tabular_more" else EVIDENCE, index=False)
+    path = MORE if asked.profile == "tabular_more" else EVIDENCE
+    rows[_KEPT].to_parquet(path, index=False, compression="zstd")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -37,9 +36,9 @@ def test_their_files_are_whole_and_the_docs_have_the_same_aucs() -> None:
     assert rows["auc"].to_list() == [aucs[trial] for trial in rows["trial_id"]]
 
 
-def test_rows_with_scores_have_eight_metrics_or_more() -> None:
+def test_rows_have_eight_metrics_or_more() -> None:
     texts = pd.read_parquet(EVIDENCE, columns=["metrics"])["metrics"]
     values = [json.loads(text) for text in texts if isinstance(text, str)]
-    assert len(values) > 2000
+    assert len(values) == len(texts)
     assert all(set(one) <= set(metrics()) for one in values)
-    assert np.mean([len(one) >= 8 for one in values]) > 0.9  # the others were imported, with ROC curves alone
+    assert all(len(one) >= 8 for one in values)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from puoc.analysis.metrics import curve_metrics
+from puoc.analysis.metrics.curve import StoredCurve
+from puoc.analysis.statistics import roc
 from puoc.store.published import read_published
 
 ROOT = Path(__file__).parents[2]
@@ -38,3 +42,20 @@ def test_they_are_whole_and_the_docs_have_the_same_aucs(profile: str) -> None:
     assert rows["status"].eq("ok").sum() == manifest.trials
     assert set(rows.loc[rows["status"] != "ok", "entry"]) == REFUSED[profile]
     assert sorted(rows["auc"].dropna()) == sorted(trial.auc for _, trial in trials)
+
+
+@pytest.mark.parametrize("table", ["bupa", "letter"])  # letter has too many rows for other metrics than the AUC
+def test_the_docs_have_the_metrics_that_the_curves_determine(table: str) -> None:
+    rows = pd.read_parquet(ROOT / "docs" / "evidence" / "tabular.parquet")
+    rows = rows[rows["table"].isin([table, f"{table}_shift"])]
+    texts = pd.read_parquet(ROOT / "published" / "tabular" / f"keel_{table}.parquet", columns=["trials"])["trials"]
+    trials = [trial for text in texts for trial in json.loads(text)]
+    determined: dict[float, list[dict[str, float]]] = {}
+    for one in trials:
+        curve = StoredCurve(one["auc"], roc.decode(one["roc"]), one["n_pos"], one["n_neg"])
+        determined.setdefault(one["auc"], []).append(curve_metrics(curve))
+    assert len(rows) == len(trials)
+    for auc, text in zip(rows["auc"], rows["metrics"], strict=True):
+        stored = json.loads(text)
+        of_curves = [one for one in determined[auc] if one.keys() <= stored.keys()]
+        assert any(one == pytest.approx({name: stored[name] for name in one}, abs=1e-12) for one in of_curves)
