@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,13 +63,35 @@ def test_each_training_is_a_stage_with_its_epochs(files: tuple[Path, Path]) -> N
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--method", "nnpu", "--prior", "0.5", "--params", "epochs=60"), r"fitting nnpu: \d+/60 epochs, ETA \d:\d\d"),
-        (("--method", "naive_forest", "--params", "trees=400"), r"fitting naive_forest: \d:\d\d so far"),
+        (("--method", "nnpu", "--prior", "0.5", "--params", "epochs=10"), r"fitting nnpu: \d+/10 epochs, ETA \d:\d\d"),
+        (("--method", "naive_forest", "--params", "trees=40"), r"fitting naive_forest: \d:\d\d so far"),
     ],
 )
 def test_a_long_fit_writes_lines_where_there_is_no_terminal(
     files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], expected: str
 ) -> None:
+    """The fit waits for the line, since it may be over before a line is due."""
     for name in ("SECONDS_UNSEEN", "SECONDS_TO_FIRST_LINE", "SECONDS_BETWEEN_LINES"):
         monkeypatch.setattr(progress, name, 0.0)
+    written, text = threading.Event(), progress.Working.text
+
+    def noted(self: progress.Working) -> str:
+        words = text(self)
+        if re.search(expected, words):
+            written.set()
+        return words
+
+    def waiting(name: str) -> Callable[..., None]:
+        plain = getattr(progress.Working, name)
+
+        def then_wait(self: progress.Working, *state: Any) -> None:
+            plain(self, *state)
+            if re.search(expected, text(self)):
+                assert written.wait(120)
+
+        return then_wait
+
+    monkeypatch.setattr(progress.Working, "text", noted)
+    for name in ("begin", "update"):
+        monkeypatch.setattr(progress.Working, name, waiting(name))
     assert re.search(expected, fit(files, *words, "--no-ranking-check"))
