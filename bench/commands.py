@@ -126,10 +126,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--project", type=Path, help="a project that ran, for the no-op dvc repro")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", help="measure only what has this text in its name, and keep the other rows of --out")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
+    only = given.only or ""
     about = {"machine": f"{platform.machine()}, {os.cpu_count()} cores", "n": given.repeats}
     rows: list[dict[str, Any]] = []
+    if given.only and given.out.exists():
+        before = pd.read_parquet(given.out)
+        rows = before[~before["name"].str.contains(only, regex=False)].to_dict("records")
 
     def add(name: str, measure: str, values: list[float]) -> None:
         spread = {"value": median(values), "least": min(values), "most": max(values)}
@@ -142,6 +147,8 @@ def main() -> None:
         if given.project is not None:
             listed["dvc repro (no-op)"] = ([str(Path(sys.executable).with_name("dvc")), "repro"], given.project)
         for name, (words, where) in listed.items():
+            if only not in name:
+                continue
             measured = []
             for _ in range(given.repeats):
                 if "--out" in words:  # a file that is there is not replaced
@@ -151,6 +158,8 @@ def main() -> None:
                 add(name, measure, [getattr(one, measure) for one in measured])
     for entry in ("pu_svm", "nnpu"):
         for workers in (1, 2):
+            if only not in f"run of {entry}, workers {workers}":
+                continue
             measured_runs = [running(entry, workers) for _ in range(given.repeats)]
             for measure in measured_runs[0]:
                 add(f"run of {entry}, workers {workers}", measure, [one[measure] for one in measured_runs])

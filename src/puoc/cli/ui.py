@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from puoc.cli.console import STORAGE_ERROR, exit_on_invalid_input, exit_on_storage_error, planned, say, working
-from puoc.run.executors.process_lifetime import die_with_parent
+
+if TYPE_CHECKING:
+    import subprocess
 
 HOST = "127.0.0.1"
 
@@ -41,6 +40,8 @@ def ui(port: Annotated[int, typer.Option(help="Port of 127.0.0.1 to listen on.")
 def _check_free(port: int) -> None:
     if not 1 <= port <= 65535:
         raise ValueError(f"--port: got {port}; expected 1 to 65535")
+    import socket
+
     with socket.socket() as probe:
         # The server sets this option too, so a port that was released a moment ago counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -53,6 +54,8 @@ def _check_free(port: int) -> None:
 
 def _wait_for_answer(server: subprocess.Popen[bytes], port: int, ended: Callable[[], bool]) -> bool:
     """Wait until the server answers a request. Return False if it stops or ``ended`` is true before that."""
+    from http.client import HTTPConnection, HTTPException
+
     while server.poll() is None and not ended():
         connection = HTTPConnection(HOST, port, timeout=5)
         try:
@@ -72,6 +75,10 @@ def _serve(words: Sequence[str], environment: Mapping[str, str], port: int) -> i
 
     The address is printed when the server answers.
     """
+    import subprocess
+
+    from puoc.run.executors.process_lifetime import die_with_parent
+
     server, signalled, parent = None, False, os.getpid()
 
     def end(*_: object) -> None:
