@@ -105,11 +105,6 @@ def _changed(entry: str, params: str) -> str:
     return ", ".join(f"{name} {value}" for name, value in json.loads(params).items() if now.get(name) != value)
 
 
-def answer_line() -> str:
-    """The verdicts on the paper in two sentences."""
-    return answer_tables.answer_line()
-
-
 def epoch() -> str:
     """Seconds per epoch of a training, ours and the plain loop's, with their ratio."""
     return _epochs("epoch.parquet", ("plain", "ours", "ratio"))
@@ -199,7 +194,8 @@ def _table(name: str) -> str:
         )
         if hasattr(module, name)
     ]
-    return own() if own is not None else _markdown(others[0]())
+    found = own() if own is not None else others[0]()
+    return found if isinstance(found, str) else _markdown(found)
 
 
 def main() -> None:

@@ -22,9 +22,9 @@ _MIN_LINES, _MAX_HEAD = 20, 1 << 27  # more bytes are looked at until they hold 
 _ROWS = 1000  # rows looked at
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_TAR, _TAR_AT = b"ustar", 257  # the only mark that a file does not begin with
-_BEGINNINGS = (
-    (_TAR, "a tar archive", "unpack it"),
+_PLACES = {b"ustar": 257}  # of marks with which a file does not begin
+_MARKS = (
+    (b"ustar", "a tar archive", "unpack it"),
     (b"PK\x03\x04", "a zip archive (or a spreadsheet)", "unpack it, or save the sheet as CSV"),
     (b"\x1f\x8b", "a gzip archive", "unpack it"),
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet or document", "save it as CSV"),
@@ -160,8 +160,8 @@ def _text(path: Path, how: How) -> tuple[str, str]:
 
 def check_text(path: Path, head: bytes, expected: str) -> None:
     """Raise ValueError if a file begins as one of a known other form, such as an archive or a pickle."""
-    for start, what, advice in _BEGINNINGS:
-        if head.startswith(start, _TAR_AT if start == _TAR else 0):
+    for mark, what, advice in _MARKS:
+        if head.startswith(mark, _PLACES.get(mark, 0)):
             raise ValueError(f"{path}: {what} in place of {expected}. Please {advice}")
 
 
