@@ -62,10 +62,14 @@ def test_a_job_whose_dvc_was_killed_goes_on_where_it_was(
     assert disturbed.survivors() == []
     before = final_records(disturbed)
     done = disturbed.repro()
-    # it was killed while it wrote its lock: docs/getting-started.md says what to do, and make repro does it
-    if "Unable to read RWLock-file" in done.output:
-        (disturbed.root / ".dvc" / "tmp" / "rwlock").unlink()
-        done = disturbed.repro()
+    # it was killed while it wrote one of its files: docs/getting-started.md says what to do, and make repro does it
+    for message, file in (
+        ("Unable to read RWLock-file", ".dvc/tmp/rwlock"),
+        ("dvc.lock' validation failed", "dvc.lock"),
+    ):
+        if message in done.output:
+            (disturbed.root / file).unlink()
+            done = disturbed.repro()
     assert done.code == 0, done.output
     now = final_records(disturbed)
     assert {name: now.get(name) for name in before} == before
