@@ -26,13 +26,14 @@ _LEARNING = frozenset(("methods", "datasets.declare.texts", "datasets.prepare.wo
 _DRAWING = frozenset(("scenarios.drawing.draws", "datasets", "datasets.prepare.arrays"))
 #: The same for samples whose labelling is not the default; other samples do not depend on it.
 _LABELLING = frozenset(("scenarios.drawing.labelled_draws", "scenarios.drawing.propensity"))
-#: Parts of these that change no result: they read hyperparameters and raw files, and they save and resume a training
-#: with the same bits.
+#: Parts of these that change no result: they read hyperparameters and raw files, they save and resume a training with
+#: the same bits, and they keep the compiler of torch from being loaded.
 _NEUTRAL = frozenset(
     (
         "methods.persistence",
         "methods.training.checkpoints",
         "methods.training.from_params",
+        "methods.training.uncompiled",
         "datasets.prepare",
         "datasets.readers",
         "datasets.user.declare",

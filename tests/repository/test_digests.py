@@ -296,6 +296,7 @@ HARMLESS = {
     "puoc.scenarios.drawing.draws": "stands in a fit's draw_digest",
     "puoc.methods.training.from_params": "hyperparameters, which are in the question as they were understood",
     "puoc.methods.training.checkpoints": "state of a training that is resumed, to the same bits",
+    "puoc.methods.training.uncompiled": "compiles nothing, as without it",
     "puoc.datasets.prepare.weights": "finds the file whose digest is asked",
     "puoc.datasets.prepare.verify": "whether a file has a digest",
     "puoc.digests": "names what is kept of a file by the code that reads it",

@@ -37,7 +37,7 @@ class HolisticPU(FittedNet, LaneLoop):
     kind = "pu"
     inputs = frozenset({"image", "vector"})
     needs_alpha = False
-    libraries = ("torch._dynamo",)  # the first optimizer of a process loads it
+    libraries = ("torch._dynamo",)  # as Deep
 
     lr: PositiveFloat
     lr_decay: PositiveFloat  # factor per epoch

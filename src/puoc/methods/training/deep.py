@@ -13,6 +13,7 @@ import torch
 from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor, nn
 
+from puoc.methods.training import uncompiled  # noqa: F401 - its import is its effect
 from puoc.methods.training.checkpoints import Resumable
 from puoc.methods.training.estimator import Compute, Estimator, PUSample, check_sample, typed
 from puoc.methods.training.lanes import Lane, Lanes, OneLane, StackedLanes, by_pixel, choose, pixels_together
@@ -89,7 +90,7 @@ class Deep(FittedNet):
     """Base of gradient-trained methods. Rows are shuffled per lane and epoch; the step size decays by epoch."""
 
     precisions = frozenset({"fp32", "bf16"})
-    libraries = ("torch._dynamo",)  # the first optimizer of a process loads it
+    libraries = ("torch._dynamo",)  # no longer loaded; without the name, all fits would have new ids
 
     lr: PositiveFloat
     lr_decay: PositiveFloat  # factor per epoch
