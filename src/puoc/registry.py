@@ -15,11 +15,12 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import wraps
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from puoc.datasets.declare.dataset import Dataset
     from puoc.methods.training.estimator import Encoder, Estimator, PriorEstimator
     from puoc.scenarios.drawing.scenario import Scenario
@@ -46,6 +47,8 @@ class Registry(MutableMapping[str, type[B]], Generic[B]):
 
     def _load(self) -> dict[str, type[B]]:
         if not self._loaded:
+            from importlib.metadata import entry_points  # slow to import
+
             self._loaded = True  # a file may use the registry while it is being imported
             try:
                 package = import_module(self._package)

@@ -24,8 +24,6 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import NamedTuple, TypedDict, TypeGuard
 
-import psutil
-
 from puoc.store.atomic import create
 
 HEARTBEAT = 3.0  # seconds between two touches
@@ -253,16 +251,26 @@ def _lives(pid: int, started: float) -> bool:
         state, began = state_of(pid)
     except ProcessLookupError:
         return False
-    except (OSError, psutil.Error):
+    except OSError:
         return True  # the process of another user, whose state is hidden; a dead one stops touching the claim
-    return state not in ("Z", "X", psutil.STATUS_ZOMBIE) and began == started
+    return state not in ("Z", "X", "zombie") and began == started
 
 
 def state_of(pid: int) -> tuple[str, float]:
-    """Return state and start time of a process; on Linux in ticks since the boot, which the clock does not change."""
+    """Return state and start time of a process; on Linux in ticks since the boot, which the clock does not change.
+
+    Raises
+    ------
+    OSError : they cannot be read.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:
-        process = psutil.Process(pid)
-        return process.status(), process.create_time()
+        import psutil  # slow to import, and not needed on Linux
+
+        try:
+            process = psutil.Process(pid)
+            return process.status(), process.create_time()
+        except psutil.Error as error:
+            raise OSError(str(error)) from error
     return fields[0], float(fields[19])

@@ -12,10 +12,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import psutil
+from typing import TYPE_CHECKING
 
 from puoc.store.claims import state_of
+
+if TYPE_CHECKING:
+    import psutil
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)  # loaded before any fork
@@ -96,11 +98,11 @@ def session() -> str:
 
     A failed fit is tried once in each session.
     """
-    owner = psutil.Process()
-    if "DVC_STAGE" in os.environ:
-        owner = _dvc() or owner
+    owner = os.getpid()
+    if "DVC_STAGE" in os.environ and (dvc := _dvc()) is not None:
+        owner = dvc.pid
     # the start time by ``state_of`` does not change if somebody sets the clock
-    return f"{os.uname().nodename} {owner.pid} {state_of(owner.pid)[1]:.0f}"
+    return f"{os.uname().nodename} {owner} {state_of(owner)[1]:.0f}"
 
 
 def die_with_dvc() -> None:
@@ -117,11 +119,15 @@ def die_with_dvc() -> None:
 
 
 def _dvc() -> psutil.Process | None:
+    import psutil  # slow to import
+
     ancestors = psutil.Process().parents()
     return next((found for found in ancestors if found.name() not in _SHELLS and _may_be_dvc(found)), None)
 
 
 def _may_be_dvc(ancestor: psutil.Process) -> bool:
+    import psutil
+
     try:
         same_session = os.getsid(ancestor.pid) == os.getsid(0)
         return same_session and (ancestor.pid != 1 or "dvc" in " ".join(ancestor.cmdline()))
