@@ -88,12 +88,13 @@ PROFILE ?= quick
 evidence: install  ## Compute PROFILE (default: quick) with the current code, for docs/evidence and the docs' tables
 	$(BIN)/python bench/evidence.py $(PROFILE)
 
+NETWORKS := profiles/paper.yaml profiles/quick.yaml profiles/tabular_more.yaml
 bench: install  ## Measure commands, runs, and training against a plain loop and the processor (an hour on idle cores)
 	OMP_NUM_THREADS=1 $(BIN)/python bench/commands.py --out docs/evidence/commands.parquet
 	OMP_NUM_THREADS=1 $(BIN)/python bench/forecasts.py --out docs/evidence/forecasts.parquet
-	OMP_NUM_THREADS=1 $(BIN)/python bench/floor.py profiles/paper.yaml --out docs/evidence/floor.parquet
+	OMP_NUM_THREADS=1 $(BIN)/python bench/floor.py $(NETWORKS) --out docs/evidence/floor.parquet
 	$(BIN)/python bench/epoch.py --out docs/evidence/epoch.parquet
-	$(BIN)/python bench/epoch.py --profile profiles/paper.yaml --out docs/evidence/networks.parquet
+	$(BIN)/python bench/epoch.py --profile $(NETWORKS) --out docs/evidence/networks.parquet
 	$(BIN)/python docs/generate.py
 
 ui: install  ## Serve the MLflow UI on 127.0.0.1

@@ -91,6 +91,18 @@ def commands(folder: Path) -> dict[str, list[str]]:
     }
 
 
+REPORT, TRACK = "puoc report --no-track (published/paper)", "puoc track (published/tabular)"
+
+
+def opened(folder: Path) -> dict[str, tuple[list[str], Path]]:
+    """Return the commands of published results, which are opened below the folder, with the folder of each."""
+    found = {REPORT: ([*PUOC, "report", "--no-track"], folder / "paper"), TRACK: ([*PUOC, "track"], folder / "tabular")}
+    for _, where in found.values():
+        words = [*PUOC, "published", str(ROOT / "published" / where.name), "--no-track", "--out", str(where)]
+        subprocess.run(words, check=True)
+    return found
+
+
 @contextmanager
 def project(entry: str, seeds: int, workers: int) -> Iterator[Path]:
     """A planned and prepared project of the profile tiny, with one entry and that many fits."""
@@ -146,6 +158,8 @@ def main() -> None:
         listed = {name: (words, Path(folder)) for name, words in commands(Path(folder)).items()}
         if given.project is not None:
             listed["dvc repro (no-op)"] = ([str(Path(sys.executable).with_name("dvc")), "repro"], given.project)
+        if only in REPORT or only in TRACK:
+            listed |= opened(Path(folder))
         for name, (words, where) in listed.items():
             if only not in name:
                 continue
@@ -153,6 +167,8 @@ def main() -> None:
             for _ in range(given.repeats):
                 if "--out" in words:  # a file that is there is not replaced
                     (where / words[words.index("--out") + 1]).unlink(missing_ok=True)
+                if name == TRACK:  # it writes all runs anew
+                    shutil.rmtree(where / "mlruns", ignore_errors=True)
                 measured.append(used(words, where))
             for measure in Usage._fields:
                 add(name, measure, [getattr(one, measure) for one in measured])

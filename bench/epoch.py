@@ -8,8 +8,9 @@ trains ours one after the other in one process of one thread, which shows what t
 the time does not depend on what they show. An epoch of ``drocc`` and ``pu_drocc`` is one with the search, on a quarter
 of the published rows.
 
-With ``--profile``, the cases are the other networks of a profile, on the few rows of bench/costs.py. Their plain loop
-takes the method's own loss. Epochs are as many as take about a second.
+With ``--profile``, the cases are the other networks of profiles, on the few rows of bench/costs.py. Their plain loop
+takes the method's own loss. Epochs are as many as take about a second. ``--methods`` measures some of them anew and
+keeps the other rows of ``--out``.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ CASES = (
 )
 
 
-def cases_of(profile: Path) -> Iterator[Case]:
-    """One case of each kind of fit of a profile that trains a network by ``Deep``, without those of CASES."""
+def cases_of(profiles: list[Path]) -> Iterator[Case]:
+    """One case of each kind of fit of profiles that trains a network by ``Deep``, without those of CASES."""
     from costs import fits_of, sizes_of, small
 
     from puoc.methods.training.deep import Deep
@@ -65,7 +66,7 @@ def cases_of(profile: Path) -> Iterator[Case]:
     from puoc.plan.params import read_params
 
     seen = {(case.name, case.inputs) for case in CASES}
-    for fit in fits_of(read_params(profile, ROOT)):
+    for fit in (fit for profile in profiles for fit in fits_of(read_params(profile, ROOT))):
         key = (fit.method, work_of(fit).inputs)
         if "epochs" not in fit.params or key in seen or not isinstance(_made(fit.method, fit.params), Deep):
             continue
@@ -188,13 +189,16 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", nargs="+", help="these methods alone")
-    parser.add_argument("--profile", type=Path, help="measure the other networks of this params file instead")
+    parser.add_argument("--profile", type=Path, nargs="+", help="measure the other networks of params files instead")
     parser.add_argument("--numerics", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16"])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     about = {"machine": f"{_processor()}, 2 cores", "torch": torch.__version__}
     found = []
+    if asked.methods and asked.out.exists():
+        before = pd.read_parquet(asked.out)
+        found = before[~before["method"].isin(asked.methods)].to_dict("records")
     for case in cases_of(asked.profile) if asked.profile else CASES:
         for numerics in asked.numerics:
             if case.name in (asked.methods or [case.name]):

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from sweep_project import unrun
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
+import puoc
 from puoc.cli.app import app
+from puoc.cli.console import show_own_warnings
 from puoc.cli.help import VERBS
 from puoc.run.stages import run_part
 
@@ -148,3 +151,37 @@ def test_a_shell_completes_the_commands() -> None:
         [sys.executable, "-c", call], env={**os.environ, **words}, capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["ledger"]
+
+
+def test_a_warning_of_puoc_is_a_message_without_a_line_of_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others: list[tuple[object, ...]] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda *given: others.append(given))
+    show_own_warnings()
+    own = str(Path(puoc.__file__).with_name("registry.py"))
+    warnings.showwarning("the store was upgraded", UserWarning, own, 1)
+    assert capsys.readouterr().err == "the store was upgraded\n"
+    libraries = [("deprecated", FutureWarning, own, 1), ("not converged", UserWarning, "a_library.py", 1)]
+    for given in libraries:
+        warnings.showwarning(*given)
+    assert [one[:4] for one in others] == libraries
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_one_line_names_the_scenarios_that_have_no_best_model_for_the_same_reason(
+    prepared_data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = PLANNED.params.replace("  small:\n", "  small: &small\n").replace("tune: {}", "  other: *small\ntune: {}")
+    PLANNED._replace(params=text).at(tmp_path, prepared_data)
+    monkeypatch.chdir(tmp_path)
+    assert ran("run", "small", "other", "--budget", "0s").exit_code == 0
+    done = ran("track")
+    assert done.exit_code == 0, done.output
+    names, reason = (
+        "one_vs_all.digits.other, one_vs_all.digits.small",
+        "no entry has come out well in all of its trials",
+    )
+    assert done.stdout.splitlines()[-1] == f"no model registered for {names}: {reason}"
+    assert "UserWarning" not in done.output

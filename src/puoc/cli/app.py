@@ -37,6 +37,7 @@ from puoc.cli.console import (
     hint,
     planned,
     say,
+    show_own_warnings,
     working,
 )
 from puoc.cli.environment import mirror, seconds_of_measuring
@@ -84,6 +85,7 @@ def main() -> None:
 
     interrupt_on_signals()
     die_with_dvc()
+    show_own_warnings()
     try:
         with exit_without_memory():
             app()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import typer
 
@@ -231,6 +232,26 @@ def warn(warning: str | None) -> None:
     """Print a warning, if there is one, on the standard error."""
     if warning is not None:
         console(stderr=True).print(printable(warning), style="bold red", highlight=False, markup=False, soft_wrap=True)
+
+
+def show_own_warnings() -> None:
+    """Print what puoc warns about without the line of code that did so; warnings of libraries stay as they are."""
+    usual, own = warnings.showwarning, str(Path(__file__).parents[1])
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if category is UserWarning and filename.startswith(own):
+            warn(str(message))
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
 
 
 def working(title: str, total: float | None = None) -> Working:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -74,8 +75,14 @@ def track(
             best = register_best(_ROOT, planned_trial_ids(_ROOT))
     result(best=[{**model._asdict(), "name": model.name} for model in best])
     for model in best:
-        version = f"version {model.version}" if model.version else "not registered"
-        say(f"best of {model.name}: {model.entry}, {version} ({model.note})")
+        if model.version is not None:
+            say(f"best of {model.name}: {model.entry}, version {model.version} ({model.note})")
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for model in best:
+        if model.version is None:
+            reasons[model.note].append(model.name)
+    for reason, names in reasons.items():
+        say(f"no model registered for {', '.join(names)}: {reason}")
 
 
 def _sync_mlflow(artifacts: _Artifacts = "auto") -> None:

@@ -7,7 +7,6 @@ registered, because passing it on would pass on data.
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,9 +79,6 @@ def register_best(root: Path | str, planned_trials: Mapping[str, frozenset[str]]
             ]
     except StoreBusy as busy:
         raise TrackingError(f"{busy}; wait until it ends, or stop it, and try again") from busy
-    for outcome in outcomes:
-        if outcome.version is None:
-            warnings.warn(f"{outcome.name}: {outcome.note}", stacklevel=2)
     return outcomes
 
 
