@@ -80,7 +80,10 @@ VERBS = {
     "status": Verb(
         RESULTS,
         ("puoc status", "puoc status --json"),
-        ("failed", "missing", "not_run", "adopted", "stale", "unwritten", "unrecorded", "unchecked", "unplanned"),
+        (
+            *("failed", "missing", "not_run", "adopted", "stale", "unwritten", "unrecorded", "unchecked"),
+            *("unplanned", "missing_unplanned"),
+        ),
     ),
     "retry": Verb(RESULTS, ("puoc retry all", "puoc retry 0123456789abcdef"), ("fits",)),
     "track": Verb(RESULTS, ("puoc track",), ("runs", "best")),

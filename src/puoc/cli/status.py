@@ -35,6 +35,7 @@ def status() -> None:
         unrecorded=state.unrecorded,
         unchecked=state.unchecked,
         unplanned=state.unplanned,
+        missing_unplanned=state.missing_unplanned,
     )
     for row in state.failed:
         place = f"{row.table}, {row.entry}, {row.cell}, seed {row.seed}"
@@ -60,6 +61,8 @@ def status() -> None:
         )
     if state.unplanned:
         say(f"sweeps that are not planned, but in MLflow and the report: {', '.join(state.unplanned)}")
+    for name, missing in state.missing_unplanned.items():
+        say(f"missing in a sweep: {name}: {counted(missing, 'row')}; running the same puoc sweep computes them")
     for row in state.failed_unplanned:
         place = f"{row.table}, {row.params}, {row.cell}, seed {row.seed}"
         say(f"failed in a sweep ({counted(row.attempts, 'attempt')}): {place}: {row.reason}  [{row.fit_id}]")

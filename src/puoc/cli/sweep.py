@@ -154,6 +154,7 @@ def _run_tuner(spec: Sweep, request: MachineRequest, budget: Budget, started: fl
     from puoc.reporting.tracking.live import LiveTracking
     from puoc.run.sweep.cluster import connected, present_here, present_in
     from puoc.run.sweep.gpu_packing import Packing
+    from puoc.run.sweep.results import begin
     from puoc.run.sweep.tuner import Tuner
 
     here = request.workers or present_here().cpus
@@ -166,6 +167,7 @@ def _run_tuner(spec: Sweep, request: MachineRequest, budget: Budget, started: fl
             doctor.raise_for_faults(doctor.cluster(ray, request, ROOT))
         cpus = request.workers or (present_in(ray).cpus if request.address else here)
         packing = Packing(request.gpus, cpus)
+        begin(ROOT, spec)
 
         def track(rows: Sequence[ResultRow]) -> None:
             tracking.add([replace(row, table=spec.name) for row in rows])

@@ -28,6 +28,7 @@ class PipelineStatus:
     failed_unplanned: list[ResultRow] = field(
         default_factory=list
     )  # their failed rows; the same puoc sweep tries again
+    missing_unplanned: dict[str, int] = field(default_factory=dict)  # their missing rows, if there are any
 
 
 def pipeline_status(root: Path) -> PipelineStatus:
@@ -40,6 +41,8 @@ def pipeline_status(root: Path) -> PipelineStatus:
         rows = read_results(path, BY_SWEEP)
         failed = [replace(row, table=name) for row in rows if row.status == "failed"]
         status.failed_unplanned.extend(row for row in failed if not ledger.is_final(row.fit_id))
+        missing = sum(row.status == "missing" for row in rows)
+        status.missing_unplanned |= {name: missing} if missing else {}
     parts: tuple[Part, ...] = ("tables", "tune")
     planned = [(part, name) for part in parts for name in names(root, part)]
     for part, name in planned:

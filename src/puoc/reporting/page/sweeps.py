@@ -15,7 +15,8 @@ from puoc.records import Params
 from puoc.reporting.page.importance import Importance, importances
 from puoc.reporting.page.places import sweep_page
 
-_WORDS = {
+#: The words of the roles of ``surface.ROLES``.
+ROLE_WORDS = {
     "chosen": "chosen",
     "published": "default",
     "by_value": "best value",
@@ -73,19 +74,19 @@ def sweep_views(sweeps: Sequence[SweepRow], surface: Sequence[SurfaceRow]) -> li
 
 def _view(row: SweepRow, configs: list[SurfaceRow]) -> SweepView:
     values: dict[str, Params] = {config.config_id: json.loads(config.params) for config in configs}
-    names = _varied([values[config.config_id] for config in configs])
+    names = varied([values[config.config_id] for config in configs])
     marks: dict[str, list[str]] = {}
     roles = []
     for role, result in row.roles.items():
         if result.config_id is not None:
-            words = _WORDS[role]
+            words = ROLE_WORDS[role]
             marks.setdefault(result.config_id, []).append(words.removesuffix(" (reference)"))
-            params = _params_text(values.get(result.config_id, {}), names)
+            params = params_text(values.get(result.config_id, {}), names)
             roles.append(RoleView(words, params, role == "best_on_test", result))
     return SweepView(row, roles, _grid(configs, values, names, marks), sweep_page(row.tune), importances(configs))
 
 
-def _varied(configs: list[Params]) -> list[str]:
+def varied(configs: list[Params]) -> list[str]:
     """Return the hyperparameters with more than one value; those with texts or absent values come first."""
     names = list(dict.fromkeys(name for values in configs for name in values))
     distinct = {name: {json.dumps(values.get(name)) for values in configs} for name in names}
@@ -94,7 +95,8 @@ def _varied(configs: list[Params]) -> list[str]:
     return parts + [name for name in varied if name not in parts]
 
 
-def _params_text(values: Params, names: list[str]) -> str:
+def params_text(values: Params, names: list[str]) -> str:
+    """Return these hyperparameters of a configuration in words, without those that it lacks."""
     return ", ".join(f"{name} {values[name]}" for name in names if values.get(name) is not None)
 
 
@@ -107,13 +109,13 @@ def _grid(
         return None
     names = [name for name in names if len({json.dumps(values[config].get(name)) for config in listed}) > 1] or names
     taken = {
-        _params_text(values[config], names) for config in listed
+        params_text(values[config], names) for config in listed
     }  # by one that differs in what has no row or column
-    others = [config for config in values.keys() - set(listed) if _params_text(values[config], names) not in taken]
+    others = [config for config in values.keys() - set(listed) if params_text(values[config], names) not in taken]
     points = listed + [config for config in others if _fits(config, listed, values, names)]
     points.sort(key=lambda config: [_order(values[config].get(name)) for name in names])
     split = _split([values[config] for config in points], names)
-    places = {config: tuple(_params_text(values[config], part) for part in split) for config in points}
+    places = {config: tuple(params_text(values[config], part) for part in split) for config in points}
     heads = [list(dict.fromkeys(places[config][side] for config in points)) for side in (0, 1)]
     by_place, cells = {place: config for config, place in places.items()}, _cells(configs, marks)
     rows = [(head, [cells.get(by_place.get((head, column), "")) for column in heads[1]]) for head in heads[0]]
@@ -138,7 +140,7 @@ def _split(configs: list[Params], names: list[str]) -> tuple[list[str], list[str
     best: tuple[tuple[bool, int, float], int] | None = None
     for n_row_names in range(len(names) + 1):
         rows, columns = (
-            len({_params_text(values, part) for values in configs})
+            len({params_text(values, part) for values in configs})
             for part in (names[:n_row_names], names[n_row_names:])
         )
         cost = (columns > _MAX_COLUMNS, rows * columns, abs(log(rows / columns)))

@@ -2,6 +2,7 @@
 
 from puoc.reporting.show.find import Place, find
 from puoc.reporting.show.formats import FORMATS, formatted
+from puoc.reporting.show.sweeps import names_sweeps, sweep_view
 from puoc.reporting.show.views import View, view
 
-__all__ = ["FORMATS", "Place", "View", "find", "formatted", "view"]
+__all__ = ["FORMATS", "Place", "View", "find", "formatted", "names_sweeps", "sweep_view", "view"]

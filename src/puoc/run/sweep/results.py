@@ -13,6 +13,12 @@ from puoc.store.ledger import Ledger
 from puoc.store.result_rows import ResultRow, write_sweep
 
 
+def begin(root: Path, sweep: Sweep) -> None:
+    """Write the rows of an unplanned sweep that has none yet, so that ``puoc status`` lists it if it is killed."""
+    if not sweep.is_planned and not (root / "results" / "sweeps" / "val" / f"{sweep.name}.parquet").exists():
+        write(root, sweep)
+
+
 def write(root: Path, sweep: Sweep) -> list[ResultRow]:
     """Write the rows of a sweep to ``results/sweeps`` and return them; as for tune, test columns have their own file.
 
