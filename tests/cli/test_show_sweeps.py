@@ -81,8 +81,11 @@ def test_a_killed_sweep_of_its_own_space_is_listed_with_what_it_lacks(
     root = unrun(tmp_path, prepared_data)
     monkeypatch.chdir(root)
     assert re.search(r"pu_svm .* not run", ran("show", "tune").stdout)
+    assert ran("show", "tune/pu_svm").stdout.splitlines()[-1] == "not run"
     sweep = other_sweep(root)
     begin(root, sweep)  # and here it is killed
+    lines = ran("show", f"tune/{sweep.name}").stdout.splitlines()
+    assert sum(" \N{EN DASH} " in line for line in lines) == len(sweep.configs)
     rows = len(pd.read_parquet(f"results/sweeps/val/{sweep.name}.parquet"))
     words = "row" if rows == 1 else "rows"
     expected = f"missing in a sweep: {sweep.name}: {rows} {words}; running the same puoc sweep computes them"
