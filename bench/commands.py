@@ -3,10 +3,11 @@
     python bench/commands.py --out commands.parquet              # 10 minutes on two cores
     python bench/commands.py --project DIR --out commands.parquet    # with the no-op `dvc repro` of a project that ran
 
-Each command runs ``--repeats`` times in a process of its own. Processor time includes its children's. The parts of
-``run`` compute fits of a linear PU-SVM and of a small network in a temporary project, with one worker and with two:
-seconds of processor time outside of training are those of the command less the recorded times of its fits, as the
-slope between a small and a large number of fits, so that the start of the command does not count.
+Each command runs ``--repeats`` times in a process of its own, after one run that does not count. Processor time
+includes its children's. The parts of ``run`` compute fits of a linear PU-SVM and of a small network in a temporary
+project, with one worker and with two: seconds of processor time outside of training are those of the command less the
+recorded times of its fits, as the slope between a small and a large number of fits, so that the start of the command
+does not count.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def used(words: list[str], folder: Path, threads: int = 1) -> Usage:
     # a small process starts the command: the most memory of a process counts what its parent had before
     starter = [sys.executable, "-S", "-c", _STARTER, *words]
     environment = os.environ | QUIET | {"OMP_NUM_THREADS": str(threads)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else each process compiles modules that have no bytecode yet
     process = subprocess.run(starter, cwd=folder, env=environment, capture_output=True, text=True)
     if process.returncode:
         raise SystemExit(f"{' '.join(words)}: exit code {process.returncode}\n{process.stdout}{process.stderr}")
@@ -164,14 +166,14 @@ def main() -> None:
             if only not in name:
                 continue
             measured = []
-            for _ in range(given.repeats):
+            for _ in range(given.repeats + 1):
                 if "--out" in words:  # a file that is there is not replaced
                     (where / words[words.index("--out") + 1]).unlink(missing_ok=True)
                 if name == TRACK:  # it writes all runs anew
                     shutil.rmtree(where / "mlruns", ignore_errors=True)
                 measured.append(used(words, where))
             for measure in Usage._fields:
-                add(name, measure, [getattr(one, measure) for one in measured])
+                add(name, measure, [getattr(one, measure) for one in measured[1:]])
     for entry in ("pu_svm", "nnpu"):
         for workers in (1, 2):
             if only not in f"run of {entry}, workers {workers}":

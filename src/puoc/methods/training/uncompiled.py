@@ -1,4 +1,4 @@
-"""Optimizers without the compiler of torch, whose import takes longer than that of torch itself.
+"""Optimizers without the compiler of torch, whose import takes about as long as that of torch itself.
 
 puoc compiles nothing. But the first optimizer and the first ``torch.func.grad`` of a process import ``torch._dynamo``,
 to exclude something from compilation. An import of this module puts a stand-in in that place, which excludes nothing
