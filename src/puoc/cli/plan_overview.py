@@ -127,7 +127,7 @@ def describe(plan: Plan, root: Path, measure: float = 0.0, again: bool = False) 
         by_method = _seconds(total, recorded, forecast, works)
     by_method.update(_feature_seconds(total, root, forecast))
     known = len(recorded)
-    failed = sum(ledger.attempts(fit_id) > 0 for fit_id in all_fits if fit_id not in recorded)
+    failed = sum(ledger.failures(fit_id) > 0 for fit_id in all_fits if fit_id not in recorded)
     sharing = sum(plan_count.shared for plan_count in total.plans)
     before = [fit for fit_id, fit in total.needs.items() if fit_id not in total.fits]  # a table may contain one itself
     priors = sum(fit.method in PRIORS or fit.method not in ENCODERS for fit in before)

@@ -51,7 +51,7 @@ class Ledger:
         """Return the final record of a fit, else its last failed attempt, else None."""
         path = self._path(fit_id, ".json")
         if not path.exists():
-            attempt = self._failures(fit_id)
+            attempt = self.failures(fit_id)
             if not attempt:
                 return None
             path = self._path(fit_id, f".failed-{attempt}.json")
@@ -65,7 +65,7 @@ class Ledger:
 
     def is_final(self, fit_id: str) -> bool:
         """Return True if the fit is done or not applicable, so that it is never computed again."""
-        return self._path(fit_id, ".json").exists()
+        return _exists(f"{self.root}/{fit_id[:2]}/{fit_id}.json")
 
     def has(self, fit_id: str, trial_id: str, scoring: str | None = None) -> bool:
         """Return True if a trial is not applicable, or was scored by the code with this digest (by default any)."""
@@ -84,13 +84,17 @@ class Ledger:
 
     def attempts(self, fit_id: str) -> int:
         """Return the number of recorded attempts."""
-        return self._failures(fit_id) + self.is_final(fit_id)
+        return self.failures(fit_id) + self.is_final(fit_id)
+
+    def failures(self, fit_id: str) -> int:
+        """Return the number of recorded attempts that failed."""
+        return self._count(fit_id, ".failed-{}.json")
 
     def may_try(self, fit_id: str) -> bool:
         """Return True if the fit may be attempted: it has no final record and is not in quarantine."""
         if self.is_final(fit_id):
             return False
-        return self._failures(fit_id) < MAX_ATTEMPTS + self.extra_attempts(fit_id)
+        return self.failures(fit_id) < MAX_ATTEMPTS + self.extra_attempts(fit_id)
 
     def retries(self, fit_id: str) -> int:
         """Return the number of retries, the attempts after the first, that were made or are due.
@@ -143,7 +147,7 @@ class Ledger:
         if self.is_final(fit_id):
             return False
         if result.status == "failed":
-            number = self._failures(fit_id) + 1
+            number = self.failures(fit_id) + 1
             result = result.model_copy(update={"attempts": number})
             return self._create(self._path(fit_id, f".failed-{number}.json"), record_of(result, {}))
         trials = {s.result.trial_id: self._keep_scores(s) for s in scored}
@@ -207,13 +211,10 @@ class Ledger:
     def _path(self, fit_id: str, suffix: str) -> Path:
         return self._folder(fit_id) / f"{fit_id}{suffix}"
 
-    def _failures(self, fit_id: str) -> int:
-        return self._count(fit_id, ".failed-{}.json")
-
     def _count(self, fit_id: str, suffix: str) -> int:
         """Count the files that are numbered from 1, by name: the numbers are small, and listing a folder takes long."""
         number = 0
-        while self._path(fit_id, suffix.format(number + 1)).exists():
+        while _exists(f"{self.root}/{fit_id[:2]}/{fit_id}{suffix.format(number + 1)}"):
             number += 1
         return number
 
@@ -248,3 +249,12 @@ class Ledger:
         except ValueError as error:
             reason = "NaN or an infinite number in a result (curve, alpha_hat, ...); expected finite numbers"
             raise ValueError(f"{path.name}: {reason}") from error
+
+
+def _exists(path: str) -> bool:
+    """Return whether there is a file, as ``Path.exists``, but without making a path: a plan looks for thousands."""
+    try:
+        os.stat(path)  # noqa: PTH116 - a Path takes longer
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
