@@ -100,6 +100,11 @@ def test_one_dvc_repro_on_a_fresh_copy_leaves_results_report_runs_and_records(fi
 
 
 @pytest.mark.slow
+def test_the_first_run_has_no_warning(finished: tuple[Project, Repro]) -> None:
+    assert "warning" not in finished[1].output.lower()
+
+
+@pytest.mark.slow
 def test_the_pipeline_leaves_no_file_that_git_would_pick_up_but_its_lock(finished: tuple[Project, Repro]) -> None:
     root = finished[0].root
     listed = subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, text=True, check=True)

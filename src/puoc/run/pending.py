@@ -53,8 +53,11 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
             n_before = before.get(MISSING)
             due[MISSING] = (n_before if isinstance(n_before, int) else 0) + (left and part == "tables")
             pending_by_part[f"{part}/{name}"] = {fit_id: value for fit_id, value in sorted(due.items()) if value}
-    for below in ("tune/val", "sweeps"):  # stages depend on them, even when empty
-        (root / "results" / below).mkdir(parents=True, exist_ok=True)
+    for below, rows_of in _FOLDERS.items():
+        note = root / "results" / below / "README"
+        note.parent.mkdir(parents=True, exist_ok=True)
+        if not note.exists():
+            note.write_text(f"Rows of {rows_of}.\n")
     folder = root / "work" / "pending"
     for key, value in pending_by_part.items():
         write_json(folder / f"{key}.json", value)
@@ -62,6 +65,13 @@ def pending(root: Path) -> dict[str, dict[str, int | str]]:
         if str(path.relative_to(folder).with_suffix("")) not in pending_by_part:
             path.unlink()
     return pending_by_part
+
+
+#: Folders of results on which stages depend, before they have rows. DVC warns of an empty one.
+_FOLDERS = {
+    "tune/val": "the sweeps that params.yaml plans, without test columns",
+    "sweeps": "sweeps that params.yaml does not plan",
+}
 
 
 def _pending_before(root: Path, part: Part, name: str) -> dict[str, int | str]:
