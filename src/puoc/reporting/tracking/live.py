@@ -15,19 +15,21 @@ if TYPE_CHECKING:
     from puoc.store.result_rows import ResultRow
 
 _WRITE_INTERVAL = 5.0  # seconds
+_FIRST_IN_STAGE = 30.0  # seconds: loading mlflow and its models takes processor time from the workers of a short stage
 
 
 class LiveTracking:
     """Writes rows to MLflow every few seconds from the first fit on, and at the end.
 
-    If a DVC stage ends before the first write, nothing is written and mlflow is not loaded; the stage report tracks the
-    new rows. Without mlflow the results are the same, but not tracked. After the store fails, nothing more is written
-    to it: ``failure`` has the reason, and ``puoc track`` writes the rest.
+    A DVC stage begins later. If it ends before its first write, nothing is written and mlflow is not loaded; the stage
+    report tracks the new rows. Without mlflow the results are the same, but not tracked. After the store fails, nothing
+    more is written to it: ``failure`` has the reason, and ``puoc track`` writes the rest.
     """
 
     def __init__(self, root: Path):
         self.root = root
         self._rows: list[ResultRow] = []
+        self._in_stage = "DVC_STAGE" in os.environ
         self._tracker: Tracker | None = None
         self._last: float | None = None  # write; before it, the start of the first fit
         self._off = find_spec("mlflow") is None
@@ -37,7 +39,7 @@ class LiveTracking:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None or (self._tracker is None and "DVC_STAGE" in os.environ):
+        if kind is not None or (self._tracker is None and self._in_stage):
             return
         self._write(last=True)
 
@@ -48,7 +50,8 @@ class LiveTracking:
         self._rows += rows
         if self._last is None:  # libraries take seconds to load, so time counts from the start of the first fit
             self._last = time.monotonic() - max((row.fit_seconds or 0.0 for row in rows), default=0.0)
-        if time.monotonic() - self._last > _WRITE_INTERVAL:
+        first = self._in_stage and self._tracker is None
+        if time.monotonic() - self._last > (_FIRST_IN_STAGE if first else _WRITE_INTERVAL):
             self._write()
             self._last = time.monotonic()
 
