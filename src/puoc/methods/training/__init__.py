@@ -17,4 +17,5 @@ __all__ = [
     "propensity",
     "quantiles",
     "risks",
+    "uncompiled",
 ]
