@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 EVIDENCE = Path(__file__).parent / "evidence"
 Lines = list[list[str]]
+_ENOUGH = 1.2  # plain / puoc
 _MEASURES = {
     "cpu": ("processor time", "s"),
     "wall": ("wall time", "s"),
@@ -26,6 +28,24 @@ def floor() -> Lines:
         sizes = f"{row['n_p']:,}" + (f" + {row['n_u']:,}" if row["n_u"] else "")
         work = f"{row['gflop']:.3g}"
         lines.append([f"`{row['method']}`", row["inputs"], sizes, work, f"{row['seconds']:.3g}", ratio, str(row["n"])])
+    return lines
+
+
+def epoch_summary() -> Lines:
+    """The ratios of both tables of epochs, over their networks: plain / puoc, and two workers / one."""
+    rows = pd.concat(
+        [pd.read_parquet(EVIDENCE / name) for name in ("epoch.parquet", "networks.parquet")], ignore_index=True
+    )
+    lines = [["numerics", "networks", "geometric mean", "smallest", "1.2 or more", "two workers / one, median"]]
+    for numerics, part in rows.groupby("numerics", sort=False):
+        least = part.loc[part["ratio"].idxmin()]
+        smallest = f"{least['ratio']:.2f} (`{least['method']}`, {least['inputs']})"
+        second = part["second"].dropna()
+        shares = f"{int((part['ratio'] >= _ENOUGH).sum())} of {len(part)}"
+        mean = f"{np.exp(np.log(part['ratio']).mean()):.2f}"
+        lines.append(
+            [str(numerics), str(len(part)), mean, smallest, shares, f"{second.median():.2f} (n = {len(second)})"]
+        )
     return lines
 
 
