@@ -88,7 +88,7 @@ PROFILE ?= quick
 evidence: install  ## Compute PROFILE (default: quick) with the current code, for docs/evidence and the docs' tables
 	$(BIN)/python bench/evidence.py $(PROFILE)
 
-NETWORKS := profiles/paper.yaml profiles/quick.yaml profiles/tabular_more.yaml
+NETWORKS := profiles/paper.yaml profiles/quick.yaml profiles/tabular.yaml profiles/tabular_more.yaml
 bench: install  ## Measure commands, runs, and training against a plain loop and the processor (an hour on idle cores)
 	OMP_NUM_THREADS=1 $(BIN)/python bench/commands.py --out docs/evidence/commands.parquet
 	OMP_NUM_THREADS=1 $(BIN)/python bench/forecasts.py --out docs/evidence/forecasts.parquet
