@@ -26,7 +26,7 @@ PUBLISHED = Path(__file__).parents[1] / "published" / "paper"
 ENOUGH = 8  # metrics of a row
 Lines = list[list[str]]
 
-_CURVES = "the results that they come from keep ROC curves instead of scores, and a curve determines no more"
+_CURVES = "the results that they come from keep ROC curves instead of scores, and computed again they had another AUC"
 _LOST = "no scores of these runs were kept, so the AUC is all that is known"
 _STUDY = "a script of `bench/` measures the AUC alone, outside of a ledger"
 _RUNS = ("cifar10_methods", "cifar10_small", "enlarged", "grids", "lstm_pendigits", "paper_small")
