@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from puoc.analysis.selection.surface import SurfaceRow
-from puoc.reporting.page.sweeps import _grid, _varied
+from puoc.reporting.page.sweeps import _grid, varied
 
 OPTIONS: dict[str, list[Any]] = {"a": [0.1, 1, 10], "b": [1, 2], "kernel": ["rbf", "linear"], "gamma": [None, 0.5]}
 OPTIONS["e"] = [None, True, False]
@@ -45,7 +45,7 @@ def test_every_listed_configuration_stands_on_the_surface_once(found: list[dict[
         for i, params in enumerate(found)
     ]
     values = {config.config_id: json.loads(config.params) for config in configs}
-    grid = _grid(configs, values, _varied(list(values.values())), {})
+    grid = _grid(configs, values, varied(list(values.values())), {})
     if grid is None:
         return
     shown = [cell.config_id for _, row in grid.rows for cell in row if cell]
