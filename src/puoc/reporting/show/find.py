@@ -32,7 +32,7 @@ def find(plans: Sequence[TablePlan], path: str | None) -> Place:
     by_name = {plan.table: plan for plan in plans}
     table, _, rest = path.partition("/")
     if table not in by_name:
-        raise ValueError(_unknown("table", table, list(by_name), "planned"))
+        raise ValueError(unknown("table", table, list(by_name), "planned"))
     plan = by_name[table]
     if not rest:
         return Place(plan)
@@ -41,14 +41,15 @@ def find(plans: Sequence[TablePlan], path: str | None) -> Place:
         return Place(plan, rest)
     column = next((name for name in sorted(columns, key=len, reverse=True) if rest.startswith(f"{name}/")), None)
     if column is None:
-        raise ValueError(_unknown("cell", rest.partition("/")[0], columns, f"{table} has"))
+        raise ValueError(unknown("cell", rest.partition("/")[0], columns, f"{table} has"))
     entry = rest.removeprefix(f"{column}/")
     if entry not in plan.entries_by_name:
-        raise ValueError(_unknown("entry", entry, list(plan.entries_by_name), f"{table} has"))
+        raise ValueError(unknown("entry", entry, list(plan.entries_by_name), f"{table} has"))
     return Place(plan, column, entry)
 
 
-def _unknown(what: str, name: str, known: Sequence[str], owner: str) -> str:
+def unknown(what: str, name: str, known: Sequence[str], owner: str) -> str:
+    """Return the message about a name that does not exist, with the nearest one and those that do."""
     near = get_close_matches(name, known, 1)
     meant = f" (did you mean {near[0]!r}?)" if near else ""
     return f"got the {what} {name!r}{meant}; {owner}: {', '.join(known) or 'none; run puoc plan'}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 
 from puoc.analysis.selection.surface import SurfaceRow, SweepRow, sweeps
@@ -14,6 +13,7 @@ from puoc.records import Params
 from puoc.reporting.page.format import DASH, spread
 from puoc.reporting.page.metrics import label_of
 from puoc.reporting.page.sweeps import ROLE_WORDS, params_text, varied
+from puoc.reporting.show.find import unknown
 from puoc.reporting.show.views import Cell, Value, View
 from puoc.store.plan_files import read_metric
 from puoc.store.plans import TablePlan
@@ -47,10 +47,7 @@ def sweep_view(root: Path, place: str, planned_trials: Trials | None = None, dig
         return _all(found, surface)
     by_name = {row.tune: row for row in found}
     if name not in by_name:
-        near = get_close_matches(name, by_name, 1)
-        meant = f" (did you mean {near[0]!r}?)" if near else ""
-        known = ", ".join(by_name) or "none; tune in params.yaml or puoc sweep makes one"
-        raise ValueError(f"got the sweep {name!r}{meant}; there are: {known}")
+        raise ValueError(unknown("sweep", name, list(by_name), "there are"))
     return _one(by_name[name], [row for row in surface if row.tune == name], metric, digits)
 
 
