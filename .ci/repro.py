@@ -42,8 +42,11 @@ def _read_rwlock(text: str) -> None:
 
 
 def _read_stages(text: str) -> None:
-    if "<<<<<<< " not in text:  # a conflict of git is for its user to resolve
-        COMPILED_LOCKFILE_SCHEMA(parse_yaml(text, "dvc.lock"))
+    if "<<<<<<< " in text:  # a conflict of git is for its user to resolve
+        return
+    if not text.endswith("\n"):  # a cut value, such as "hash: m" for "hash: md5", fits the schema and stops DVC later
+        raise ValueError("the last line is cut")
+    COMPILED_LOCKFILE_SCHEMA(parse_yaml(text, "dvc.lock"))
 
 
 def _is_broken(path: Path, read: Callable[[str], None]) -> bool:
