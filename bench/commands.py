@@ -146,14 +146,17 @@ def main() -> None:
     only = given.only or ""
     about = {"machine": f"{platform.machine()}, {os.cpu_count()} cores", "n": given.repeats}
     rows: list[dict[str, Any]] = []
+    order: list[str] = []  # rows that are measured again keep their place
     if given.only and given.out.exists():
         before = pd.read_parquet(given.out)
+        order = list(before["name"].unique())
         rows = before[~before["name"].str.contains(only, regex=False)].to_dict("records")
 
     def add(name: str, measure: str, values: list[float]) -> None:
         spread = {"value": median(values), "least": min(values), "most": max(values)}
         rows.append(about | {"name": name, "measure": measure} | spread)
         print(rows[-1], flush=True)  # noqa: T201 - a script's output
+        rows.sort(key=lambda row: order.index(row["name"]) if row["name"] in order else len(order))
         pd.DataFrame(rows).to_parquet(given.out)
 
     with tempfile.TemporaryDirectory() as folder:

@@ -27,9 +27,12 @@ Classes = tuple[int, ...]
 Status = Literal["ok", "failed", "skipped"]
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
 def canonical_json(value: object) -> str:
     """Return JSON text that is equal for equal content: sorted keys, no blanks, shortest floats, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def content_id(value: object) -> str:
