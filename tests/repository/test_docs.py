@@ -112,6 +112,15 @@ def test_the_readme_lists_every_scenario_once() -> None:
     assert listed == sorted(SCENARIOS), f"README.md lists other scenarios than {', '.join(SCENARIOS)}"
 
 
+def test_the_readme_counts_every_method_once() -> None:
+    text = (ROOT / "README.md").read_text()
+    [line] = re.findall(r"^\* \*\*Methods:\*\*(.*?)\. The formulas", text, re.DOTALL | re.MULTILINE)
+    named, [further] = re.findall(r"`(\w+)`", line), re.findall(r"(\d+) further learners", line)
+    by_name = {"pyod", "pulearn"}  # whose detectors and classifiers are named as a whole
+    assert set(named) <= METHODS.keys() - by_name
+    assert int(further) == len(METHODS.keys() - by_name - set(named))
+
+
 def test_every_search_space_is_explained() -> None:
     text = (ROOT / "tuning" / "README.md").read_text()
     rows = [line.split("|")[1] for line in text.split("## The printed grids")[0].splitlines() if line.startswith("| `")]
