@@ -305,6 +305,6 @@ def test_a_table_of_messages_is_answered_with_text(number: bool, beside: Any, su
 
 def test_texts_beside_a_measurement_are_left_out_by_the_suggested_command(tmp_path: Path) -> None:
     path = written(tmp_path / "d.csv", message=[f"please call me back at {i} today" for i in range(N)])
-    with pytest.raises(DoubtfulColumns, match="To learn from these texts alone, say --text 'message'") as refusal:
+    with pytest.raises(DoubtfulColumns, match="To learn from these texts alone, use --text 'message'") as refusal:
         read_pair(path)
     assert refusal.value.answers == [("drop", "message")]

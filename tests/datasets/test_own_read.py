@@ -311,7 +311,7 @@ def test_labels_that_are_usual_are_read_right(negative: str, positive: str, tmp_
 
 UNKNOWN_LABELS = {
     "1 and 2": (labelled("1", "2"), ["'2' in 3 rows, '1' in 6 rows", "which one means positive?", "'x,y'"]),
-    "spam and ham": (labelled("spam", "ham"), ["which one means positive? Say --positive VALUE"]),
+    "spam and ham": (labelled("spam", "ham"), ["which one means positive? Use --positive VALUE"]),
     "three values": (labelled("0", "1") + "9,2\n", ["'2' in 1 row", "which one means positive?"]),
     "one value": (labelled("1", "1"), ["'1' in 9 rows; expected two values"]),
 }
@@ -461,7 +461,7 @@ def test_files_of_different_kinds_are_refused_in_words(one: str, other: str, tmp
         assert read_pair(P, U).preparing.kind == one
         return
     words = ("fit", "--method", "naive", "--positives", P, "--unlabelled", U, "--check")
-    refused(puoc(*words), f"{U} is read as {other}, and {P} as {one}", "say --kind")
+    refused(puoc(*words), f"{U} is read as {other}, and {P} as {one}", "use --kind")
     with pytest.raises(ValueError, match=f"is read as {other}, and the training rows as {one}"):
         read_pair(P).read(U)
 

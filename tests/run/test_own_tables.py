@@ -378,7 +378,7 @@ def test_test_rows_among_the_training_rows_are_refused_before_anything_starts(he
     refused(
         said,
         "params.yaml:4: datasets.mine: equal rows: 3 of 43 rows of own/t.csv are in own/p.csv too, such as row 41 = ",
-        "or say allow_overlap: true, which then marks every table of these data",
+        "or set allow_overlap: true, which then marks every table of these data",
     )
     assert len(said[1].strip().splitlines()) == 1  # the table that names it is no further fault
     assert not Path("work").exists()

@@ -99,7 +99,7 @@ REFUSED = {
         TESTED.replace("label", "lable"), "", [], ["datasets.mine.lable: unknown key (did you mean 'label'?)"],
     ),
     "options named as keys": (
-        TESTED.replace(", label: y", ""), "", [], ["the column with the labels is not named; say label: NAME."],
+        TESTED.replace(", label: y", ""), "", [], ["the column with the labels is not named; use label: NAME."],
     ),
 }  # fmt: skip
 
@@ -194,7 +194,7 @@ def test_unlabelled_rows_are_no_test_rows(here: Path) -> None:
     assert (
         "datasets.mine: own/t.csv: the label 'y' is 'unlabelled' in 20 rows; unlabelled rows are no test rows" in said
     )
-    assert "say positive: labelled" in said
+    assert "use positive: labelled" in said
     assert ask(here, TESTED.replace("label: y", "label: y, positive: labelled"))[0] == 0
 
 

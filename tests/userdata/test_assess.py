@@ -108,9 +108,9 @@ LABELLED = {
     "P alone": (["--positives", "p.csv"], "--unlabelled: the file is missing"),
     "U alone": (["--unlabelled", "p.csv"], "no labelled positives; expected a file of them, or one file with a label"),
     "both ways": (["--data", "p.csv", "--label", "y", "--positives", "p.csv"], "expected one way"),
-    "no label": (["--data", "p.csv"], "the column with the labels is not named; say --label NAME"),
+    "no label": (["--data", "p.csv"], "the column with the labels is not named; use --label NAME"),
     "no such label": (["--data", "p.csv", "--label", "z"], "no column 'z' for the labels; it has 'a', 'y'"),
-    "a label in doubt": (["--data", "p.csv", "--label", "y"], "which one means positive? Say --positive VALUE"),
+    "a label in doubt": (["--data", "p.csv", "--label", "y"], "which one means positive? Use --positive VALUE"),
     "a label of nothing": (
         ["--positives", "p.csv", "--unlabelled", "p.csv", "--label", "y"],
         "--label: got 'y' without --data",
@@ -222,7 +222,7 @@ def test_rows_of_another_kind_than_the_positives_are_refused(
     for kind, other in permutations(given, 2):
         roles = {"positives": given[kind], "unlabelled": given[kind], role: given[other]}
         words = [word for name, path in roles.items() for word in (f"--{name}", path)]
-        refused(puoc("assess", *words), "expected the same: say --kind")
+        refused(puoc("assess", *words), "expected the same: use --kind")
     assert not Path("assess.html").exists()
 
 

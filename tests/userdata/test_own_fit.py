@@ -250,7 +250,7 @@ def test_unlabelled_rows_are_no_test_rows_unless_somebody_says_that_they_are_neg
     refused(
         puoc("fit", "--method", "pu_svm", *words, "--out", "m"),
         f"t.csv: the label 'y' is {other!r} in 30 rows; unlabelled rows are no test rows",
-        f"expected negatives. If these are, say --positive {positive}",
+        f"expected negatives. If these are, use --positive {positive}",
     )
     assert not Path("m").exists()
     assert f"{other} (30 rows) as negative" in fit("pu_svm", *words[4:], "--positive", positive)

@@ -197,7 +197,7 @@ def test_a_class_prior_that_is_known_gives_the_precision_of_a_one_class_method_t
 def test_the_former_name_of_the_option_is_refused_with_the_new_one(here) -> None:
     code, said = puoc("fit", "--method", "oc_svm", "--positives", "p.csv", "--out", "m", "--miss-rate", "0.1")
     assert code == 2
-    assert "Say --recall 0.9 in place of --miss-rate 0.1" in said
+    assert "Use --recall 0.9 in place of --miss-rate 0.1" in said
 
 
 def test_a_model_with_the_former_key_is_read_as_a_recall(here) -> None:

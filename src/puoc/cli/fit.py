@@ -158,7 +158,7 @@ def fit(
         if miss_rate is not None:
             raise ValueError(
                 f"--miss-rate: got {miss_rate}, and there is no such option; expected --recall, which bounds missed "
-                "positives. Say --recall 0.9 in place of --miss-rate 0.1"
+                "positives. Use --recall 0.9 in place of --miss-rate 0.1"
             )
         rule = threshold_rule(by_alpha, recall, false_alarms, precision, confidence, alpha_interval)
         if withhold is not None and not rule.withholds:

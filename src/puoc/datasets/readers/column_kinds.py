@@ -47,7 +47,7 @@ def kind_of(cells: Cells, distinct: int) -> Literal["number", "category"]:
     if infinite == others:
         doubt(
             name,
-            f"{place}, an infinite value ({infinite} in all); expected finite numbers. Mend it, say "
+            f"{place}, an infinite value ({infinite} in all); expected finite numbers. Mend it, use "
             f"--missing {odd} if it means that there is no value, or --drop {name!r}",
         )
     many = distinct > _MAX_CATEGORIES or (distinct > _MIN_CATEGORIES and distinct > present / 2)
@@ -56,7 +56,7 @@ def kind_of(cells: Cells, distinct: int) -> Literal["number", "category"]:
         doubt(
             name,
             f"{place}, no number, but {present - others} of its {present} values "
-            f"{noun(present - others, 'is a number', 'are numbers')}. Say --missing "
+            f"{noun(present - others, 'is a number', 'are numbers')}. Use --missing "
             f"{quoted(odd)} if that means that there is no value, --category {name!r} to read the column as "
             f"categories, or --drop {name!r}.",
             *(("missing", odd) if len(different) == 1 and len(odd) <= LONGEST else ("drop", None)),
@@ -66,19 +66,19 @@ def kind_of(cells: Cells, distinct: int) -> Literal["number", "category"]:
         doubt(
             name,
             f"{place}, a number with other signs around or in it, as have all {present} values. Write numbers alone "
-            f"(1234.5), or say --category {name!r} to read the column as categories, or --drop {name!r}.",
+            f"(1234.5), or use --category {name!r} to read the column as categories, or --drop {name!r}.",
         )
     if many:
         has = f"{table.where}: column {name!r} has {distinct} different texts in {present} rows, such as {quoted(odd)}"
         if sentences(pa.chunked_array(list(parts), pa.string())):
             doubt(
                 name,
-                f"{has}. To learn from these texts alone, say --text {name!r}; to leave them out, say --drop {name!r}",
+                f"{has}. To learn from these texts alone, use --text {name!r}; to leave them out, use --drop {name!r}",
                 "text",
             )
         doubt(
             name,
-            f"{has}, which are many for categories. Say --category {name!r} if they are categories, --drop {name!r} "
+            f"{has}, which are many for categories. Use --category {name!r} if they are categories, --drop {name!r} "
             f"if they name the rows, or --text {name!r} to learn from the words of this column alone",
             "category" if distinct <= present / _REPEATED else "text",
         )

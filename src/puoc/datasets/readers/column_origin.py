@@ -25,7 +25,7 @@ def check_origin(cells: Cells) -> None:
     doubt(
         name,
         f"{tables[0].where}: column {name!r} is {quoted(first)} in all rows, and {quoted(other)} in all of "
-        f"{tables[1].where}: it says which file a row is from, and nothing else would be learned. Say "
+        f"{tables[1].where}: it says which file a row is from, and nothing else would be learned. Use "
         f"--drop {name!r}, also if it is the label, or --category {name!r} to keep it",
     )
 

@@ -173,7 +173,7 @@ def _column(tables: Sequence[RawTable], name: str, how: How, audit: SideAudit | 
                 return Column(
                     name=name, read_as="left out", missing=0, distinct=0, first=(), note=f"as asked; it {why}"
                 )
-            doubt(name, f"{table.where}: the column {name!r} {why}. Mend the file, or say --drop {name!r}")
+            doubt(name, f"{table.where}: the column {name!r} {why}. Mend the file, or use --drop {name!r}")
     with_it = [table for table in tables if name in table.places]
     cells = Cells(with_it, name, how)
     plain = cells.measured() if audit is not None and name and name not in how.drop else None
@@ -229,7 +229,7 @@ def _check_measures(cells: Cells) -> None:
         doubt(
             name,
             f"{where}: column {cells.tables[0].places[name] + 1} has no name, as an index that a program has written. "
-            "If it counts the rows, say --drop ''; else give it a name in the file",
+            "If it counts the rows, use --drop ''; else give it a name in the file",
         )
     kind = cells.tables[0].type_of(name)
     numbers = cells.numbers()
@@ -244,6 +244,6 @@ def _check_measures(cells: Cells) -> None:
         doubt(
             name,
             f"{where}: column {name!r} {why}, such as {', '.join(map(cut, cells.facts()['first']))}. {NEW_ROWS}"
-            f"Say --drop {name!r}, or --{keep} {name!r} if it measures something"
+            f"Use --drop {name!r}, or --{keep} {name!r} if it measures something"
             f"{dated if 'dates or times' in why else ''}",
         )

@@ -102,7 +102,7 @@ def layout_of(path: Path, how: How, wanted: Sequence[str] | None = None) -> Layo
     if directive := _EXCEL.match(first):
         raise ValueError(
             f"{path}: the first line {shown(first)} is an instruction for a spreadsheet, not the names of "
-            f"the columns; delete that line, and say --separator {directive['separator']!r} if the separator "
+            f"the columns; delete that line, and use --separator {directive['separator']!r} if the separator "
             "is not found"
         )
     separator = how.separator or _separator(path, text, first)
@@ -215,7 +215,7 @@ def _one_column(path: Path, text: str, first: str) -> str:
     if len(lines[0]) > 1 and len({len(line) for line in lines}) == 1 and numbers:
         raise ValueError(
             f"{path}: the columns seem to be separated by blanks; the first line is {shown(first)}. If so, write one "
-            "blank between them and say --separator ' '; if it is one column, say --separator ,"
+            "blank between them and use --separator ' '; if it is one column, use --separator ,"
         )
     return next((separator for separator in _SEPARATORS if separator not in text), ",")
 
@@ -230,7 +230,7 @@ def _header(path: Path, rows: list[list[str]], first: str) -> bool:
     else:
         return True
     raise ValueError(
-        f"{path}: {what}. If it is a row, say --no-header; if these are the names of the columns, say --header"
+        f"{path}: {what}. If it is a row, use --no-header; if these are the names of the columns, use --header"
     )
 
 
@@ -267,7 +267,7 @@ def _decimal(path: Path, rows: list[list[str]], used: Sequence[bool], first: str
     both = next((cell for cell in cells if _BOTH.fullmatch(cell) and not _is_address(cell)), None)
     if both and (commas or both.count(",") + both.count(".") > 1):
         raise ValueError(
-            f"{path}: {both!r} has separators of thousands, which are not read; write numbers without them, or say "
+            f"{path}: {both!r} has separators of thousands, which are not read; write numbers without them, or use "
             f"--decimal . or --decimal , if these are no numbers. The first line is {shown(first)}"
         )
     if not commas:
@@ -275,13 +275,13 @@ def _decimal(path: Path, rows: list[list[str]], used: Sequence[bool], first: str
     point = next((cell for cell in cells if _POINT.fullmatch(cell)), None)
     if point:
         raise ValueError(
-            f"{path}: {commas[0]!r} has a decimal comma and {point!r} a decimal point; say which one holds by "
+            f"{path}: {commas[0]!r} has a decimal comma and {point!r} a decimal point; choose one by "
             f"--decimal . or --decimal , (a column of the other kind is then no number). The first "
             f"line is {shown(first)}"
         )
     if all(_THOUSANDS.fullmatch(cell) for cell in commas):
         raise ValueError(
-            f"{path}: {commas[0]!r} may be a decimal comma or a separator of thousands. If it is the first, say "
+            f"{path}: {commas[0]!r} may be a decimal comma or a separator of thousands. If it is the first, use "
             f"--decimal , and if the second, write numbers without it. The first line is {shown(first)}"
         )
     return ","

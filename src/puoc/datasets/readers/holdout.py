@@ -65,7 +65,7 @@ def withhold_contents(raw: F, keys: Keys, share: float, seed: int, repeats: Repe
     if copies >= ALIKE * n and repeats is None:
         raise ValueError(
             f"--repeats: {copies} of {n} rows of {raw.where} repeat another one, and --recall rests on withheld "
-            "rows that are new to the model. Say --repeats together if rows were copied (oversampled): copies are "
+            "rows that are new to the model. Use --repeats together if rows were copied (oversampled): copies are "
             "withheld together and count once; or --repeats apart if rows repeat by nature, as with a few yes/no "
             "columns: new positives then repeat them too, and each row counts"
         )

@@ -46,7 +46,7 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
     """
     column = how.label
     if column is None:
-        raise ValueError(f"{table.where}: the column with the labels is not named; say --label NAME.{table.hint}")
+        raise ValueError(f"{table.where}: the column with the labels is not named; use --label NAME.{table.hint}")
     if column in table.unread:
         raise ValueError(f"{table.where}: the column {column!r} of the labels {table.unread[column]}.{table.hint}")
     if column not in table.columns:
@@ -69,7 +69,7 @@ def labels_of(table: RawTable, how: How, others: str) -> Labels:
         raise ValueError(
             f"{table.where}: the label {column!r} is {quoted(unlabelled[0])} in {counts[unlabelled[0]]} "
             f"{noun(counts[unlabelled[0]], 'row')}; unlabelled "
-            "rows are no test rows, since nobody knows their classes: expected negatives. If these are, say "
+            "rows are no test rows, since nobody knows their classes: expected negatives. If these are, use "
             f"--positive {positive}.{table.hint}"
         )
     is_positive = np.asarray(pc.equal(cells, positive), dtype=np.bool_)
@@ -95,7 +95,7 @@ def _positive(table: RawTable, column: str, counts: dict[str, int], how: How) ->
             (other,) = counts.keys() - {value}
             if any(_is(value, yes) and (other == "" or _is(other, no)) for yes, no in _PAIRS):
                 return value
-    raise ValueError(f"{begin}; which one means positive? Say --positive VALUE.{table.hint}")
+    raise ValueError(f"{begin}; which one means positive? Use --positive VALUE.{table.hint}")
 
 
 def _is(value: str, among: set[str]) -> bool:

@@ -125,7 +125,7 @@ class RawTable:
         if not any(_like_cells(name, self.cells.column(name)) for name in self.columns if name):
             return ""
         return (
-            " The first line seems to be a row, not the names of the columns. If it is a row, say --no-header; the "
+            " The first line seems to be a row, not the names of the columns. If it is a row, use --no-header; the "
             "columns are then named column1, column2 and so on."
         )
 

@@ -113,7 +113,7 @@ def doubts_of(audited: Audited, where: str, doubted: Collection[str]) -> list[Do
         if column.name in doubted:
             continue
         reasons = "; it ".join(column.reasons)
-        settles = f"Say --drop {column.name!r}, or --{column.read_as} {column.name!r} if the classes differ in it"
+        settles = f"Use --drop {column.name!r}, or --{column.read_as} {column.name!r} if the classes differ in it"
         found.append(Doubt(column.name, f"{where}: column {column.name!r} {reasons}. {settles}"))
     return found
 

@@ -133,5 +133,5 @@ def _not_parsed(path: Path, layout: Layout, lines: Lines, error: Exception) -> V
         return ValueError(f"{path}: no row below the names of the columns; expected at least 1")
     return ValueError(
         f"{path}: cannot be parsed as columns separated by {layout.separator!r} ({reason}); the first line is "
-        f"{shown(layout.first_line)}. Mend the row, or say another --separator or --encoding"
+        f"{shown(layout.first_line)}. Mend the row, or use another --separator or --encoding"
     )

@@ -163,6 +163,6 @@ def same_kind(raw: Raw, other: object) -> None:
     if raw.kind != kind:
         where = getattr(other, "where", "the training rows")
         raise ValueError(
-            f"{raw.where} is read as {raw.kind}, and {where} as {kind}; expected the same: say --kind table, "
+            f"{raw.where} is read as {raw.kind}, and {where} as {kind}; expected the same: use --kind table, "
             "images or texts, or give both in one form"
         )

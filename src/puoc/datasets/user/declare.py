@@ -120,7 +120,7 @@ def _warnings(audited: Audit, rows: Arranged, allowed: bool) -> tuple[str, ...]:
         raise ValueError(
             f"{'; '.join(map(str, audited.leaks))}: {audited.effect}. "
             "A test on rows that were trained on says little about new ones: "
-            "take them out of one file, or say allow_overlap: true, which then marks every table of these data"
+            "take them out of one file, or set allow_overlap: true, which then marks every table of these data"
         )
     if not audited.refused:
         return ()
