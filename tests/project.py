@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -220,12 +221,18 @@ def clone(project: Project, root: Path) -> Project:
 
 
 def _copy_repository(root: Path) -> None:
+    """Copy the files of the repository, and the bytecode of its modules, which each project would compile again."""
     for name in _versioned():
         source, target = REPOSITORY / name, root / name
         if name.split("/")[0] in _NOT_NEEDED or not source.is_file():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
+        compiled = Path(cache_from_source(str(source)))
+        if source.suffix == ".py" and compiled.is_file():  # it has the time of its source, which stays the same
+            place = Path(cache_from_source(str(target)))
+            place.parent.mkdir(exist_ok=True)
+            shutil.copy2(compiled, place)
 
 
 def _versioned() -> Iterator[str]:

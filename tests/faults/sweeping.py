@@ -136,6 +136,7 @@ def kill_at_random(
 def two_nodes(project: Project) -> Iterator[tuple[str, dict[str, str], Callable[[str], None]]]:
     """Two Ray nodes: their address, the environment of who uses them, and what says ``kill`` or ``add`` to them."""
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid.uuid4().hex * 2, "RAY_USAGE_STATS_ENABLED": "0"}
+    token["RAY_prestart_worker_first_driver"] = "0"  # processes that no trial takes
     process = subprocess.Popen(
         [project.root / ".venv" / "bin" / "python", HERE / "ray_nodes.py"],
         cwd=project.root,

@@ -72,25 +72,27 @@ def test_two_runs_of_one_table_share_the_work(finished_copy: New) -> None:
 def test_a_run_waits_for_what_another_computes_says_for_whom_and_takes_over_when_that_dies(finished_copy: New) -> None:
     project = finished_copy()
     project.edit("params.yaml", "workers: auto", "workers: 1")
-    anew(project, epochs=1000, seeds=1)  # seconds a fit, of which there are two
+    anew(project, epochs=400, seeds=1)  # a second a fit, of which there are two
     first = project.start("puoc", "run", "one_vs_all")
     held: list[int] = []
     wait_for(lambda: held.extend(owners(project)) or held, PATIENCE, "the first run claimed nothing")
     holder = held[0]
     os.kill(holder, signal.SIGSTOP)  # its fit lasts until the second run has said where it stands, on any machine
-    second = project.start("puoc", "run", "one_vs_all")
+    # a terminal has the state at once, and a log its first line after half a minute, when a silent claim expires
+    at_terminal = Project(project.root, {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "300"})
+    second = at_terminal.start("puoc", "run", "one_vs_all")
     assert second.stdout is not None
-    for line in second.stdout:
-        if "computed elsewhere" in line:
-            break
-    else:
-        pytest.fail("the second run never said that it waits")
-    assert f"1 computed elsewhere by process {holder} on " in line
+    output, said = second.stdout.fileno(), b""
+    while f"1 computed elsewhere by process {holder} on ".encode() not in said:
+        part = os.read(output, 2**16)
+        assert part, f"the second run never said that it waits: {said.decode()}"
+        said += part
     first.send_signal(signal.SIGKILL)
     first.wait()
-    rest = second.stdout.read()
+    while part := os.read(output, 2**16):
+        said += part
     assert second.wait() == 0
-    assert computed(rest)[0] == 2
+    assert computed(said.decode())[0] == 2
     assert {row.status for row in project.rows("one_vs_all")} == {"ok"}
     assert not claims(project)
 

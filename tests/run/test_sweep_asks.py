@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -324,7 +325,11 @@ def test_a_dry_run_forecasts_for_the_cpus_of_the_cluster_that_is_named(root: Pat
         "import ray; n = ray.init('local', num_cpus=7, include_dashboard=False); print(n['gcs_address'], flush=True)"
     )
     node = subprocess.Popen(
-        [sys.executable, "-c", f"{cluster}; input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", f"{cluster}; input()"],
+        env=os.environ | {"RAY_prestart_worker_first_driver": "0"},  # seven processes that nothing takes
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert node.stdout is not None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+import psutil
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 from planned import Data
@@ -129,9 +130,9 @@ def test_rungs_are_no_configurations_of_their_own_and_count_once_where_halving_s
     assert count_configs(sweep._replace(rungs=()), found(0.1, 95) + elsewhere) == 1
 
 
-def said(root: Path, *words: str) -> tuple[int, ...]:
+def said(root: Path, *words: str, workers: int = 1) -> tuple[int, ...]:
     """Run a sweep to its end; configurations it says it answered, that failed, were stopped, were known."""
-    command = [sys.executable, "-m", "puoc", "sweep", "--workers", "2", *words]
+    command = [sys.executable, "-m", "puoc", "sweep", "--workers", str(workers), *words]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     numbers = r"(\d+) configurations? computed, (\d+) failed(?:, (\d+) stopped early)?, (\d+) known before"
@@ -161,7 +162,7 @@ def test_a_budget_buys_configurations_of_the_space_that_is_searched_whatever_els
 def test_the_same_search_with_halving_asks_no_more_than_its_budget_however_often_it_is_called(root: Path) -> None:
     with_space(root, "short:\n  lr: {low: 0.001, high: 0.1, log: true}\n  epochs: {low: 9, high: 12, type: int}")
     words = ("--method", "nnpu", "--scenario", "one_vs_all", "--space", "short", "--search", "tpe", "--asha")
-    ok, failed, stopped, before = said(root, *words, "--budget", "9")
+    ok, failed, stopped, before = said(root, *words, "--budget", "9", workers=2)
     assert (ok + stopped, failed, before) == (9, 0, 0)
     assert stopped
     # the published one, listed, may end where it has nobody beside it; so it is asked again if it was stopped
@@ -223,6 +224,9 @@ def test_a_suggestion_that_ran_out_of_memory_among_too_many_is_asked_again_with_
         owner.ledger.put(FitResult(fit=fit, status="failed", reason=reason, git={}, session=owner.session))
     with connected(MachineRequest(workers=2, gpus=1), 2):
         found = owner.run()
+        started = [" ".join(process.cmdline()) for process in psutil.Process().children(recursive=True)]
+        assert any("raylet" in words for words in started)
+        assert not [words for words in started if words.startswith("ray::IDLE")], "no trial takes it"
     assert (found.ok, found.failed, found.known) == (3, 0, len(sweep.configs))
     assert (packing.each, packing.was_halved) == (1, True)
     again = [owner.ledger.get(fit_id) for fit_id in failed]

@@ -27,8 +27,13 @@ cpus=$((SLURM_CPUS_PER_TASK * SLURM_NNODES))
 
 srun --nodes=1 --ntasks=1 --nodelist="$head" --overlap \
   ray start --head --port="${address##*:}" --num-cpus="$SLURM_CPUS_PER_TASK" --block &
+for _ in {1..60}; do # until the head answers
+  if (: <"/dev/tcp/$head/${address##*:}") 2>/dev/null; then
+    break
+  fi
+  sleep 1
+done
 if ((SLURM_NNODES > 1)); then
-  sleep 15 # until the head answers
   srun --nodes=$((SLURM_NNODES - 1)) --ntasks=$((SLURM_NNODES - 1)) --exclude="$head" --overlap \
     ray start --address="$address" --num-cpus="$SLURM_CPUS_PER_TASK" --block &
 fi

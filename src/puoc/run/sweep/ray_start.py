@@ -80,6 +80,8 @@ def jobs_client(url: str) -> JobSubmissionClient:
 
 
 def _init(ray: ModuleType, n_cpus: int, n_gpus: int, address: str | None) -> None:
+    if address is None:  # by default Ray starts a process for each CPU, which no trial takes: trials have a runtime_env
+        os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
     local_options = {
         "num_cpus": n_cpus,
         "num_gpus": n_gpus,
