@@ -557,12 +557,18 @@ def test_records_of_another_plan_are_shown_with_the_code_that_computed_them(
     assert not {row.fit_id for row in shown} & {row.fit_id for row in computed_here}
     assert all(row.computed_by and row.computed_by.startswith("puoc ") for row in shown)
     ledger = Ledger(tmp_path / "out" / "ledger")
+    monkeypatch.chdir(tmp_path / "out")
     for row in shown:  # what the ledger has of them is found
         fit_id, trial_id = row.ids_in_ledger
         entry = ledger.get(fit_id)
         assert fit_id != row.fit_id
         assert entry is not None
         assert entry.trials[trial_id].auc == row.auc
+        assert (row.code_digest, row.draw_digest) == (entry.result.fit.code_digest, entry.result.fit.draw_digest)
+        code, output = puoc("show", f"first/{row.cell}/{row.entry}")
+        assert (code, fit_id in output, row.code_digest in output) == (0, True, True), output
+        code, output = puoc("ledger", "verify", "--place", f"first/{row.cell}/{row.entry}")
+        assert "were computed by other code; these are not compared" in " ".join(output.split())
     page = (tmp_path / "out" / "reports" / "methods" / "pu_svm.html").read_text(encoding="utf-8")
     assert "ROC curve on test rows" in page
     assert "no record of" not in page

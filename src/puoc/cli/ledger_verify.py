@@ -75,7 +75,7 @@ def ledger_verify(
 
 
 def _fits_of(place: str) -> set[str]:
-    """Return the ids of the fits of a number, from the recorded rows of its table.
+    """Return the ids of the fits of a number, from the recorded rows of its table, and say if some are by other code.
 
     Raises
     ------
@@ -96,7 +96,11 @@ def _fits_of(place: str) -> set[str]:
         chosen = chosen[chosen["cell"] == found.column]
     if chosen is None or chosen.empty:
         raise ValueError(f"--place: got {place!r}, which has no result; puoc run {found.plan.table} computes it")
-    return {str(fit) for fit in chosen["fit_id"]}
+    fits = set(chosen["fit_id"])
+    others = set(chosen.loc[chosen["record_fit_id"].notna(), "fit_id"]) if "record_fit_id" in chosen else set()
+    if others:
+        say(f"{len(others)} of the {counted(len(fits), 'fit')} were computed by other code; these are not compared")
+    return {str(fit) for fit in fits}
 
 
 def _recompute(n_fits: int, tolerance: float, only: set[str] | None) -> None:

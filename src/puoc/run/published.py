@@ -57,7 +57,7 @@ def with_equal_fits(ledger: Ledger, fits: dict[str, Fit]) -> set[str]:
 def write_published_rows(root: Path) -> Counter[str]:
     """Write the rows of every planned table and sweep from the records of the ledger, whatever code computed them.
 
-    Each row with a result gets the column ``computed_by``.
+    Each row with a result gets the column ``computed_by`` and the digests of the code that computed it.
 
     Returns
     -------
@@ -95,6 +95,8 @@ def _row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None
     return replace(
         found,
         computed_by=f"puoc {version}" + (f", commit {commit}" if commit else ""),
+        code_digest=result.fit.code_digest,
+        draw_digest=result.fit.draw_digest,
         record_fit_id=result.fit.id if result.fit.id != found.fit_id else None,
         record_trial_id=scored.trial_id if scored is not None and scored.trial_id != found.trial_id else None,
     )

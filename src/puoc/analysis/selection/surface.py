@@ -199,9 +199,9 @@ def summarise_sweep(
         return RoleResult() if config is None else _role_result(by_id[config], *_difference(tests, best, config))
 
     gain, gain_se = _difference(vals, roles["by_value"], roles["published"])
-    note = "" if choice else "not chosen yet: run dvc repro select"
+    note = "" if choice else "not chosen yet: run puoc select"
     if choice is not None and roles["chosen"] is None:
-        note = "chosen from an earlier plan: run dvc repro select"
+        note = "chosen from an earlier plan: run puoc select"
     row = replace(
         sweep,
         n_cells=val["cell"].nunique(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple, TypeVar
@@ -179,7 +180,7 @@ def _trials(results: Results, plan: TablePlan, column: str, entry: str) -> View:
             " ".join(filter(None, (str(row["status"]), str(row.get("reason") or "")))),
             _digits(row.get("fit_seconds"), 2),
             str(row["trial_id"]),
-            str(row["fit_id"]),
+            str(row.get("record_fit_id") or row["fit_id"]),  # that of the ledger, where other code computed it
         ]
         for row in values
     ]
@@ -215,7 +216,9 @@ def _origin(plan: TablePlan, entry: str, rows: pd.DataFrame) -> list[str]:
             notes.append(f"{words}: {', '.join(texts)}")
     trial = rows["trial_id"].iloc[0]
     notes.append(f"in MLflow: search for tags.trial_id = '{trial}' (puoc ui)")
-    notes.append("compute records again and compare: puoc ledger verify --recompute 20")
+    cells = sorted(set(rows["cell"]))
+    what = f"--place {shlex.quote(f'{plan.table}/{cells[0]}/{entry}')}" if len(cells) == 1 else "--recompute 20"
+    notes.append(f"compute records again and compare: puoc ledger verify {what}")
     return notes
 
 
