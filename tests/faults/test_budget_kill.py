@@ -124,7 +124,7 @@ def test_dvc_repro_runs_a_table_again_as_long_as_its_budget_left_trials(new_prep
     assert "budget used up: 12 fits not started" in first.output
     assert {row.status for row in project.rows("one_vs_all")} == {"missing"}
     assert {row.status for row in project.rows("pu_svm", "tune/val")} == {"ok"}  # sweeps have no budget
-    again = project.repro_passes("run@one_vs_all")
+    again = project.repro_passes()
     assert [stage for stage in again.stages if stage in ("plan", "run@one_vs_all")] == ["run@one_vs_all"]
     assert "budget used up: 12 fits not started" in again.output
     project.edit("params.yaml", "budget: 0s", "budget: 1h")
