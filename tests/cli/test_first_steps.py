@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from puoc.cli.console import hint
 from puoc.cli.help import VERBS
 from puoc.methods import make
 from puoc.registry import DATASETS, METHODS
+from puoc.userdata.estimators.classes import class_of
+from puoc.userdata.settings import packaged_methods
 
 ROOT = get_command(app)
 
@@ -83,6 +87,29 @@ def test_what_is_registered_is_listed_a_line_each(command: str, names: Any) -> N
     assert code == 0
     assert [line.split()[0] for line in said.splitlines()] == sorted(names)
     assert all(len(line.split()) > 5 for line in said.splitlines())
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_a_method_is_shown_with_its_hyperparameters(method: str) -> None:
+    code, said = puoc("methods", method)
+    assert code == 0, said
+    head, _, table = said.partition("\n\n")
+    assert head.startswith(f"{method}: ")
+    assert f"puoc.{class_of(method).__name__}" in head
+    names = [line.split()[0] for line in table.splitlines()[1:]]
+    assert names == [field.name for field in fields(METHODS[method])]
+    code, said = puoc("methods", method, "--json")
+    [facts] = json.loads(said)["methods"]
+    assert facts["name"] == method
+    assert list(facts["hyperparameters"]) == names
+    packaged = dict(packaged_methods()).get(method, {})
+    assert {name: value for name, value in facts["hyperparameters"].items() if name in packaged} == packaged
+
+
+def test_an_unknown_method_is_refused_with_the_nearest_one() -> None:
+    code, said = puoc("methods", "knnn")
+    assert code == 2
+    assert "got 'knnn' (did you mean 'knn'?); expected a method: copod, " in " ".join(said.split())
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ VERBS = {
     ),
     "doctor": Verb(SWEEPS, ("puoc doctor", "puoc doctor --method pu_svm --workers 4"), ("findings",)),
     "study": Verb(SWEEPS, ("puoc study --method pu_svm",), ("path", "configurations")),
-    "methods": Verb(ABOUT, ("puoc methods", "puoc methods --json"), ("methods",)),
+    "methods": Verb(ABOUT, ("puoc methods", "puoc methods pu_svm", "puoc methods --json"), ("methods",)),
     "datasets": Verb(ABOUT, ("puoc datasets",), ("datasets",)),
     "metrics": Verb(ABOUT, ("puoc metrics",), ("metrics",)),
     "new-method": Verb(ABOUT, ("puoc new-method my_upu --kind pu",), ("path",)),

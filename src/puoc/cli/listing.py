@@ -1,15 +1,18 @@
-"""``puoc methods`` and ``puoc datasets``: what is registered, one line each."""
+"""``puoc methods`` and ``puoc datasets``: what is registered, one line each, or one method with its values."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from inspect import cleandoc
+from dataclasses import fields
+from inspect import cleandoc, getdoc
 from re import split
 from sys import modules
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from puoc.cli.console import say, working
+import typer
+
+from puoc.cli.console import exit_on_invalid_input, say, working
 from puoc.cli.output import is_json, result
 
 if TYPE_CHECKING:
@@ -18,12 +21,18 @@ if TYPE_CHECKING:
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
 
-def methods() -> None:
+def methods(
+    name: Annotated[str | None, typer.Argument(help="A method: shows what it does and its hyperparameters.")] = None,
+) -> None:
     """List the methods: name, family, inputs, and what each is. The names are those of params.yaml and puoc fit."""
     from puoc.registry import METHODS
 
     with working("reading the methods"):
         classes = sorted(METHODS.items())
+    if name is not None:
+        with exit_on_invalid_input():
+            _method(name, dict(classes))
+        return
     result(
         methods=[
             {
@@ -47,6 +56,43 @@ def methods() -> None:
             for name, cls in classes
         ]
     )
+
+
+def _method(name: str, known: dict[str, type[Estimator]]) -> None:
+    """Show one method: what its class says, and its hyperparameters with those of ``puoc fit``."""
+    from puoc.store.messages import listed, nearest
+    from puoc.userdata.estimators.classes import class_of
+    from puoc.userdata.settings import packaged_methods
+
+    if name not in known:
+        raise ValueError(f"got {name!r}{nearest(name, list(known))}; expected a method: {listed(sorted(known))}")
+    cls = known[name]
+    packaged = dict(packaged_methods()).get(name, getattr(cls, "default_params", {}))
+    params = {field.name: packaged.get(field.name) for field in fields(cls)}  # type: ignore[arg-type]
+    about, own = (" ".join(_paragraph(text).split()) for text in (modules[cls.__module__].__doc__, getdoc(cls)))
+    result(
+        methods=[
+            {
+                "name": name,
+                "family": cls.kind,
+                "inputs": sorted(cls.inputs),
+                "extends": cls.twin,
+                "description": about,
+                "class": f"puoc.{class_of(name).__name__}",
+                "hyperparameters": params,
+            }
+        ]
+    )
+    if is_json():
+        return
+    say(f"{name}: {_KINDS.get(cls.kind, cls.kind)}{_twin(cls)}, {', '.join(sorted(cls.inputs))} rows")
+    say(about)
+    if own:
+        say(own)
+    say(f"in Python: puoc.{class_of(name).__name__}")
+    say("")
+    lines = [("hyperparameter", "value of puoc fit")]
+    _table(lines + [(one, "absent" if value is None else str(value)) for one, value in params.items()])
 
 
 def datasets() -> None:
@@ -93,6 +139,10 @@ def _twin(cls: type[Estimator]) -> str:
     return f" (extends {cls.twin})" if cls.twin else ""
 
 
+def _paragraph(text: str | None) -> str:
+    return cleandoc(text or "").partition("\n\n")[0]
+
+
 def _first_sentence(text: str | None) -> str:
     """Return the first sentence of a docstring."""
-    return split(r"(?<! al)\. (?=[A-Z0-9])", " ".join(cleandoc(text or "").partition("\n\n")[0].split()))[0].rstrip(".")
+    return split(r"(?<! al)\. (?=[A-Z0-9])", " ".join(_paragraph(text).split()))[0].rstrip(".")
