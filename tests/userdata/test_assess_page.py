@@ -129,5 +129,6 @@ def test_a_family_that_does_not_have_the_smallest_loss_comes_first_with_a_reason
     found = decide(evidence((-0.03, 0.0), 0.04, (alpha_low, 1.0)))
     least = min(found.worth, key=lambda one: one.loss)
     assert (found.first, least.family != "OC") == ("OC", preferred)
+    assert (", but U may hold no negatives (expected lead" in found.verdict) == preferred
     reason = "OC comes first because U may hold no negatives at all, and its expected loss is at most 0.01 above the"
     assert any(line.startswith(reason) for line in found.reasons) == preferred

@@ -205,6 +205,8 @@ def _answer(best: Standing, by_labelling: Mapping[Labelling, Standing]) -> Answe
 
 def _verdict(answer: Answer, best: Standing) -> str:
     odds = f"the odds that it is better than {best.second} are {to_one(best.above)}"
+    if best.loss[best.first] > min(best.loss.values()):  # the reason says how much
+        odds += ", but U may hold no negatives"
     lead = f"expected lead {signed(best.over.mean)} of AUC, standard deviation {best.over.spread:.3f}"
     risk = (
         f"expected loss {best.loss[best.first]:.3f}, probability to be the worst family {whole(best.worst[best.first])}"
