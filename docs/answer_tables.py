@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -30,6 +31,7 @@ _COMPARED = ("paper", "cifar10", "cifar10_methods", "cifar10_small", "lstm_pendi
 _FAMILIES = ("paper", "paper_small", "quick")
 PUBLISHED = Path(__file__).parents[1] / "published" / "paper"
 _BAR = 20  # characters
+_LEVEL = 0.05
 _MARKS = dict(zip(STATES, "█▓▒░·", strict=True))
 
 
@@ -112,6 +114,29 @@ def answer_claims() -> Lines:
         which = "" if state == "not run" else "; ".join(f"{row.claim} (`{row.id}`)" for row in found)
         lines.append([state, str(len(found)), which])
     return lines
+
+
+def answer_twins() -> Lines:
+    """Each PU-OC entry against its OC twin, by table: the difference of the AUC, and how many cells decide it."""
+    heads = ["PU-OC / OC", "runs in", "table", "cells", "seeds", "mean difference", "PU-OC better", "OC better"]
+    lines: Lines = []
+    for name in _COMPARED:
+        for plan, rows in compared_tables(name):
+            for pair, tests in groupby(twin_tests(plan, rows), key=lambda test: (test.entry, test.twin_entry)):
+                found = [test for test in tests if not test.is_average and test.n and test.mean_difference is not None]
+                suffixes = {entry.removeprefix(plan.entries_by_name[entry].method) for entry in pair}
+                if not found or len(suffixes) > 1:  # entries that differ in more than U, such as the encoder
+                    continue
+                entries = " / ".join(f"`{entry}`" for entry in pair)
+                decided = [test for test in found if test.p_adjusted is not None and test.p_adjusted < _LEVEL]
+                better = sum((test.mean_difference or 0) > 0 for test in decided)
+                numbers = sorted({test.n for test in found})
+                seeds = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+                mean = sum(test.mean_difference or 0 for test in found) / len(found)
+                folder = "`published/paper`" if name == "paper" else f"`docs/evidence/{name}.parquet`"
+                counts = [str(len(found)), seeds, f"{mean:+.3f}", str(better), str(len(decided) - better)]
+                lines.append([entries, folder, f"`{plan.table}`", *counts])
+    return [heads, *sorted(lines)]
 
 
 def answer_families() -> Lines:
