@@ -25,6 +25,7 @@ from puoc.store.plan_files import planned_sweep, sweep_names
 #: Roles of configurations in a sweep. Tables use the first; the last uses test labels.
 ROLES = ("chosen", "published", "by_value", "by_rank", "best_on_test")
 
+NOT_RUN = "not run"
 NOT_PLANNED = "params.yaml does not plan it; no table uses it"
 
 
@@ -131,7 +132,7 @@ def sweeps(
             scenario=plan.scenario,
             dataset=plan.dataset,
             space=plan.space,
-            note="not run",
+            note=NOT_RUN,
         )
         if not all(path.is_file() for path in paths):
             sweep_rows.append(row)

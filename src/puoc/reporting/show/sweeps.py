@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from puoc.analysis.selection.surface import SurfaceRow, SweepRow, sweeps
+from puoc.analysis.selection.surface import NOT_RUN, SurfaceRow, SweepRow, sweeps
 from puoc.analysis.tables.results import Trials
 from puoc.records import Params
 from puoc.reporting.page.format import DASH, spread
@@ -100,4 +100,6 @@ def _one(row: SweepRow, configs: list[SurfaceRow], metric: str, digits: int) -> 
     heads = ["configuration", CRITERION, "n", f"{label_of(metric)} on held-out rows", "roles"]
     title = f"{row.tune}: {row.method}, {row.scenario} on {row.dataset}, mean \N{PLUS-MINUS SIGN} standard error"
     notes = [note for note in (row.source, row.note) if note]
+    if row.note == NOT_RUN:  # puoc sweep computes fits and writes no rows
+        notes = [f"no rows yet; puoc tune {row.tune} computes what is missing and writes them"]
     return View(title, heads, rows, notes, values)
