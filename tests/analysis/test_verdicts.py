@@ -91,6 +91,21 @@ def test_one_seed_decides_nothing_however_near_and_however_far() -> None:
         assert set(cells["note"]) == {"one seed has no spread"}
 
 
+def test_one_seed_takes_no_spread_from_the_other_cells() -> None:
+    """DEDPUL at alpha .95 had one seed, and the small spread of the cells with less alpha made it differ."""
+    far = as_printed("ova", off=-0.4)
+
+    def score(method: str, column: str, seed: int) -> Any:
+        return far(method, column, seed) if seed == 0 or column != "pos=0" else "missing"
+
+    found = of("ova", score)
+    cells = found[found["column"] != "avg"]
+    alone = cells["column"] == "pos=0"
+    assert set(cells.loc[alone, "verdict"]) <= {"not decided", "not run", "void"}
+    assert "not decided" in set(cells.loc[alone, "verdict"])
+    assert "differs" in set(cells.loc[~alone, "verdict"])
+
+
 def test_failed_and_missing_rows_are_told_in_words() -> None:
     def score(method: str, column: str, seed: int) -> Any:
         if method == "csi":

@@ -32,8 +32,8 @@ def own_spread(statistics: Statistics) -> Spread | None:
 def moderated_spreads(summary: Sequence[SummaryRow]) -> Spreads:
     """Estimate the spread of each cell of an entry from all cells of that entry in the table (Smyth 2004).
 
-    A cell with one seed gets the spread of the others. Averages over cells have no spread here, and neither have
-    entries with fewer than two cells of two seeds.
+    A cell with one seed has no spread: that of the others says little about it, since spreads grow where methods fail.
+    Averages over cells have none here either, nor have entries with fewer than two cells of two seeds.
     """
     by_entry: dict[tuple[str, str], list[SummaryRow]] = defaultdict(list)
     for row in summary:
@@ -51,6 +51,7 @@ def moderated_spreads(summary: Sequence[SummaryRow]) -> Spreads:
                 values = zip(run, moderated.variances, moderated.df, strict=True)
                 spreads |= {
                     (table, entry, cell, scored_on): Spread(float(variance) ** 0.5, float(df))
-                    for (cell, _), variance, df in values
+                    for (cell, statistics), variance, df in values
+                    if statistics.n > 1
                 }
     return spreads
