@@ -53,7 +53,7 @@ published: install  ## Open the published results: report and MLflow store, with
 	$(BIN)/puoc published
 
 test: install  ## Tests (minutes)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-all: install  ## The tests that make test leaves out: faults, simulations, browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow

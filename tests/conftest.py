@@ -54,17 +54,6 @@ def pytest_configure() -> None:
     gc.disable()
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where slow tests alone are asked for, import no module that has none: each process imports all that it collects.
-
-    A module that marks a test names the mark.
-    """
-    is_module = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
-    if config.option.markexpr == "slow" and is_module and "mark.slow" not in collection_path.read_text():
-        return True
-    return None
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect unchanged deliberate faults, and begin with the tests of the highest time limits.
