@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +23,9 @@ from dvc.schema import COMPILED_LOCKFILE_SCHEMA
 from dvc.ui import ui
 from dvc.utils.serialize import ParseError, parse_yaml
 from voluptuous import Invalid
+
+# The last line of a whole lock, whose newline an editor may have left out. DVC works with fewer digits of it too.
+_LAST = re.compile(r" +(size|nfiles): \d+")
 
 _HINT = "Use `dvc push` to send your updates to remote storage."
 
@@ -44,7 +48,8 @@ def _read_rwlock(text: str) -> None:
 def _read_stages(text: str) -> None:
     if "<<<<<<< " in text:  # a conflict of git is for its user to resolve
         return
-    if not text.endswith("\n"):  # a cut value, such as "hash: m" for "hash: md5", fits the schema and stops DVC later
+    last = text.rpartition("\n")[2]
+    if last and not _LAST.fullmatch(last):  # a cut value, such as "hash: m", fits the schema and stops DVC later
         raise ValueError("the last line is cut")
     COMPILED_LOCKFILE_SCHEMA(parse_yaml(text, "dvc.lock"))
 

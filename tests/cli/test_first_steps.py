@@ -24,9 +24,10 @@ from puoc.cli.app import app
 from puoc.cli.console import hint
 from puoc.cli.help import VERBS
 from puoc.methods import make
+from puoc.methods.training.estimator import typed
 from puoc.registry import DATASETS, METHODS
 from puoc.userdata.estimators.classes import class_of
-from puoc.userdata.settings import packaged_methods
+from puoc.userdata.settings import settings
 
 ROOT = get_command(app)
 
@@ -102,8 +103,38 @@ def test_a_method_is_shown_with_its_hyperparameters(method: str) -> None:
     [facts] = json.loads(said)["methods"]
     assert facts["name"] == method
     assert list(facts["hyperparameters"]) == names
-    packaged = dict(packaged_methods()).get(method, {})
-    assert {name: value for name, value in facts["hyperparameters"].items() if name in packaged} == packaged
+    try:
+        taken = settings(method)
+    except ValueError:  # of a package that is not installed
+        return
+    for_columns = facts["hyperparameters_for_columns"] or facts["hyperparameters"]
+    for shown, params in ((facts["hyperparameters"], taken.params), (for_columns, taken.for_inputs("vector").params)):
+        assert {name: value for name, value in shown.items() if value is not None} == params
+        assert all(str(value) in table for value in params.values())
+
+
+@pytest.mark.parametrize(
+    ("own", "values"),
+    [({"variance": 0.5, "power": 3}, ["0.5", "3.0", "absent"]), (None, ["none; give it by --params"] * 3)],
+)
+def test_a_method_of_another_package_is_shown_with_what_puoc_fit_takes(
+    own: dict[str, Any] | None, values: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @typed
+    class Elsewhere(METHODS["pca"]):  # type: ignore[misc]
+        """Made for this test."""
+
+        default_params = own
+        power: float
+        rounds: int | None = None
+
+    monkeypatch.setitem(METHODS, "elsewhere", Elsewhere)
+    code, said = puoc("methods", "elsewhere")
+    assert code == 0, said
+    table = said.partition("\n\n")[2].splitlines()[1:]
+    assert [tuple(line.split(maxsplit=1)) for line in table] == list(
+        zip(("variance", "power", "rounds"), values, strict=True)
+    )
 
 
 def test_an_unknown_method_is_refused_with_the_nearest_one() -> None:

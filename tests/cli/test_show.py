@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from planned import Data, Planned
 from typer.testing import CliRunner, Result
 
 from puoc.cli.app import app
+from puoc.reporting.show.find import find
 from puoc.run.stages import run_part
+from puoc.store.plan_files import planned_tables
 
 PLANNED = Planned(
     """
@@ -125,6 +128,15 @@ def test_an_entry_lists_its_trials_and_their_origin(rows: pd.DataFrame) -> None:
         assert chosen[digest].iloc[0] in text
     everywhere = shown("odd_names/average/pu_svm")
     assert all(trial in everywhere for trial in rows[rows["entry"] == "pu_svm"]["trial_id"])
+
+
+def test_the_command_that_computes_a_number_again_names_that_number(computed: Path, rows: pd.DataFrame) -> None:
+    for cell in [*cells_of(rows), "average"]:
+        [line] = [line for line in shown(f"odd_names/{cell}/pu_svm").splitlines() if "puoc ledger verify" in line]
+        _, _, _, option, place, *more = shlex.split(line.partition(": ")[2])
+        assert option == "--place"
+        assert find(planned_tables(computed), place)[1:] == (cell, "pu_svm")
+        assert more == (["--recompute", "20"] if cell == "average" else [])
 
 
 def test_csv_and_json_have_every_digit_and_nothing_else_on_the_output(rows: pd.DataFrame) -> None:

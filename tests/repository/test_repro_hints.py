@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,27 @@ def test_a_lock_that_a_killed_dvc_cut_is_made_anew_wherever_the_cut_is(stages: P
             assert (stages / "dvc.lock").read_text() == whole
         else:  # whole lines that are a lock of fewer stages, or of an output without its size
             assert whole[length - 1] == "\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [lambda text: text.rstrip("\n"), lambda text: text.replace("\n", "\r\n")])
+def test_a_lock_that_an_editor_saved_stays(stages: Path, change: Callable[[str], str]) -> None:
+    (stages / "dvc.yaml").write_text("stages: {good: {cmd: seq 999 > a, outs: [a]}}")
+    whole = repro(stages, "good") and (stages / "dvc.lock").read_text()
+    assert change(whole) != whole
+    (stages / "dvc.lock").write_text(change(whole), newline="")
+    said = repro(stages, "good")
+    assert "removed" not in said
+    assert "didn't change, skipping" in said
+
+
+@pytest.mark.slow
+def test_dvc_works_with_fewer_digits_of_the_last_size(stages: Path) -> None:
+    """So a cut in them, which looks whole, is harmless."""
+    (stages / "dvc.yaml").write_text("stages: {good: {cmd: seq 999 > a, outs: [a]}}")
+    whole = repro(stages, "good") and (stages / "dvc.lock").read_text()
+    (stages / "dvc.lock").write_text(whole[:-2])
+    assert "removed" not in repro(stages, "good")
 
 
 def test_a_conflict_in_dvc_lock_stays_for_its_user(stages: Path) -> None:

@@ -567,8 +567,9 @@ def test_records_of_another_plan_are_shown_with_the_code_that_computed_them(
         assert (row.code_digest, row.draw_digest) == (entry.result.fit.code_digest, entry.result.fit.draw_digest)
         code, output = puoc("show", f"first/{row.cell}/{row.entry}")
         assert (code, fit_id in output, row.code_digest in output) == (0, True, True), output
+        assert "puoc ledger verify compares none of these fits" in output
         code, output = puoc("ledger", "verify", "--place", f"first/{row.cell}/{row.entry}")
-        assert "were computed by other code; these are not compared" in " ".join(output.split())
+        assert "computed by other code, and therefore not compared: 2 of 2 fits" in " ".join(output.split())
     page = (tmp_path / "out" / "reports" / "methods" / "pu_svm.html").read_text(encoding="utf-8")
     assert "ROC curve on test rows" in page
     assert "no record of" not in page

@@ -99,7 +99,7 @@ def _fits_of(place: str) -> set[str]:
     fits = set(chosen["fit_id"])
     others = set(chosen.loc[chosen["record_fit_id"].notna(), "fit_id"]) if "record_fit_id" in chosen else set()
     if others:
-        say(f"{len(others)} of the {counted(len(fits), 'fit')} were computed by other code; these are not compared")
+        say(f"computed by other code, and therefore not compared: {len(others)} of {counted(len(fits), 'fit')}")
     return {str(fit) for fit in fits}
 
 

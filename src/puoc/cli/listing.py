@@ -17,6 +17,7 @@ from puoc.cli.output import is_json, result
 
 if TYPE_CHECKING:
     from puoc.methods.training.estimator import Estimator
+    from puoc.records import Params
 
 _KINDS = {"oc": "OC", "pu": "PU", "pu_oc": "PU-OC"}
 
@@ -60,16 +61,20 @@ def methods(
 
 def _method(name: str, known: dict[str, type[Estimator]]) -> None:
     """Show one method: what its class says, and its hyperparameters with those of ``puoc fit``."""
+    from puoc.methods import normalise
     from puoc.store.messages import listed, nearest
     from puoc.userdata.estimators.classes import class_of
-    from puoc.userdata.settings import packaged_methods
+    from puoc.userdata.settings import packaged_for_columns, packaged_methods
 
     if name not in known:
         raise ValueError(f"got {name!r}{nearest(name, list(known))}; expected a method: {listed(sorted(known))}")
     cls = known[name]
-    packaged = dict(packaged_methods()).get(name, getattr(cls, "default_params", {}))
-    params = {field.name: packaged.get(field.name) for field in fields(cls)}  # type: ignore[arg-type]
-    about, own = (" ".join(_paragraph(text).split()) for text in (modules[cls.__module__].__doc__, getdoc(cls)))
+    packaged, own = dict(packaged_methods()).get(name), getattr(cls, "default_params", None)
+    if packaged is None and own is not None:  # of a method of another package
+        packaged = normalise(name, own)
+    of_columns = packaged_for_columns(name)
+    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+    about, more = (" ".join(_paragraph(text).split()) for text in (modules[cls.__module__].__doc__, getdoc(cls)))
     result(
         methods=[
             {
@@ -79,7 +84,8 @@ def _method(name: str, known: dict[str, type[Estimator]]) -> None:
                 "extends": cls.twin,
                 "description": about,
                 "class": f"puoc.{class_of(name).__name__}",
-                "hyperparameters": params,
+                "hyperparameters": {one: (packaged or {}).get(one) for one in names},
+                "hyperparameters_for_columns": of_columns and {one: of_columns.get(one) for one in names},
             }
         ]
     )
@@ -87,12 +93,17 @@ def _method(name: str, known: dict[str, type[Estimator]]) -> None:
         return
     say(f"{name}: {_KINDS.get(cls.kind, cls.kind)}{_twin(cls)}, {', '.join(sorted(cls.inputs))} rows")
     say(about)
-    if own:
-        say(own)
+    if more:
+        say(more)
     say(f"in Python: puoc.{class_of(name).__name__}")
     say("")
-    lines = [("hyperparameter", "value of puoc fit")]
-    _table(lines + [(one, "absent" if value is None else str(value)) for one, value in params.items()])
+    if packaged is None:
+        _table([("hyperparameter", "value of puoc fit"), *((one, "none; give it by --params") for one in names)])
+    elif of_columns is None:
+        _table([("hyperparameter", "value of puoc fit"), *((one, _text(packaged, one)) for one in names)])
+    else:
+        heads = ("hyperparameter", "puoc fit, for columns and words", "with an encoder")
+        _table([heads, *((one, _text(of_columns, one), _text(packaged, one)) for one in names)])
 
 
 def datasets() -> None:
@@ -133,6 +144,10 @@ def _table(lines: Sequence[tuple[str, ...]]) -> None:
     for line in lines:
         *padded, last = line
         say("  ".join([*(text.ljust(width) for text, width in zip(padded, widths, strict=False)), last]).rstrip())
+
+
+def _text(params: Params, name: str) -> str:
+    return "absent" if params.get(name) is None else str(params[name])
 
 
 def _twin(cls: type[Estimator]) -> str:

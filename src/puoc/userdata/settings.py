@@ -179,6 +179,12 @@ def packaged_methods() -> list[tuple[str, Params]]:
     return sorted((name, methods.normalise(name, entry.params)) for name, entry in _sections(None)["methods"].items())
 
 
+def packaged_for_columns(method: str) -> Params | None:
+    """Return the packaged hyperparameters for columns and words without an encoder, if they are others; else None."""
+    entry = _sections(None)["methods"].get(method)
+    return methods.normalise(method, entry.plain_params) if entry and entry.plain_params is not None else None
+
+
 def _sections(file: Path | None) -> _Sections:
     """Read the packaged entries, and those of a user's file, which override them."""
     sections = deepcopy(_packaged())

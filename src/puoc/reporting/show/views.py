@@ -184,7 +184,7 @@ def _trials(results: Results, plan: TablePlan, column: str, entry: str) -> View:
         ]
         for row in values
     ]
-    return View(title, heads, _plain(lines), _origin(plan, entry, chosen), values)
+    return View(title, heads, _plain(lines), _origin(plan, column, entry, chosen), values)
 
 
 #: Columns of rows that belong to an entry, with their words.
@@ -207,7 +207,7 @@ ORIGIN = (
 )
 
 
-def _origin(plan: TablePlan, entry: str, rows: pd.DataFrame) -> list[str]:
+def _origin(plan: TablePlan, cell: str, entry: str, rows: pd.DataFrame) -> list[str]:
     """Return how the trials were made, and where they are found again."""
     notes = [f"method: {plan.entries_by_name[entry].method}", draw_sentence(rows)]
     for column, words in ORIGIN:
@@ -216,9 +216,15 @@ def _origin(plan: TablePlan, entry: str, rows: pd.DataFrame) -> list[str]:
             notes.append(f"{words}: {', '.join(texts)}")
     trial = rows["trial_id"].iloc[0]
     notes.append(f"in MLflow: search for tags.trial_id = '{trial}' (puoc ui)")
-    cells = sorted(set(rows["cell"]))
-    what = f"--place {shlex.quote(f'{plan.table}/{cells[0]}/{entry}')}" if len(cells) == 1 else "--recompute 20"
-    notes.append(f"compute records again and compare: puoc ledger verify {what}")
+    ok = rows[rows["status"] == "ok"]
+    if ok.empty:
+        return notes
+    if "record_fit_id" in ok and ok["record_fit_id"].notna().all():
+        notes.append("other code computed these records, so puoc ledger verify compares none of these fits")
+    else:
+        place = shlex.quote(f"{plan.table}/{cell}/{entry}")
+        most = " --recompute 20" if cell == AVERAGE else ""  # of many cells, the fits that take the least time
+        notes.append(f"compute records again and compare: puoc ledger verify --place {place}{most}")
     return notes
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from puoc.registry import METHODS
 from puoc.userdata.estimators.base import COMMON, PUEstimator
 from puoc.userdata.estimators.general import OneClassDetector, PUClassifier
-from puoc.userdata.settings import packaged_methods
+from puoc.userdata.settings import packaged_for_columns, packaged_methods
 
 
 def hyperparameter_names(method: str) -> dict[str, str]:
@@ -101,7 +101,7 @@ def _made(method: str, name: str, of: type) -> type[PUEstimator]:
 
 def _doc(method: str, name: str, names: dict[str, str]) -> str:
     """Return the docstring of a class: that of the method, then its arguments with the packaged values."""
-    packaged = dict(packaged_methods()).get(method, {})
+    packaged, of_columns = dict(packaged_methods()).get(method, {}), packaged_for_columns(method) or {}
     general = _general(method).__name__
     lines = [
         f"``{general}({method!r})``, with the hyperparameters as arguments.",
@@ -113,6 +113,8 @@ def _doc(method: str, name: str, names: dict[str, str]) -> str:
     ]
     for one, argument in names.items():
         value = f"{packaged[one]!r} by default, as in ``puoc fit``" if one in packaged else "absent by default"
+        if of_columns.get(one) != packaged.get(one) and of_columns:
+            value += f" with an encoder, and {of_columns[one]!r} for columns without one"
         lines.append(f"{argument} : hyperparameter ``{one}``; None: {value}.")
     lines.append(f"{', '.join(COMMON)}, threshold : as for ``{general}``.")
     about = (getdoc(modules[METHODS[method].__module__]) or "").split("\n\n")[0]
