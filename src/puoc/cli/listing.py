@@ -34,18 +34,7 @@ def methods(
         with exit_on_invalid_input():
             _method(name, dict(classes))
         return
-    result(
-        methods=[
-            {
-                "name": name,
-                "family": cls.kind,
-                "inputs": sorted(cls.inputs),
-                "extends": cls.twin,
-                "description": _first_sentence(modules[cls.__module__].__doc__),
-            }
-            for name, cls in classes
-        ]
-    )
+    result(methods=[_facts(one, cls, _first_sentence(modules[cls.__module__].__doc__)) for one, cls in classes])
     _table(
         [
             (
@@ -57,6 +46,16 @@ def methods(
             for name, cls in classes
         ]
     )
+
+
+def _facts(name: str, cls: type[Estimator], about: str) -> dict[str, object]:
+    return {
+        "name": name,
+        "family": cls.kind,
+        "inputs": sorted(cls.inputs),
+        "extends": cls.twin,
+        "description": about,
+    }
 
 
 def _method(name: str, known: dict[str, type[Estimator]]) -> None:
@@ -77,12 +76,8 @@ def _method(name: str, known: dict[str, type[Estimator]]) -> None:
     about, more = (" ".join(_paragraph(text).split()) for text in (modules[cls.__module__].__doc__, getdoc(cls)))
     result(
         methods=[
-            {
-                "name": name,
-                "family": cls.kind,
-                "inputs": sorted(cls.inputs),
-                "extends": cls.twin,
-                "description": about,
+            _facts(name, cls, about)
+            | {
                 "class": f"puoc.{class_of(name).__name__}",
                 "hyperparameters": {one: (packaged or {}).get(one) for one in names},
                 "hyperparameters_for_columns": of_columns and {one: of_columns.get(one) for one in names},
