@@ -19,6 +19,7 @@ from puoc.analysis.paper.verdicts import STATES, VerdictRow, verdicts
 from puoc.analysis.statistics.significance import twin_tests
 from puoc.analysis.tables.results import planned_rows, read_results
 from puoc.analysis.tables.summary import summarise
+from puoc.reporting.page.significance import ALPHA
 from puoc.run.published import write_published_rows
 from puoc.store.ledger import Ledger
 from puoc.store.plan_files import planned_tables
@@ -31,7 +32,6 @@ _COMPARED = ("paper", "cifar10", "cifar10_methods", "cifar10_small", "lstm_pendi
 _FAMILIES = ("paper", "paper_small", "quick")
 PUBLISHED = Path(__file__).parents[1] / "published" / "paper"
 _BAR = 20  # characters
-_LEVEL = 0.05
 _MARKS = dict(zip(STATES, "█▓▒░·", strict=True))
 
 
@@ -128,7 +128,7 @@ def answer_twins() -> Lines:
                 if not found or len(suffixes) > 1:  # entries that differ in more than U, such as the encoder
                     continue
                 entries = " / ".join(f"`{entry}`" for entry in pair)
-                decided = [test for test in found if test.p_adjusted is not None and test.p_adjusted < _LEVEL]
+                decided = [test for test in found if test.p_adjusted is not None and test.p_adjusted < ALPHA]
                 better = sum((test.mean_difference or 0) > 0 for test in decided)
                 numbers = sorted({test.n for test in found})
                 seeds = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

@@ -68,13 +68,13 @@ def _hours(
     for trial in planned:
         fit = trial.trial.fit
         if (trial.entry, trial.cell.name, trial.seed) in done:
-            counted |= {fit.id, *(need.id for need in fit.needs())}
+            counted |= {fit.id, *(need.id for need in fit.all_needs())}
         else:
             fits[fit.id] = fit
             tests[fit.id].add(trial.trial.test)
     hours = defaultdict[str, float](float)
     for fit in fits.values():
-        for part in (fit, *fit.needs()):
+        for part in (fit, *fit.all_needs()):
             if part.id not in counted:
                 counted.add(part.id)
                 hours[part.method] += forecast.seconds_by(part.method, estimate(part, tests[part.id])) / 3600

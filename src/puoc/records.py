@@ -9,7 +9,7 @@ The file is longer than others, because the records contain one another, and the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Literal, Self
@@ -258,6 +258,12 @@ class Fit(Record):
     def needs(self) -> tuple[Fit, ...]:
         """Return the fits whose results this fit uses directly."""
         return tuple(fit for fit in (self.encoder_fit(), self.prior_fit()) if fit is not None)
+
+    def all_needs(self) -> Iterator[Fit]:
+        """Yield the fits that this fit uses, directly or through another one; the same one can come twice."""
+        for need in self.needs():
+            yield need
+            yield from need.all_needs()
 
 
 class TestSet(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,16 +90,10 @@ def _add(total: Count, plan_count: PlanCount, planned_trial: PlannedTrial) -> No
     if fit.id in total.fits:
         return
     total.fits[fit.id] = fit
-    total.needed[fit.id] = [total.needs.setdefault(need.id, need) for need in _needs(fit)]
+    total.needed[fit.id] = [total.needs.setdefault(need.id, need) for need in fit.all_needs()]
     for any_fit in (fit, *total.needed[fit.id]):
         if (encoding := any_fit.frozen_encoder()) is not None:
             total.frozen[any_fit.sample.dataset, encoding.id] = encoding, any_fit.sample.data_digest
-
-
-def _needs(fit: Fit) -> Iterator[Fit]:
-    for need in fit.needs():
-        yield need
-        yield from _needs(need)
 
 
 def describe(plan: Plan, root: Path, measure: float = 0.0, again: bool = False) -> list[str]:
