@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import dead_claims
 import pytest
 from project import PATIENCE, Project, clone
 from sweeping import (
@@ -23,6 +24,8 @@ from sweeping import (
     two_nodes,
     wait_for,
 )
+
+from puoc.store.ledger import Ledger
 
 New = Callable[..., Project]
 
@@ -127,6 +130,10 @@ def test_a_wider_grid_reuses_what_is_there_a_narrower_hides_it_and_dvc_computes_
     assert "nnpu: 8 fits computed, 0 failed" in said  # of the published lr, 1.0e-2, and three
     project.edit(spaces, "high: 3.0e-3, step: 1.0e-3}\n", "high: 5.0e-3, step: 1.0e-3}\n")
     assert answered(project.each("plan", "sweep --method nnpu")) == (2, 0, 4)
+    ledger = Ledger(project.root / "ledger")
+    dead_claims.leave(ledger, ledger.ids())
+    assert answered(project.each("sweep --method nnpu")) == (0, 0, 6)
+    assert dead_claims.left(ledger) == set()
     project.edit(spaces, "low: 1.0e-3, high: 5.0e-3,", "low: 3.0e-3, high: 4.0e-3,")
     repro = call(project, "dvc", "repro", "tune@nnpu")
     assert repro.code == 0, repro.output

@@ -120,6 +120,7 @@ def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -
     from puoc.run.sweep.results import failed_rows, write
     from puoc.run.sweep.status import sweep_status
     from puoc.run.sweep.tuner import Outcome
+    from puoc.store.ledger_upkeep import clear_claims
 
     runner, (_, missing) = _runner(ROOT), _forecast(ROOT, spec, request.workers)
     if missing or spec.parts is not None:
@@ -129,6 +130,7 @@ def _run(spec: Sweep, request: MachineRequest, budget: Budget, started: float) -
         status = sweep_status(runner, spec)
         outcome, failure = Outcome(0, len(status.done), len(status.failed), 0, 0, None), None
     with working("results"):
+        clear_claims(runner.ledger)
         rows = write(ROOT, spec)
     stopped = f", {outcome.stopped:,} stopped early" if outcome.stopped else ""
     remaining = f"; {outcome.stopped_by}, {outcome.remaining:,} remain" if outcome.stopped_by else ""

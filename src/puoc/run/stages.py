@@ -18,6 +18,7 @@ from puoc.run.schedule import TableTrials
 from puoc.store import plan_files
 from puoc.store.atomic import write_json
 from puoc.store.ledger import Ledger
+from puoc.store.ledger_upkeep import clear_claims
 from puoc.store.plans import SweepPlan, TablePlan
 from puoc.store.result_rows import ResultRow, write_sweep, write_table
 
@@ -174,6 +175,7 @@ def run_part(
     runner = Runner(root, plan_files.read_compute(root), on_progress=on_progress)
     runner.on_done = _row_reporter(runner.ledger, [(plan, trials)], on_rows)
     counts = runner.run(plan, trials)
+    clear_claims(runner.ledger)
     _write_rows(root, runner, plan, trials)
     return counts
 
@@ -200,6 +202,7 @@ def run_tables(
     runner = BudgetRunner(root, plan_files.read_compute(root), on_progress=on_progress)
     runner.on_done = _row_reporter(runner.ledger, tables, on_rows)
     counts, remaining = runner.run_tables(tables, budget)
+    clear_claims(runner.ledger)
     for table in tables:
         _write_rows(root, runner, table.plan, table.trials)
     return counts, remaining

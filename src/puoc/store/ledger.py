@@ -193,11 +193,15 @@ class Ledger:
 
     def claim(self, fit_id: str) -> Claim | None:
         """Claim the computation of a fit; return None while another process has claimed it."""
-        return claim(self._path(fit_id, ".claim"))
+        return claim(self.claim_path(fit_id))
 
     def holder(self, fit_id: str) -> str | None:
         """Describe the process that is computing this fit; None if there is none."""
-        return holder(self._path(fit_id, ".claim"))
+        return holder(self.claim_path(fit_id))
+
+    def claim_path(self, fit_id: str) -> Path:
+        """Return the path of the claim of a fit."""
+        return self._path(fit_id, ".claim")
 
     def allow_retry(self, fit_id: str) -> None:
         """Lift the quarantine of a fit for one attempt."""

@@ -43,7 +43,7 @@ def count(ledger: Ledger) -> dict[str, int]:
         if entry is not None:
             spent = entry.result.status == "failed" and not ledger.may_try(fit_id)
             counts["quarantined" if spent else entry.result.status] += 1
-    counts["claimed"] = sum(claims.is_held(path) for path in ledger.root.glob("[0-9a-f][0-9a-f]/*.claim"))
+    counts["claimed"] = sum(claims.is_held(path) for path in _claims(ledger))
     return counts
 
 
@@ -81,6 +81,25 @@ def _verify_files(folder: Path, record: RecordFile, faults: list[str], no_model:
     elif model:
         with _faults_noted(faults, model):
             check_model(model.name, model.read_bytes())
+
+
+def clear_claims(ledger: Ledger) -> None:
+    """Remove the dead claims of fits with a final record.
+
+    A process that is killed between the record and the release of a claim leaves such a claim, and no process claims
+    the fit again.
+
+    Raises
+    ------
+    OSError : a claim cannot be read or removed.
+    """
+    for path in _claims(ledger):
+        if ledger.is_final(path.stem):
+            claims.clear(path)
+
+
+def _claims(ledger: Ledger) -> Iterator[Path]:
+    return ledger.root.glob("[0-9a-f][0-9a-f]/*.claim")
 
 
 def compact(ledger: Ledger) -> int:

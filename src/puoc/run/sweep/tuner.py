@@ -262,7 +262,7 @@ class Tuner:
         """Record as failed the fits that were running when a trial's actor died twice; its other fits stay missing."""
         self.last_error = error
         for fit in self._fits(params).values():
-            claim = self.ledger.root / fit.id[:2] / f"{fit.id}.claim"
+            claim = self.ledger.claim_path(fit.id)
             if claim.exists() and not is_held(claim) and not self.ledger.is_final(fit.id):
                 git = git_state(self.root)
                 reason = str(WorkerDied(None))
