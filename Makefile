@@ -95,6 +95,7 @@ bench: install  ## Measure commands, runs, and training against a plain loop and
 	OMP_NUM_THREADS=1 $(BIN)/python bench/floor.py $(NETWORKS) --out docs/evidence/floor.parquet
 	$(BIN)/python bench/epoch.py --out docs/evidence/epoch.parquet
 	$(BIN)/python bench/epoch.py --profile $(NETWORKS) --out docs/evidence/networks.parquet
+	$(BIN)/python bench/epoch.py --profile $(NETWORKS) --lanes 8 --out docs/evidence/networks_together.parquet
 	$(BIN)/python docs/generate.py
 
 ui: install  ## Serve the MLflow UI on 127.0.0.1

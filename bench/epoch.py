@@ -9,8 +9,12 @@ the time does not depend on what they show. An epoch of ``drocc`` and ``pu_drocc
 of the published rows.
 
 With ``--profile``, the cases are the other networks of profiles, on the few rows of bench/costs.py. Their plain loop
-takes the method's own loss. Epochs are as many as take about a second. ``--methods`` measures some of them anew and
-keeps the other rows of ``--out``.
+takes the method's own loss. Epochs are as many as the plain loop needs for about a second, or for less with
+``--lanes``. ``--methods`` measures some of them anew and keeps the other rows of ``--out``.
+
+``--lanes 8`` trains eight models at once in each of the two processes, as a run does with the seeds and columns of a
+table, and all sixteen by the plain loop. Images and wide layers are left out: on a processor, a run trains them one by
+one.
 """
 
 from __future__ import annotations
@@ -46,6 +50,7 @@ class Case(NamedTuple):
     epochs: int = 2  # enough of them, since what a fit does once (setting up, estimating the prior) counts too
     fit: Any = None  # of a profile, whose loss the plain loop takes
     inputs: str = "image"
+    lanes: int = 1
 
 
 CASES = (
@@ -89,11 +94,11 @@ def ours(case: Case, numerics: Any) -> Callable[[int], None]:
     from puoc.methods.training.estimator import Compute, PUSample
 
     X_p, X_u = rows(case)
-    sample = PUSample(X_p, X_u if len(X_u) else None, 0.5, 0)
+    samples = [PUSample(X_p, X_u if len(X_u) else None, 0.5, seed) for seed in range(case.lanes)]
     params = case.fit.params if case.fit else COMMON | case.params
 
     def train(epochs: int) -> None:
-        _made(case.name, params | {"epochs": epochs}).fit_lanes([sample], Compute(numerics=numerics))
+        _made(case.name, params | {"epochs": epochs}).fit_lanes(samples, Compute(numerics=numerics))
 
     return train
 
@@ -150,16 +155,17 @@ def _serve(connection: Connection, n_threads: int, case: Case, numerics: str | N
 
 
 def measure(case: Case, numerics: str, repeats: int) -> dict[str, Any]:
-    """Seconds per epoch of each side, two trainings each, and their ratios."""
+    """Seconds per epoch of one training by each side, and their ratios."""
     pair, one = [Worker(1, case, numerics) for _ in range(2)], Worker(2, case, None)
     for worker in (*pair, one):
         worker.wait()
-    epochs = case.epochs or max(1, min(500, round(SECONDS / _timed([one], 1, 1))))
-    sides = {"plain": ([one], 2), "ours": (pair, 1), "alone": (pair[:1], 2)}  # workers, trainings of each
+    epochs = case.epochs or max(1, min(500, round(SECONDS / case.lanes**0.5 / _timed([one], 1, 1))))
+    trainings = 2 * case.lanes
+    sides = {"plain": ([one], trainings), "ours": (pair, 1), "alone": (pair[:1], 2)}  # workers, calls of each
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(repeats):
         for name, (workers, times) in sides.items():
-            seconds[name].append(_timed(workers, epochs, times) / 2 / epochs)
+            seconds[name].append(_timed(workers, epochs, times) / trainings / epochs)
     for worker in (*pair, one):
         worker.process.kill()
     ratios = {
@@ -167,7 +173,7 @@ def measure(case: Case, numerics: str, repeats: int) -> dict[str, Any]:
         for name, of in (("ratio", "plain"), ("second", "alone"))
     }
     found: dict[str, Any] = {"method": case.name, "inputs": case.inputs, "numerics": numerics}
-    found |= {"n_p": case.n_p, "n_u": case.n_u, "n": repeats}
+    found |= {"n_p": case.n_p, "n_u": case.n_u, "lanes": case.lanes, "n": repeats}
     for name, values in (seconds | ratios).items():
         found |= {name: float(np.median(values)), f"{name}_least": min(values), f"{name}_most": max(values)}
     return found
@@ -192,6 +198,7 @@ def main() -> None:
     parser.add_argument("--profile", type=Path, nargs="+", help="measure the other networks of params files instead")
     parser.add_argument("--numerics", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16"])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--lanes", type=int, default=1, help="models trained at once in each process")
     parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     about = {"machine": f"{_processor()}, 2 cores", "torch": torch.__version__}
@@ -199,7 +206,13 @@ def main() -> None:
     if asked.methods and asked.out.exists():
         before = pd.read_parquet(asked.out)
         found = before[~before["method"].isin(asked.methods)].to_dict("records")
-    for case in cases_of(asked.profile) if asked.profile else CASES:
+    cases = list(cases_of(asked.profile) if asked.profile else CASES)
+    if asked.lanes > 1:
+        from puoc.plan.forecast.work import WIDE
+
+        alone = {"image", *WIDE}
+        cases = [case._replace(lanes=asked.lanes) for case in cases if not alone & {case.inputs, case.name}]
+    for case in cases:
         for numerics in asked.numerics:
             if case.name in (asked.methods or [case.name]):
                 found.append(about | measure(case, numerics, asked.repeats))

@@ -116,6 +116,11 @@ def networks() -> str:
     return _epochs("networks.parquet", ("plain", "ours", "ratio", "second"))
 
 
+def networks_together() -> str:
+    """The same for the networks of other rows than images, eight at once in each process."""
+    return _epochs("networks_together.parquet", ("plain", "ours", "ratio"))
+
+
 def _epochs(name: str, measures: Sequence[str]) -> str:
     heads = {"plain": "plain loop", "ours": "puoc", "ratio": "plain / puoc", "second": "two workers / one"}
     lines = [["method", "rows", "numerics", "P + U", *(heads[of] for of in measures), "n"]]

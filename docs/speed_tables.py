@@ -32,20 +32,24 @@ def floor() -> Lines:
 
 
 def epoch_summary() -> Lines:
-    """The ratios of both tables of epochs, over their networks: plain / puoc, and two workers / one."""
-    rows = pd.concat(
-        [pd.read_parquet(EVIDENCE / name) for name in ("epoch.parquet", "networks.parquet")], ignore_index=True
-    )
-    lines = [["numerics", "networks", "geometric mean", "smallest", "1.2 or more", "two workers / one, median"]]
-    for numerics, part in rows.groupby("numerics", sort=False):
-        least = part.loc[part["ratio"].idxmin()]
-        smallest = f"{least['ratio']:.2f} (`{least['method']}`, {least['inputs']})"
-        second = part["second"].dropna()
-        shares = f"{int((part['ratio'] >= _ENOUGH).sum())} of {len(part)}"
-        mean = f"{np.exp(np.log(part['ratio']).mean()):.2f}"
-        lines.append(
-            [str(numerics), str(len(part)), mean, smallest, shares, f"{second.median():.2f} (n = {len(second)})"]
-        )
+    """The ratios of the tables of epochs, over their networks: plain / puoc, and two workers / one."""
+    names = ("epoch.parquet", "networks.parquet", "networks_together.parquet")
+    epoch, networks, together = (pd.read_parquet(EVIDENCE / name) for name in names)
+    single = pd.concat([epoch, networks], ignore_index=True)
+    key = ["method", "inputs", "numerics"]
+    known = single[key].merge(together[key], how="left", indicator=True)["_merge"] == "both"
+    alone = single[~known.to_numpy() & single["numerics"].isin(together["numerics"])]
+    shares = ["geometric mean", "smallest", "1.2 or more", "two workers / one, median"]
+    lines = [["models", "numerics", "networks", *shares]]
+    for models, rows in (("one by one", single), ("8 at once", pd.concat([alone, together], ignore_index=True))):
+        for numerics, part in rows.groupby("numerics", sort=False):
+            least = part.loc[part["ratio"].idxmin()]
+            smallest = f"{least['ratio']:.2f} (`{least['method']}`, {least['inputs']})"
+            second = part["second"].dropna()
+            enough = f"{int((part['ratio'] >= _ENOUGH).sum())} of {len(part)}"
+            mean = f"{np.exp(np.log(part['ratio']).mean()):.2f}"
+            workers = f"{second.median():.2f} (n = {len(second)})"
+            lines.append([models, str(numerics), str(len(part)), mean, smallest, enough, workers])
     return lines
 
 

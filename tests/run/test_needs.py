@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dead_claims
 import numpy as np
 import pytest
 from planned import Data, Planned
@@ -108,6 +109,19 @@ def test_encoder_and_prior_are_computed_once_a_sample_and_shared(root: Path) -> 
     assert run_part(root, "tables", "first").total() == 0
 
 
+def test_a_later_run_removes_claims_of_workers_that_were_killed_after_the_record(root: Path) -> None:
+    """A fit with a record is not computed again, so no process takes its claim over."""
+    run_part(root, "tables", "first")
+    ledger = Ledger(root / "ledger")
+    fits = set(ledger.ids())
+    computed_now = fits.pop()
+    dead_claims.leave(ledger, fits)
+    assert dead_claims.left(ledger) == fits
+    assert ledger.claim(computed_now) is not None
+    assert run_part(root, "tables", "first").total() == 0
+    assert dead_claims.left(ledger) == {computed_now}
+
+
 @pytest.mark.slow
 def test_an_encoder_sees_the_kept_labelled_positives_and_no_unlabelled_row(root: Path) -> None:
     run_part(root, "tables", "first")
@@ -158,10 +172,14 @@ def test_a_method_that_estimates_alpha_may_serve_as_a_prior(root: Path) -> None:
         assert row.prior_alpha == min(max(estimate.result.alpha_hat or 0, 0.001), 0.999)
 
 
-def test_an_image_fit_on_a_cpu_is_a_job_of_one_lane(root: Path) -> None:
-    plan(root, ("lane_map: loop", "lane_map: auto"), ("workers: 2", "workers: 1"))
+def test_fits_of_images_and_of_wide_layers_on_a_cpu_are_jobs_of_one_lane(root: Path) -> None:
+    sizes = "epochs: 1, batch_size: 64, batching: p, hidden: 64"
+    wide = f"oc_cnn: {{encoder: code, params: {{lr: 1.0e-4, lr_decay: 1.0, {sizes}, dropout: 0.5, sigma: 0.1}}}}"
+    named = (("    methods: [oc_svm]\n", "    methods: [oc_svm, oc_cnn]\n"), ("\nmethods:\n", f"\nmethods:\n  {wide}\n"))
+    plan(root, ("lane_map: loop", "lane_map: auto"), ("workers: 2", "workers: 1"), *named)
     run_part(root, "tables", "second")
     assert [entry.result.n_lanes for entry in entries(root, "autoencoder")] == [1, 1]
+    assert [entry.result.n_lanes for entry in entries(root, "oc_cnn")] == [1, 1]
     assert [entry.result.n_lanes for entry in entries(root, "oc_svm")] == [2, 2]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -45,9 +45,6 @@ from puoc.cli.read_options import (
 )
 from puoc.cli.recommended import check_unspecific, method_of, recommended
 from puoc.cli.threshold_options import WITHHOLDING, check_within, threshold_rule
-
-if TYPE_CHECKING:
-    pass
 
 _WITHHELD_SHARE = 0.2  # default share of the positives that is withheld
 _WITH_PRIOR = "pu_svm"  # a method that takes every --prior

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -19,10 +18,6 @@ from puoc.store.regular_file import check_regular
 
 _MAX_SEARCHED = 1 << 28  # bytes that are searched for an unclosed quotation mark after the parser has failed
 _BYTES = 1 << 23  # of delimited text parsed at once
-
-
-if TYPE_CHECKING:
-    pass
 
 
 def read_table(path: Path, how: How | None = None) -> RawTable:

@@ -18,7 +18,7 @@ from puoc.records import Encoding, Fit, Params
 #: images of 28 x 28 pixels, .1 to .9 and .31 to .71 for vectors of 16 and 200 values.
 _SEARCH = {"image": (0.3, 0.25), "vector": (0.6, 0.45)}
 #: Networks with one wide layer; their time is proportional to its units.
-_WIDE = ("oc_cnn", "pu_cnn")
+WIDE = ("oc_cnn", "pu_cnn")
 _WIDTHS = {"resnet18": 512, "mobilenet_v2": 1280}  # number of features of a network
 _CHANNELS = 3  # of the images of which the costs were measured
 _VARIANTS = ("solver", "kernel", "classifier", "detector", "net")  # hyperparameters that name what is computed
@@ -131,7 +131,7 @@ def passes(method: str, params: Params, n_p: int, n_u: int, inputs: str = "image
         searched = max(whole(params, "epochs") - whole(params, "warmup_epochs"), 0) * (u or p)
         start, step = _SEARCH.get(inputs, _SEARCH["vector"])
         total += (start + step * whole(params, "ascent_steps")) * searched
-    if method in _WIDE:
+    if method in WIDE:
         total *= whole(params, "hidden")
     return total * max(whole(params, "folds", 1) - 1, 1)
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from puoc.datasets import DATASETS
 from puoc.methods.training.estimator import Compute
+from puoc.plan.forecast.work import WIDE
 from puoc.records import Fit, TestSet
 from puoc.run.executors.job import Job
 from puoc.store.plans import ComputeSpec
@@ -45,7 +46,7 @@ def lanes_of(
             yield Lanes(members, Compute(device=how.device, lane_map=key.lane_map))
             continue
         size = min(settings.max_lanes, ceil(len(members) / n_workers))
-        if how.lane_map == "loop" or (how.lane_map == "auto" and how.device == "cpu" and _takes_images(members[0])):
+        if how.lane_map == "loop" or (how.lane_map == "auto" and how.device == "cpu" and _is_arithmetic(members[0])):
             size = 1  # a batch gains nothing under loop, and a killed one loses more
         for start in range(0, len(members), size):
             yield Lanes(members[start : start + size], how)
@@ -57,6 +58,9 @@ def split(job: Job) -> list[Job]:
     return [job._replace(fits=(fit,), tests=(tests,), attempts=(attempts,)) for fit, tests, attempts in lanes]
 
 
-def _takes_images(fit: Fit) -> bool:
-    """Check whether the networks of a fit are convolutional; ``auto`` means loop for them on a CPU."""
-    return fit.encoder is None and DATASETS[fit.sample.dataset].inputs == "image"
+def _is_arithmetic(fit: Fit) -> bool:
+    """Check whether arithmetic takes most of the time of a network on a CPU; see docs/benchmarks.md.
+
+    This holds for convolutions, for which ``auto`` means loop, and for wide layers, which take longer in a batch.
+    """
+    return fit.method in WIDE or (fit.encoder is None and DATASETS[fit.sample.dataset].inputs == "image")
