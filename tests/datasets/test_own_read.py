@@ -260,7 +260,7 @@ def test_a_column_that_tells_the_files_apart_is_doubted(tmp_path: Path) -> None:
     u = file(tmp_path, "a,s,n,m\n" + "".join(f"{i * i},old{i % 2},{i * i + 100},{i % 3}\n" for i in range(9)), "u.csv")
     notes = {column.name: column.note for column in read_pair(p, u).profile}
     assert notes["a"] == ""
-    assert all("tells labelled from unlabelled rows by itself" in notes[name] for name in ("s", "n", "m"))
+    assert all("separates labelled from unlabelled rows by itself" in notes[name] for name in ("s", "n", "m"))
 
 
 def test_a_column_with_one_value_in_each_file_is_refused(tmp_path: Path) -> None:

@@ -175,8 +175,13 @@ def test_a_method_that_estimates_alpha_may_serve_as_a_prior(root: Path) -> None:
 def test_fits_of_images_and_of_wide_layers_on_a_cpu_are_jobs_of_one_lane(root: Path) -> None:
     sizes = "epochs: 1, batch_size: 64, batching: p, hidden: 64"
     wide = f"oc_cnn: {{encoder: code, params: {{lr: 1.0e-4, lr_decay: 1.0, {sizes}, dropout: 0.5, sigma: 0.1}}}}"
-    named = (("    methods: [oc_svm]\n", "    methods: [oc_svm, oc_cnn]\n"), ("\nmethods:\n", f"\nmethods:\n  {wide}\n"))
-    plan(root, ("lane_map: loop", "lane_map: auto"), ("workers: 2", "workers: 1"), *named)
+    settings = (("lane_map: loop", "lane_map: auto"), ("workers: 2", "workers: 1"))
+    plan(
+        root,
+        *settings,
+        ("    methods: [oc_svm]\n", "    methods: [oc_svm, oc_cnn]\n"),
+        ("\nmethods:\n", f"\nmethods:\n  {wide}\n"),
+    )
     run_part(root, "tables", "second")
     assert [entry.result.n_lanes for entry in entries(root, "autoencoder")] == [1, 1]
     assert [entry.result.n_lanes for entry in entries(root, "oc_cnn")] == [1, 1]

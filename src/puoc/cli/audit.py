@@ -87,7 +87,7 @@ def audit(
     encoding: Encoding = None,
     header: Header = None,
 ) -> None:
-    """List the columns by how well each tells labelled from unlabelled rows by itself, doubtful ones first."""
+    """List the columns by how well each separates labelled from unlabelled rows by itself, doubtful ones first."""
     with exit_on_invalid_input(), exit_on_storage_error("nothing was written"), path_errors():
         from puoc.datasets.readers.training_files import Paths, audit_files
 

@@ -39,7 +39,7 @@ def auc_of_test(
     notes = [f"95 % interval of the AUC: {interval.low:.3f} to {interval.high:.3f}"]
     if np.ptp(scores) == 0:
         notes.append(
-            f"warning: all {len(scores)} test rows have the same score, so the model tells none of them from another; "
+            f"warning: all {len(scores)} test rows have the same score, so the model does not rank them; "
             "other --params, other columns or another --method may help"
         )
     if overlapping is not None and overlapping.any():

@@ -1,4 +1,4 @@
-"""Audit of columns: what tells the labelled positives from the unlabelled rows by itself.
+"""Audit of columns: which columns separate the labelled positives from the unlabelled rows by themselves.
 
 The package takes arrays and knows no files; ``puoc.datasets.readers.side_audit`` feeds it with the columns of a user.
 """

@@ -186,9 +186,8 @@ def _values(facts: Facts, crowd: Crowd, alone_with: int) -> list[Sign]:
             return [Sign("asked", f"{text}, {others if weak else 'and is named as a label'}")]
         return [Sign("noted", f"{text} ({of_auc(told)}), as other columns may do together")]
     if weak and told.says_low >= NOTED:
-        return [
-            Sign("noted", f"tells {first} from {second} by itself ({of_auc(told)}), and no other column half as well")
-        ]
+        alone = f"separates {first} from {second} by itself ({of_auc(told)}), and no other column half as well"
+        return [Sign("noted", alone)]
     return []
 
 

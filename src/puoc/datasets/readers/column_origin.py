@@ -9,7 +9,7 @@ from puoc.datasets.readers.cells import Cells
 from puoc.datasets.readers.doubts import doubt
 from puoc.store.counting import quoted
 
-_TELLS = "tells labelled from unlabelled rows by itself: does it say where a row comes from?"
+_SEPARATES = "separates labelled from unlabelled rows by itself: does it say where a row comes from?"
 _PADDED = r"^0[0-9]+$"  # 01000 is a code, or a number that was written so
 
 
@@ -47,7 +47,7 @@ def _origin(cells: Cells, kind: str) -> str:
     if len(tables) != 2 or min(map(len, tables)) < 5:
         return ""
     if {n / len(table) for n, table in zip(cells.missing, tables, strict=True)} == {0.0, 1.0}:
-        return _TELLS
+        return _SEPARATES
     if kind == "category":
         p_texts, u_texts = cells.texts
         shared = pc.is_in(pc.unique(pc.drop_null(p_texts)), pc.unique(pc.drop_null(u_texts)))
@@ -57,4 +57,4 @@ def _origin(cells: Cells, kind: str) -> str:
         assert numbers is not None, "a column of numbers"
         p, u = (x[~np.isnan(x)] for x in numbers)
         apart = bool(len(p) and len(u)) and bool(p.max() < u.min() or u.max() < p.min())
-    return _TELLS if apart else ""
+    return _SEPARATES if apart else ""

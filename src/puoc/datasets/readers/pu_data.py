@@ -181,7 +181,7 @@ def pair_of_tables(
 ) -> Pair:
     """Fit the preprocessing to tables that are already in memory; parameters and errors as ``read_pair``.
 
-    The columns are not audited: no file tells the sides of these rows apart.
+    The columns are not audited, since the rows come from memory and not from files.
     """
     with_u: list[Raw] = [] if U is None or from_positives else [U]
     rest, held, notes = _withheld(P, with_u, how, withhold, seed, repeats)
