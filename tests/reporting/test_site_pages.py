@@ -111,6 +111,28 @@ def test_passports_list_no_trial_that_was_not_run(tmp_path: Path) -> None:
     assert "puoc" not in own  # nothing to show or recompute
 
 
+def test_a_passport_names_no_command_for_records_of_other_code(tmp_path: Path) -> None:
+    """The command compares a fit only with a record of the present code."""
+    plan = plan_of("old", seeds=[0, 1])
+    rows = rows_of(plan)
+    rows["record_fit_id"] = None
+    of_nnpu, in_part = rows["entry"] == "nnpu", (rows["entry"] == "pu_svm") & (rows["seed"] == 0)
+    rows.loc[of_nnpu | in_part, "record_fit_id"] = "old-" + rows["fit_id"]
+    lay_out(tmp_path, plan, rows)
+    compare(tmp_path)
+    build(tmp_path)
+    text = texts(page_text(tmp_path, "passports/old.html"))
+    places = {f"{row.cell}/{row.entry}" for row in rows[rows["status"] == "ok"].itertuples()}
+    assert any(place.endswith("/nnpu") for place in places)
+    for place in places:
+        assert (f"puoc ledger verify --place 'old/{place}'" in text) != place.endswith("/nnpu")
+    numbers_of_nnpu = len({place for place in places if place.endswith("/nnpu")}) + 1  # and the average
+    assert text.count("so puoc ledger verify compares none of these fits") == numbers_of_nnpu
+    words = set(text.split())
+    assert set(rows["record_fit_id"].fillna(rows["fit_id"])[rows["status"] == "ok"]) <= words
+    assert not set(rows["fit_id"][rows["record_fit_id"].notna()]) & words
+
+
 def test_the_leaderboard_offers_each_metric_once(root: Path) -> None:
     names = re.search(r'<select name="metric">(.*?)</select>', page_text(root, "leaderboard.html"))
     assert names is not None

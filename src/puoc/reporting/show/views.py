@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -187,6 +187,8 @@ def _trials(results: Results, plan: TablePlan, column: str, entry: str) -> View:
     return View(title, heads, _plain(lines), _origin(plan, column, entry, chosen), values)
 
 
+#: What is said in place of a command that computes records again.
+OTHER_CODE: Final = "other code computed these records, so puoc ledger verify compares none of these fits"
 #: Columns of rows that belong to an entry, with their words.
 ORIGIN = (
     ("config_source", "configuration"),
@@ -220,7 +222,7 @@ def _origin(plan: TablePlan, cell: str, entry: str, rows: pd.DataFrame) -> list[
     if ok.empty:
         return notes
     if "record_fit_id" in ok and ok["record_fit_id"].notna().all():
-        notes.append("other code computed these records, so puoc ledger verify compares none of these fits")
+        notes.append(OTHER_CODE)
     else:
         place = shlex.quote(f"{plan.table}/{cell}/{entry}")
         most = " --recompute 20" if cell == AVERAGE else ""  # of many cells, the fits that take the least time

@@ -13,7 +13,7 @@ from puoc.reporting.page.format import seconds
 from puoc.reporting.page.places import passport_id
 from puoc.reporting.page.section import Table
 from puoc.reporting.page.sources import draw_sentence
-from puoc.reporting.show.views import ORIGIN
+from puoc.reporting.show.views import ORIGIN, OTHER_CODE
 from puoc.reporting.site.leaderboard import rank_text
 from puoc.reporting.site.standings import Standing
 from puoc.store.cells import Cell
@@ -23,7 +23,7 @@ from puoc.store.plans import EntryPlan, TablePlan
 #: Columns that differ between the trials of an entry.
 _SIZES = ["n_pos_lab", "n_pos_unl", "n_neg_unl", "n_unl", "alpha"]
 _TRIAL = ["seed", "status", "reason", "auc", "auc_val_pu", "fit_seconds", "trial_id", "fit_id", *_SIZES]
-_READ = ["entry", "cell", *_TRIAL, *(name for name, _ in ORIGIN)]
+_READ = ["entry", "cell", *_TRIAL, "record_fit_id", *(name for name, _ in ORIGIN)]
 #: Facts that hold for a cell of a table, whatever the entry.
 _OF_CELLS = ("training rows", "classes", "labelling", "setting", "noise", "withheld")
 _SHOWN = 3  # more values than this are counted
@@ -53,7 +53,8 @@ class CellPassport:
     outcomes: str  # of its trials
     facts: list[tuple[str, str]]  # without those of all numbers of the cell
     show: str  # the command that prints it in the terminal
-    recompute: str  # the command that computes its fits again and compares them; empty without a fit
+    recompute: str  # the command that computes its fits again and compares them; empty without such a fit
+    no_recompute: str  # why there is no such command, although there is a value
     runs: str  # what to search for in the MLflow UI
     trials: list[TrialLine]  # that ended; none of an average
 
@@ -204,6 +205,8 @@ def _passport(table: Table, rows: _Rows, one: Standing, text: str, class_names: 
         facts.append(("time", f"{seconds(one.seconds)} s a fit on average, {seconds(total)} s in all"))
     of_place = f"tags.member_of LIKE '%|{plan.table}/{one.cell}/{one.entry.entry}|%'"
     of_entry = f"tags.member_of LIKE '%|{plan.table}/%/{one.entry.entry}|%'"
+    computed = [record for record, ok in zip(rows["record_fit_id"], rows["status"], strict=True) if ok == "ok"]
+    by_other_code = bool(computed) and len(_known(computed)) == len(computed)
     return CellPassport(
         id=passport_id(one.entry_index, one.column),
         cell=one.cell,
@@ -211,7 +214,8 @@ def _passport(table: Table, rows: _Rows, one: Standing, text: str, class_names: 
         outcomes=_outcomes(one),
         facts=facts,
         show=f"puoc show {quote(place)}",
-        recompute=f"puoc ledger verify --place {quote(place)}" if one.summary.n_ok else "",
+        recompute=f"puoc ledger verify --place {quote(place)}" if computed and not by_other_code else "",
+        no_recompute=OTHER_CODE if by_other_code else "",
         runs=of_entry if one.is_average else of_place,
         trials=[] if one.is_average else _trials(rows),
     )
@@ -271,7 +275,9 @@ def _classes(value: object, names: Sequence[str]) -> str:
 
 
 def _trials(rows: _Rows) -> list[TrialLine]:
-    columns = (rows[name] for name in _TRIAL[:8])
+    # the fit's id in the ledger is that of the record, where other code computed it
+    ids = [_text(record) or fit for record, fit in zip(rows["record_fit_id"], rows["fit_id"], strict=True)]
+    columns = [*(rows[name] for name in _TRIAL[:7]), ids]
     return [
         TrialLine(
             seed=_text(seed),
