@@ -564,6 +564,9 @@ def test_records_of_another_plan_are_shown_with_the_code_that_computed_them(
         assert fit_id != row.fit_id
         assert entry is not None
         assert entry.trials[trial_id].auc == row.auc
+        needed = {fit.id for fit in entry.result.fit.needs()}
+        assert {row.encoder_fit_id, row.prior_fit_id} - {None} == needed
+        assert all(ledger.is_final(need) for need in needed)
         assert (row.code_digest, row.draw_digest) == (entry.result.fit.code_digest, entry.result.fit.draw_digest)
         code, output = puoc("show", f"first/{row.cell}/{row.entry}")
         assert (code, fit_id in output, row.code_digest in output) == (0, True, True), output

@@ -91,12 +91,15 @@ def _row(plan: TablePlan | SweepPlan, planned: PlannedTrial, entry: Entry | None
     found = with_record(found, entry, scored, ledger)
     if found.status == "missing":
         return found
+    encoder, prior = result.fit.encoder_fit(), result.fit.prior_fit()
     version, commit = result.versions.get("puoc", "unknown"), str(result.git.get("commit", ""))[:8]
     return replace(
         found,
         computed_by=f"puoc {version}" + (f", commit {commit}" if commit else ""),
         code_digest=result.fit.code_digest,
         draw_digest=result.fit.draw_digest,
+        encoder_fit_id=encoder.id if encoder else None,
+        prior_fit_id=prior.id if prior else None,
         record_fit_id=result.fit.id if result.fit.id != found.fit_id else None,
         record_trial_id=scored.trial_id if scored is not None and scored.trial_id != found.trial_id else None,
     )
