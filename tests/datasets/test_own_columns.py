@@ -245,6 +245,25 @@ def test_a_wide_profile_is_printed_short_and_names_command_no_terminal(tmp_path:
     assert "\x1b" not in refused(said, "there is no such file")
 
 
+@pytest.mark.parametrize("command", [["fit", "--check"], ["fit", "--check", "--scaling", "standard"], ["assess"]])
+@pytest.mark.parametrize(("size", "sign"), [(1.7e308, 1), (1.7e308, -1), (1e-300, 1)])
+def test_a_column_of_the_largest_or_smallest_numbers_is_scaled_or_refused(
+    command: list[str], size: float, sign: int, tmp_path: Path
+) -> None:
+    """The range of such numbers, or its square, was infinite, and ended in a traceback."""
+    draws = rng.uniform(0.5, 1, (2, 60)) * size
+    draws[:, ::2] *= sign
+    for side, draw in zip("pu", draws, strict=True):
+        pd.DataFrame({"a": rng.normal(size=60), "b": draw}).to_csv(tmp_path / f"{side}.csv", index=False)
+    pair = ["--positives", tmp_path / "p.csv", "--unlabelled", tmp_path / "u.csv", "--number", "b"]
+    method = ["--method", "knn"] if command[0] == "fit" else []
+    code, said = puoc(*command, *method, *pair)
+    refused_for_b = "column 'b' holds numbers from" in said
+    assert code == (2 if refused_for_b else 0), said
+    if sign < 0 or "standard" in command:
+        assert refused_for_b == (size > 1)
+
+
 def test_columns_of_numbers_are_not_written_as_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writing numbers as texts took most of the time and memory of wide Parquet files."""
     columns = {f"g{i}": rng.normal(size=N) for i in range(80)} | {"n": rng.integers(0, 5, N)}

@@ -207,6 +207,30 @@ def test_heavy_tails_of_the_same_distribution_are_not_noted(draw: Draw) -> None:
     assert alarms <= 3
 
 
+def test_the_range_and_the_median_of_a_column_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(0)
+    draws = [
+        *SHAPES.values(),
+        lambda rng, size: rng.normal(size=size) * 1e300,
+        lambda rng, size: np.full(size, 1.7e308),
+    ]
+    for number in range(400):
+        n = int(rng.integers(1, 300))
+        x = draws[number % len(draws)](rng, (n,))
+        gaps = np.where(rng.random(n) < 0.2 * (number % 2), np.nan, x)
+        present = gaps[~np.isnan(gaps)]
+        if not len(present):
+            continue
+        known, median = TrainingRange.with_median(gaps)
+        if np.ptp(present) == 0:  # numpy's median of large values is infinite
+            assert (median, known.size) == (present[0], abs(present[0]))
+            continue
+        assert median == np.median(present)
+        expected = np.quantile(present, (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0), method="inverted_cdf")
+        assert known.quantiles == tuple(expected)
+        assert (known.n, known.size) == (len(present), np.median(np.abs(present)))
+
+
 @pytest.mark.parametrize("factor", [1000, 0.001])
 def test_another_unit_is_noted_with_its_factor(factor: float) -> None:
     rng = np.random.default_rng(1)

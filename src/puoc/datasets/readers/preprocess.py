@@ -184,15 +184,24 @@ def _fit_numbers(tables: Sequence[RawTable], columns: Sequence[Column], how: How
     """Fit some columns of numbers together; each is fitted as it would be alone."""
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-    x = np.stack([np.concatenate([t.numbers(c.name, how.missing) for t in tables]) for c in columns], axis=1)
-    fill = np.nanmedian(x, axis=0)  # as SimpleImputer, which sorts masked arrays and takes six times as long
+    read = [np.concatenate([t.numbers(c.name, how.missing) for t in tables]) for c in columns]
+    ranges, medians = zip(*map(TrainingRange.with_median, read), strict=True)
+    x, fill = np.stack(read, axis=1), np.array(medians)  # the fill of SimpleImputer, which takes much longer
     filled = np.where(np.isnan(x), fill, x)
-    if how.scaling == "minmax":
-        scaler = MinMaxScaler().fit(filled)
-        minus, times = -scaler.min_, scaler.scale_
-    else:
-        scaler = StandardScaler().fit(filled)
-        minus, times = scaler.mean_, scaler.scale_
+    with np.errstate(over="ignore", invalid="ignore"):  # of a range that is refused below
+        if how.scaling == "minmax":
+            scaler = MinMaxScaler().fit(filled)
+            minus, times = -scaler.min_, scaler.scale_
+        else:
+            scaler = StandardScaler().fit(filled)
+            minus, times = scaler.mean_, scaler.scale_
+    for at in np.flatnonzero(~(np.isfinite(minus) & np.isfinite(times) & (times > 0))):
+        low, *_, high = ranges[at].quantiles
+        raise ValueError(
+            f"{tables[0].where}: column {columns[at].name!r} holds numbers from {low:g} to {high:g}, and double "
+            f"precision cannot scale them ({how.scaling}). Write them in another unit or as logarithms, or leave the "
+            "column out (--drop)"
+        )
     for at, column in enumerate(columns):
         yield NumberColumn(
             name=column.name,
@@ -201,7 +210,7 @@ def _fit_numbers(tables: Sequence[RawTable], columns: Sequence[Column], how: How
             scaling=how.scaling,
             minus=float(minus[at]),
             times=float(times[at]),
-            range=TrainingRange.of(x[:, at]),
+            range=ranges[at],
         )
 
 

@@ -271,9 +271,7 @@ def _rows(
     block = prepared(preparing, raw)
     counter = counter_of(preparing)
     counter.add(block)
-    unseen = counter.result()
-    if trained_on:
-        unseen = unseen.model_copy(update={"columns": ()})
+    unseen = counter.result(trained_on=trained_on)
     warnings = [f"{raw.where}: {note}" for note in (*block.notes, *unseen.lines())]
     return Rows(raw.where, block.X, raw.row_numbers(), raw, positive, (*notes, *warnings), unseen)
 

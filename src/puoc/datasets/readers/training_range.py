@@ -45,9 +45,21 @@ class TrainingRange(Record):
     @classmethod
     def of(cls, x: NDArray[np.float64]) -> Self:
         """Return the range of training values (n,), NaN where missing; at least one is there."""
+        return cls.with_median(x)[0]
+
+    @classmethod
+    def with_median(cls, x: NDArray[np.float64]) -> tuple[Self, float]:
+        """Return the range of training values, as ``of``, and their median."""
         present = x[~np.isnan(x)]
-        quantiles = np.quantile(present, _QUANTILES, method="inverted_cdf")  # values of the sample, so they rise
-        return cls(n=len(present), quantiles=tuple(map(float, quantiles)), size=float(np.median(np.abs(present))))
+        n = len(present)
+        # places of the quantiles by the inverted distribution function: values of the sample, so they rise
+        places = [max(math.ceil(n * share - 1), 0) for share in _QUANTILES]
+        middle = [(n - 1) // 2, n // 2]
+        # one partition finds all of them, in less time than the quantiles and the median one after the other
+        values = np.partition(present, sorted({*places, *middle}))
+        quantiles = tuple(float(values[place]) for place in places)
+        sizes = np.partition(np.abs(present), sorted(set(middle)))
+        return cls(n=n, quantiles=quantiles, size=_between(*sizes[middle])), _between(*values[middle])
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -98,6 +110,13 @@ class TrainingRange(Record):
             return None
         power: float = 10.0 ** round(math.log10(factor))
         return power if 1 / _POWER <= factor / power <= _POWER else float(f"{factor:.2g}")
+
+
+def _between(low: float, high: float) -> float:
+    """Return the mean of the two middle values, which is finite where their sum is not."""
+    low, high = float(low), float(high)
+    mean = (low + high) / 2
+    return mean if math.isfinite(mean) else low / 2 + high / 2
 
 
 class Far(NamedTuple):

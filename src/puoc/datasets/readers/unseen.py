@@ -133,12 +133,17 @@ class UnseenCounter:
         if block.differs is not None:
             self._concerned += int((block.differs > 0).sum())
 
-    def result(self) -> Unseen:
-        """Return the sums, with a decision for each column on whether it is worth a note."""
+    def result(self, *, trained_on: bool = False) -> Unseen:
+        """Return the sums, with a decision for each column on whether it is worth a note.
+
+        What rows hold that training rows did not is no news of rows that are ``trained_on``, which have no columns.
+        """
         missing = {name: n for name, n in self._missing.items() if n and (name, "missing") not in self._found}
         tests = sum(known.range is not None for known in self._known.values())
-        columns = [self._column(key, found, tests) for key, found in self._found.items() if found.rows]
-        columns += self._factors()
+        columns = []
+        if not trained_on:
+            columns = [self._column(key, found, tests) for key, found in self._found.items() if found.rows]
+            columns += self._factors()
         columns.sort(key=lambda one: (-one.rows, _ORDER[one.kind]))
         others = {words: n for words, n in self._met.items() if n}
         return Unseen(
