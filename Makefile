@@ -89,7 +89,7 @@ evidence: install  ## Compute PROFILE (default: quick) with the current code, fo
 	$(BIN)/python bench/evidence.py $(PROFILE)
 
 NETWORKS := profiles/paper.yaml profiles/quick.yaml profiles/tabular.yaml profiles/tabular_more.yaml
-bench: install  ## Measure commands, runs, and training against a plain loop and the processor (an hour on idle cores)
+bench: install  ## Measure commands, runs, and training against a plain loop and the processor (over an hour on idle cores)
 	OMP_NUM_THREADS=1 $(BIN)/python bench/commands.py --out docs/evidence/commands.parquet
 	OMP_NUM_THREADS=1 $(BIN)/python bench/forecasts.py --out docs/evidence/forecasts.parquet
 	OMP_NUM_THREADS=1 $(BIN)/python bench/floor.py $(NETWORKS) --out docs/evidence/floor.parquet

@@ -195,7 +195,7 @@ def _fit_numbers(tables: Sequence[RawTable], columns: Sequence[Column], how: How
         else:
             scaler = StandardScaler().fit(filled)
             minus, times = scaler.mean_, scaler.scale_
-    for at in np.flatnonzero(~(np.isfinite(minus) & np.isfinite(times) & (times > 0))):
+    for at in np.flatnonzero(~(np.isfinite(minus) & np.isfinite(times) & (times > 0))).tolist():
         low, *_, high = ranges[at].quantiles
         raise ValueError(
             f"{tables[0].where}: column {columns[at].name!r} holds numbers from {low:g} to {high:g}, and double "
