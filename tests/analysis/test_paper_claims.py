@@ -254,6 +254,16 @@ def test_a_rival_that_was_not_run_may_be_above_or_below_any_other(values: dict[s
     assert status_of(part, Evidence({"t": Source(sources)}, exact=False)) == expected
 
 
+@pytest.mark.parametrize("seeds", [1, 2, 8])
+def test_what_was_not_run_does_not_depend_on_the_number_of_seeds(seeds: int) -> None:
+    """With one seed, a comparison without one of its methods was undecided, and with two it was not run."""
+    part = Part("above", "t", ("a",), ("b", "c"), ("x",), float("nan"), float("nan"))
+    equal = dict(enumerate(np.random.default_rng(0).normal(0.8, 0.02, seeds)))
+    for names, expected in (("abc", "undecided"), ("ab", "not_run")):
+        evidence = Evidence({"t": Source({(name, "x"): equal for name in names})}, exact=False)
+        assert status_of(part, evidence) == expected
+
+
 @pytest.mark.parametrize("rule", ["near", "within", "rises", "falls"])
 def test_the_best_of_several_is_not_known_while_one_was_not_run(rule: str) -> None:
     part = Part(rule, "t", ("a", "b"), (), ("x", "y"), 0.0, 1.0)

@@ -232,7 +232,7 @@ def _above(part: Part, evidence: Evidence) -> str:
     if any(len(values) == 0 for values in pairs.values()):
         return "not_run"
     if any(len(values) < 2 for values in pairs.values()):
-        return "undecided"
+        return "undecided" if all(all_run) else "not_run"
     lows = {pair: mean_interval(values, len(first))[0] for pair, values in pairs.items()}
     highs = {pair: mean_interval(values, len(second))[1] for pair, values in pairs.items()}
     if any(all(lows[a, b] > 0 for b in range(len(second))) for a in range(len(first))):
