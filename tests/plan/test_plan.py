@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from project import REPOSITORY
+from ruamel.yaml import YAML
 
 from puoc.datasets.declare.dataset import Arrays
 from puoc.datasets.prepare.arrays import Prepared
@@ -313,3 +314,22 @@ def test_a_plan_removes_what_is_asked_no_more_and_leaves_alone_what_is_equal(ask
     assert {str(path) for path in touched} == {f"{f}/{n}.json" for f, both in names.items() for n in both.split()}
     assert not (tmp_path / PLAN / "tables" / "one_vs_all.json").exists()
     assert (kept.stat().st_mtime_ns, kept.stat().st_ino) == state
+
+
+@pytest.mark.parametrize(
+    ("table", "methods", "needed"),
+    [
+        ("size_sweep", "oc_svm, pu_svm", set()),  # an autoencoder is trained here, not downloaded
+        ("size_sweep", "oc_svm, pu_cnn", {"imagenet"}),
+        ("twitter", "oc_svm_rows", set()),
+        ("sequences_op_spam", "oc_lstm", {"words"}),
+        ("sequences_op_spam", "pu_lstm", {"words", "mean_word"}),  # its prior has rows of its own
+    ],
+)
+def test_only_the_weights_that_a_planned_entry_uses_are_downloaded(
+    tmp_path: Path, table: str, methods: str, needed: set[str]
+) -> None:
+    profile = YAML(typ="safe").load(REPOSITORY / "profiles" / "paper.yaml")
+    profile["tables"] = {table: profile["tables"][table] | {"methods": methods.split(", ")}}
+    YAML(typ="safe").dump(profile, tmp_path / "params.yaml")
+    assert set(make_plan(read_params(tmp_path / "params.yaml", REPOSITORY)).weights) == needed

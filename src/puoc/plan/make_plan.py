@@ -94,7 +94,7 @@ def make_plan(params: Params) -> Plan:
             for name, table in params.tables.items()
         },
         sweeps={name: _plan_sweep(name, tune, params) for name, tune in params.tune.items()},
-        weights={name: spec.params for name, spec in params.encoders.items() if _is_frozen(spec)},
+        weights={name: params.encoders[name].params for name in _frozen_encoders(params)},
         data={name: _plan_data(name) for name in datasets},
         user_data=[data.declared for name in datasets if (data := own_data(name)) is not None],
         metric=params.metric,
@@ -214,6 +214,15 @@ def _encoder(params: Params, encoder: str | None, dataset: str) -> str | Encodin
     digest = code_digest(ENCODERS[name])
     ae_data = None if _is_frozen(spec) else getattr(ENCODERS[name], "learns_from", spec.ae_data)
     return Encoding(name=name, params=spec.params, ae_data=ae_data, code_digest=digest)
+
+
+def _frozen_encoders(params: Params) -> list[str]:
+    """Return the frozen encoders that a table or sweep uses, so that no other weights are downloaded."""
+    entries = {entry for table in params.tables.values() for entry in table.spec.methods} | set(params.tune)
+    specs = [params.methods[entry] for entry in entries]
+    priors = [params.priors[spec.prior] for spec in specs if isinstance(spec.prior, str)]
+    used = {spec.encoder for spec in specs} | {prior.encoder for prior in priors}
+    return [name for name, spec in params.encoders.items() if name in used and _is_frozen(spec)]
 
 
 def _is_frozen(spec: EncoderSpec) -> bool:
