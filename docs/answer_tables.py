@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -10,11 +11,14 @@ from typing import NamedTuple
 
 import pandas as pd
 from evidence_plans import EVIDENCE, LSTM_ENTRIES, UNRECORDED, Lines, lstm_rows, plan_of, profile_sections
+from told_alpha import TOLD, entry_name, told_alpha, told_in_plan
 
 from puoc.analysis.paper.answer import counted_rows, number_counts
 from puoc.analysis.paper.claims import ClaimRow, claims
 from puoc.analysis.paper.deviations import reservations
 from puoc.analysis.paper.family_wins import AXES, FAMILIES, OUTCOMES, FamilyWinRow, family_wins
+from puoc.analysis.paper.matching import published_entries
+from puoc.analysis.paper.published import all_claims
 from puoc.analysis.paper.verdicts import STATES, VerdictRow, verdicts
 from puoc.analysis.statistics.significance import twin_tests
 from puoc.analysis.tables.results import planned_rows, read_results
@@ -89,6 +93,7 @@ def answer_runs() -> Lines:
         [source] = [name for name in _COMPARED if row.table in {plan.table for plan, _ in compared_tables(name)}]
         folder = "`published/paper`" if source == "paper" else f"`docs/evidence/{source}.parquet`"
         ours = f"{row.mean:.3f}" + ("" if row.std is None else f" ± {row.std:.3f}")
+        ours += f" ({TOLD})" if row.entry in told_entries(source) else ""
         place = f"`{row.table}/{row.cell}/{row.entry}`"
         lines.append(
             [row.verdict, f"`{row.published}`", row.row, row.column, row.printed, ours, str(row.n), folder, place]
@@ -111,7 +116,8 @@ def answer_claims() -> Lines:
     lines = [["on our rows", "claims", "which"]]
     for state in ("holds", "fails", "not decided", "not run"):
         found = [row for row in answer().claims if row.verdict == state]
-        which = "" if state == "not run" else "; ".join(f"{row.claim} (`{row.id}`)" for row in found)
+        shown = [f"{row.claim} (`{row.id}`{f', {TOLD}' if _has_told(row) else ''})" for row in found]
+        which = "" if state == "not run" else "; ".join(shown)
         lines.append([state, str(len(found)), which])
     return lines
 
@@ -127,7 +133,7 @@ def answer_twins() -> Lines:
                 suffixes = {entry.removeprefix(plan.entries_by_name[entry].method) for entry in pair}
                 if not found or len(suffixes) > 1:  # entries that differ in more than U, such as the encoder
                     continue
-                entries = " / ".join(f"`{entry}`" for entry in pair)
+                entries = " / ".join(entry_name(entry, told_entries(name)) for entry in pair)
                 decided = [test for test in found if test.p_adjusted is not None and test.p_adjusted < ALPHA]
                 better = sum((test.mean_difference or 0) > 0 for test in decided)
                 numbers = sorted({test.n for test in found})
@@ -141,12 +147,14 @@ def answer_twins() -> Lines:
 
 def answer_families() -> Lines:
     """The family that ranks best over alpha, |U| and shifts, by table."""
-    lines = [["profile", "table", "over", "dataset", "seeds", *OUTCOMES, "decided cells"]]
+    lines = [["profile", "table", "over", "dataset", "seeds", *OUTCOMES, "decided cells", TOLD]]
     for name in _FAMILIES:
         for plan, rows in compared_tables(name):
             found = family_wins([plan], {plan.table: rows})
             if found:
-                lines.append([f"`{name}`", *_family_line(found, len(plan.seeds))])
+                told = [entry for entry in plan.entries_by_name if entry in told_entries(name)]
+                names = ", ".join(f"`{entry}`" for entry in told)
+                lines.append([f"`{name}`", *_family_line(found, len(plan.seeds)), names])
     return lines
 
 
@@ -202,6 +210,27 @@ def compared_tables(name: str) -> list[tuple[TablePlan, pd.DataFrame]]:
         plan = plan_of(of_table, published, named)
         found.append((plan, planned_rows(of_table, plan, name)))
     return found
+
+
+@cache
+def told_entries(name: str) -> frozenset[str]:
+    """Return the entries of a file of rows, or of ``published/paper``, that are told alpha."""
+    if name == "paper":
+        return told_in_plan([entry for plan, _ in published_tables() for entry in plan.entries_by_name.values()])
+    return told_alpha(name)
+
+
+def _has_told(row: ClaimRow) -> bool:
+    """Return True if a method of a claim is told alpha in one of the tables that decide the claim."""
+    [claim] = [one for one in all_claims() if one.id == row.id]
+    methods = set(re.split(r"[+|]", f"{claim.first}|{claim.second}"))
+    return any(
+        method in methods and entry.entry in told_entries(name)
+        for name in _COMPARED
+        for plan, _ in compared_tables(name)
+        if plan.table in row.tables.split(", ") and plan.published in claim.published.split("|")
+        for method, entry in published_entries(plan).items()
+    )
 
 
 def _bar(by_state: tuple[int, ...]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 from ruamel.yaml import YAML
+from told_alpha import entry_name, told_alpha
 
 EVIDENCE = Path(__file__).parent / "evidence"
 FAMILIES = ["OC", "PU-OC", "PU"]
@@ -47,7 +48,7 @@ def choice_on_tables() -> Lines:
     for family in FAMILIES:
         for entry, row in means[means["kind"] == family].sort_values("at random", ascending=False).iterrows():
             aucs = [f"{row[name]:.2f}" for name in (*parts, "worst")]
-            lines.append([family, f"`{entry}`", *aucs])
+            lines.append([family, entry_name(str(entry), told_alpha("labelling")), *aucs])
     return lines
 
 

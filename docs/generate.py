@@ -33,6 +33,7 @@ import progress_tables
 import reliability_tables
 import speed_tables
 import tabular_tables
+from told_alpha import TOLD, entry_name, told_alpha
 
 from puoc.registry import collect_rarely
 
@@ -52,8 +53,8 @@ def quick() -> str:
     by_seed = rows.groupby(["table", "entry", "seed"], sort=False)["auc"].mean()
     stats = by_seed.groupby(["table", "entry"]).agg(["mean", "std", "count"])
     hidden = map_tables.hidden(rows)
-    told = set(rows.loc[rows["prior"] == "true", "entry"])
-    lines = [["table", "seeds", *(f"{entry} (told alpha)" if entry in told else entry for entry in order)]]
+    told = told_alpha("quick")
+    lines = [["table", "seeds", *(f"{entry} ({TOLD})" if entry in told else entry for entry in order)]]
     for table in rows["table"].unique():
         found = stats.loc[table]
         spreads = {e: f"{found.at[e, 'mean']:.2f} ± {found.at[e, 'std']:.2f}" for e in order if e in found.index}
@@ -95,7 +96,8 @@ def machines() -> str:
         settings = "default" if part["trial_id"].isin(planned.index).all() else _changed(entry, params)
         moved = [(aucs[name] - aucs["this processor"]).abs() if name in aucs else None for name in others]
         shown = ["" if one is None else f"{one.mean():.4f} ({one.max():.4f})" for one in moved]
-        lines.append([f"`{entry}`", settings, str(len(aucs)), f"{seeds.min():.3f} to {seeds.max():.3f}", *shown])
+        name = entry_name(str(entry), told_alpha("quick"))
+        lines.append([name, settings, str(len(aucs)), f"{seeds.min():.3f} to {seeds.max():.3f}", *shown])
     return _markdown(lines)
 
 
@@ -134,33 +136,34 @@ def _epochs(name: str, measures: Sequence[str]) -> str:
 def all_positives() -> str:
     """The SVMs on codes of an autoencoder that saw all training positives: both AUCs beside the paper's number."""
     rows = pd.read_parquet(EVIDENCE / "cifar10_small.parquet")
-    return _beside_paper(rows[rows["entry"].str.endswith("_all_positives")])
+    return _beside_paper(rows[rows["entry"].str.endswith("_all_positives")], told_alpha("cifar10_small"))
 
 
 def cifar10() -> str:
     """Published sizes and hyperparameters on CIFAR-10: both AUCs beside the paper's number."""
-    return _beside_paper(pd.read_parquet(EVIDENCE / "cifar10.parquet"))
+    return _beside_paper(pd.read_parquet(EVIDENCE / "cifar10.parquet"), told_alpha("cifar10"))
 
 
 def autoencoder() -> str:
     """What both SVMs make of an autoencoder's codes as it is trained, by what it is trained on."""
     rows = pd.read_parquet(EVIDENCE / "autoencoder.parquet").dropna(subset="epochs")
     columns = {"oc_svm": 3, "pu_svm": 3, "centre": 2, "norm": 2, "margin": 2}
-    lines = [["trained on", "epochs", "seeds", "`oc_svm` AUC", "`pu_svm` AUC", "centre", "norm", "margin"]]
+    lines = [["trained on", "epochs", "seeds", "`oc_svm` AUC", f"`pu_svm` ({TOLD}) AUC", "centre", "norm", "margin"]]
     for (variant, epochs), part in rows.groupby(["variant", "epochs"], sort=False):
         means = [f"{part[column].mean():.{digits}f}" for column, digits in columns.items()]
         lines.append([variant, f"{epochs:.0f}", str(len(part)), *means])
     return _markdown(lines)
 
 
-def _beside_paper(rows: pd.DataFrame) -> str:
+def _beside_paper(rows: pd.DataFrame, told: frozenset[str]) -> str:
     lines = [["positive class", "method", "seeds", "held-out AUC", "training-pool AUC", "paper"]]
     for (pos, entry), part in rows.groupby(["pos", "entry"], sort=False):
         label = int(pos.strip("[]"))
         aucs = [_spread(part[column]) for column in ("auc", "auc_train_pool")]
         base = "drpu" if entry.startswith("drpu") else entry.removesuffix("_all_positives")
         paper = _PAPER.get((label, base))
-        lines.append([str(label), f"`{entry}`", str(len(part)), *aucs, f"{paper:.2f}" if paper else ""])
+        name = entry_name(str(entry), told)
+        lines.append([str(label), name, str(len(part)), *aucs, f"{paper:.2f}" if paper else ""])
     return _markdown(lines)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from told_alpha import entry_name, told_alpha
 
 from puoc.analysis.selection.choice_file import SelectedConfig
 from puoc.analysis.selection.surface import SweepRow, summarise_sweep
@@ -41,7 +42,8 @@ def grid_choices() -> list[list[str]]:
         regrets = [_mean(role.regret, role.regret_se) for role in (found.chosen, found.published)]
         complete = f"{found.n_complete} of {len(surface)}"
         gain = f"{found.gain:+.3f} ± {found.gain_se:.3f}"
-        lines.append([f"`{tune}`", complete, str(found.n_seeds), gain, chosen, *tests, *regrets])
+        name = entry_name(str(tune), told_alpha("grids"))
+        lines.append([name, complete, str(found.n_seeds), gain, chosen, *tests, *regrets])
     return lines
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from ruamel.yaml import YAML
 from scipy import stats
+from told_alpha import entry_name, told_alpha
 
 from puoc.analysis.statistics.holm import holm
 from puoc.analysis.statistics.signed_rank import signed_rank_test
@@ -61,7 +62,8 @@ def labelling_aucs() -> Lines:
     lines = [["method", "family", *COLUMNS]]
     for entry, head in heads.iterrows():
         family = "reference" if head["labels"] == "oracle" else FAMILIES[head["kind"]]
-        lines.append([f"`{entry}`", family, *(f"{means[entry, column]:.2f}" for column in COLUMNS)])
+        name = entry_name(str(entry), told_alpha("labelling"))
+        lines.append([name, family, *(f"{means[entry, column]:.2f}" for column in COLUMNS)])
     tables = rows.groupby("column")["data"].nunique()
     return [*lines, ["tables", "", *(str(tables[column]) for column in COLUMNS)]]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 from ruamel.yaml import YAML
+from told_alpha import entry_name, told_alpha
 
 from puoc.analysis.paper.published import AVERAGE_COLUMN, RESULT_TABLES, numbers
 from puoc.analysis.tables.summary import CHANCE, below_chance
@@ -36,7 +37,8 @@ def small_map() -> list[list[str]]:
     asked = YAML(typ="safe", pure=True).load(PROFILE)["tables"]
     printed = numbers(*RESULT_TABLES)
     printed = printed[printed["column"] != AVERAGE_COLUMN].groupby(["published", "method"])["value"].mean()
-    lines = [["table", "columns", "seeds", *(f"`{entry}`" for entry in TEN)]]
+    told = told_alpha("paper_small")
+    lines = [["table", "columns", "seeds", *(entry_name(entry, told) for entry in TEN)]]
     for table, part in means.groupby("table", sort=False):
         found = part.set_index("entry")
         if set(TEN) <= set(found.index):
@@ -52,11 +54,13 @@ def small_map_rest() -> list[list[str]]:
     """The other tables: the mean AUC over a table's columns, averaged over seeds."""
     means, seeds = _means()
     low = _below_chance()
+    told = told_alpha("paper_small")
     lines = [["table", "columns", "seeds", "mean held-out AUC"]]
     for table, part in means.groupby("table", sort=False):
         if not set(TEN) <= set(part["entry"]):
             aucs = ", ".join(
-                f"`{one.entry}` {one.auc:.2f}{low.get((table, one.entry), '')}" for one in part.itertuples()
+                f"{entry_name(one.entry, told)} {one.auc:.2f}{low.get((table, one.entry), '')}"
+                for one in part.itertuples()
             )
             lines.append([f"`{table}`", str(part["columns"].max()), str(seeds[table]), aucs])
     return lines

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+from told_alpha import TOLD, entry_name, told_alpha
 
 from puoc.methods import METHODS
 from puoc.store.yaml_file import YamlFile
@@ -66,6 +67,7 @@ def cifar10_methods() -> list[list[str]]:
     """Every image method that was run at the published sizes, of two classes, beside the paper's number."""
     cpu, gpu = (pd.read_parquet(EVIDENCE / f"{name}.parquet") for name in ("cifar10_methods", "cifar10"))
     rows = pd.concat([cpu, gpu[gpu["entry"].isin(_OF_GPU)]], ignore_index=True)
+    told = told_alpha("cifar10_methods") | {_OF_GPU.get(entry, entry) for entry in told_alpha("cifar10")}
     rows["entry"] = rows["entry"].replace(_OF_GPU)
     printed = pd.read_csv(OVA, dtype=str).set_index(["method", "column"])["printed"]
     lines = [["positive class", "method", "seeds", "held-out AUC", "training-pool AUC", "paper", "computed on"]]
@@ -76,7 +78,7 @@ def cifar10_methods() -> list[list[str]]:
             aucs = [_spread(part[column]) for column in ("auc", "auc_train_pool")]
             paper += " (other extractor)" if paper and str(entry).endswith("_cnn") else ""
             device = "CPU" if part["device"].iloc[0] == "cpu" else "GPU"
-            lines.append([label, f"`{entry}`", str(len(part)), *aucs, paper, device])
+            lines.append([label, entry_name(str(entry), told), str(len(part)), *aucs, paper, device])
     return lines
 
 
@@ -101,7 +103,7 @@ def enlarged() -> list[list[str]]:
         ["pos", "method", "entry"], sort=False
     ):
         side = (part["encoder"].iloc[0].split()[3:] or ["32"])[0]  # behind name, network and weights
-        name = f"`{method}`" + (", true alpha" if str(entry).endswith("true_alpha") else "")
+        name = f"`{method}`" + (f" ({TOLD})" if entry in told_alpha("enlarged") else "")
         params = json.loads(part["params"].iloc[0])
         given = [f"{params[key]:g}" if key in params else "" for key in ("sigma", "epochs")]
         aucs = [_spread(part[column]) for column in ("auc", "auc_train_pool")]
@@ -134,7 +136,7 @@ def lstm_pendigits() -> list[list[str]]:
     rows = pd.read_parquet(EVIDENCE / "lstm_pendigits.parquet")
     keys = ["method", "values", "pooling", "training", "hidden", "lr", "weight", "prior"]
     rows["weight"] = rows["nu"].fillna(rows["lam"])
-    rows["prior"] = rows["prior"].fillna("")
+    rows["prior"] = rows["prior"].fillna("").replace("true", TOLD)
     lines = [["method", "numbers a step", "pooling", "training", "hidden", "lr", "nu or lam", "alpha", "AUC by seed"]]
     for key, part in rows.groupby(keys, sort=False):
         aucs = ", ".join(f"{auc:.3f}" for auc in part.sort_values("seed")["auc"])

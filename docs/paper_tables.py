@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from answer_tables import compared_tables
 from evidence_plans import Lines
+from told_alpha import entry_name, told_alpha
 
 from puoc.analysis.paper.claims import claims
 from puoc.analysis.paper.deviations import reservations
@@ -41,18 +42,19 @@ def paper_verdicts() -> Lines:
     heads = ["rows", "column", "entry", "paper", "scored on", "ours", "n", "difference, 95 %", "verdict"]
     lines = []
     for name in ("cifar10", "cifar10_methods", "cifar10_small", "lstm_pendigits"):
+        told = told_alpha(name)
         for plan, kept in compared_tables(name):
             held = reservations([plan], {plan.table: kept})
             found = verdicts([plan], summarise(plan, kept), [], held)
-            lines += [[f"`{name}`", *_line(row)] for row in found if row.n]
+            lines += [[f"`{name}`", *_line(row, told)] for row in found if row.n]
     return [[*heads, "not as published"], *sorted(lines, key=lambda line: (line[1], line[2], line[0]))]
 
 
-def _line(row: VerdictRow) -> list[str]:
+def _line(row: VerdictRow, told: frozenset[str]) -> list[str]:
     spread = "" if row.std is None else f" ± {row.std:.3f}"
     interval = "" if row.low is None else f"{row.low:+.3f} to {row.high:+.3f}"
     verdict = row.verdict + (f": {row.note}" if row.verdict == "void" else "")
     return [
-        *(row.column, f"`{row.entry}`", row.printed, row.scored_on),
+        *(row.column, entry_name(row.entry, told), row.printed, row.scored_on),
         *(f"{row.mean:.3f}{spread}", str(row.n), interval, verdict, row.differs_in),
     ]
