@@ -105,7 +105,15 @@ def test_means_and_deviations_of_a_table_are_those_of_its_rows(rows: pd.DataFram
         assert line.rstrip("*+").endswith(f"{average.mean():.{digits}f} ± {average.std():.{digits}f}")
     best = rows.groupby("entry")["auc"].mean().idxmax()
     assert next(line for line in lines if line.startswith(best)).rstrip("+").endswith("*")
-    assert "told alpha" in next(line for line in lines if line.startswith("pu_svm"))
+
+
+def test_an_entry_that_is_told_alpha_says_so_beside_its_numbers_at_each_place(rows: pd.DataFrame) -> None:
+    cell = cells_of(rows)[0]
+    for place in ([], ["odd_names"], [f"odd_names/{cell}"], [f"odd_names/{cell}/pu_svm"]):
+        number = re.compile(rf"pu_svm\b.* 0\.\d\d|^odd_names, {re.escape(cell)}, pu_svm")
+        lines = [line for line in shown(*place).splitlines() if number.search(line)]
+        assert all("pu_svm (told alpha)" in line for line in lines)
+        assert lines or not place
 
 
 def test_a_cell_lists_its_entries_best_first_with_the_test_against_the_twin(rows: pd.DataFrame) -> None:

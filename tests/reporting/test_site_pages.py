@@ -13,10 +13,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from site_pages import page_text
-from test_report import lay_out, plan_of, rows_of, whole_site
+from test_report import cell_plan, lay_out, plan_of, rows_of, whole_site
 
 from puoc.analysis.compare import compare
 from puoc.analysis.selection.surface import SurfaceRow
+from puoc.records import Prior
 from puoc.reporting.page.format import DASH, seconds
 from puoc.reporting.page.importance import importances
 from puoc.reporting.page.metrics import ChangesView
@@ -170,7 +171,7 @@ def test_no_time_is_shown_as_zero_seconds(value: float | None, text: str) -> Non
 
 
 def test_long_lists_of_best_entries_are_counted() -> None:
-    entries = [SimpleNamespace(entry=SimpleNamespace(entry=name)) for name in "abcd"]
+    entries = [SimpleNamespace(entry=SimpleNamespace(label=name)) for name in "abcd"]
     assert best_names(entries[:3]) == "a, b, c"  # type: ignore[arg-type]
     assert best_names(entries) == "a, b and 2 others"  # type: ignore[arg-type]
 
@@ -369,3 +370,30 @@ def test_the_overview_says_how_long_all_fits_took_and_which_version_computed_the
     said = texts(page_text(tmp_path))
     assert f"all fits together: {250.0 * rows['fit_id'].nunique() / 60:,.1f} minutes of one worker" in said
     assert f"by puoc 1.2, commit 0a: {len(rows)} trials" in said
+
+
+def test_a_number_says_told_alpha_on_every_page(tmp_path: Path) -> None:
+    for table, scenario in (("ova", "one_vs_all"), ("alpha", "alpha_sweep")):
+        plan = plan_of(table, scenario=scenario, published="ova" if table == "ova" else None)
+        for entry in ("pu_svm", "nnpu"):
+            plan["entries"][entry]["prior"] = Prior(kind="true").canonical()
+        plan["cells"] = [cell_plan(f"pos={at}").canonical() for at in range(3)]
+        lay_out(tmp_path, plan, rows_of(plan).assign(metrics='{"average_precision": 0.5}'))
+    compare(tmp_path)
+    build(tmp_path)
+    seen = set()
+    for page in sorted((tmp_path / "reports").rglob("*.html")):
+        if page.name == "methods.html":  # times, and ratings over several tables
+            continue
+        html = re.sub(r"<caption>.*?</caption>", "", page.read_text(), flags=re.S)
+        html = re.sub(r"<details class=\"trials\">.*?</details>", "", html, flags=re.S)
+        for shown in re.findall(r"<tr\b.*?</tr>|<h3>.*?</h3>|<span class=\"who.*?</a>|\"name\":\"[^\"]*\"", html, re.S):
+            said = texts(shown)
+            if re.search(r"\b(pu_svm|nnpu)\b", said) and (re.search(r"\b0\.\d\d", said) or '"name"' in shown):
+                configuration = "<code>" in shown  # a line of hyperparameters, not of results
+                rival = page.name == "leaderboard.html" and not said.startswith(("pu_svm", "nnpu"))
+                assert configuration or rival or "told alpha" in said, f"{page.name}: {said}"
+                seen.add(page.relative_to(tmp_path / "reports").parts[0])
+    assert {"index.html", "leaderboard.html", "methods", "passports", "tables"} <= seen
+    paper = texts(page_text(tmp_path, "paper.html"))
+    assert "PU-SVM: our fits are told alpha" in paper.replace(" :", ":")

@@ -54,6 +54,11 @@ class EntryPlan(_Part):
         """Return True if a fit gets the true share of positives in U, which nobody knows outside of a benchmark."""
         return self.prior is not None and self.prior.kind == "true"
 
+    @property
+    def label(self) -> str:
+        """Return the name that stands beside a number of the entry: with a note if a fit is told alpha."""
+        return f"{self.entry} (told alpha)" if self.told_alpha else self.entry
+
     def to_json(self) -> JsonObject:
         """Return the value of the entry in a file, without its name."""
         content = self.model_dump(mode="json", exclude={"entry"})
@@ -195,6 +200,10 @@ class TablePlan(BasePlan):
         """Return True if seeds draw rows of P or of U. If both contain all rows, every seed has the same sample."""
         shares = self.shared_rows
         return not shares or min(shares.P, shares.U) < 1
+
+    def label(self, entry: str) -> str:
+        """Return the name that stands beside a number of an entry."""
+        return self.entries_by_name[entry].label
 
     def twin_pairs(self) -> list[tuple[EntryPlan, EntryPlan]]:
         """Return each PU-OC entry with each entry of the OC method that it extends; oracles have no twin."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from puoc.analysis.paper.claims import ClaimRow
 from puoc.analysis.paper.family_wins import FAMILIES, OUTCOMES, FamilyWinRow
 from puoc.analysis.paper.verdicts import STATES, VerdictRow
 from puoc.reporting.page.format import number, signed
+from puoc.store.plans import TablePlan
 
 _BAR_WIDTH = 240.0
 _CLAIM_STATES = {"holds": "hold", "fails": "fail", "not decided": "not decided", "not run": "not run"}
@@ -65,6 +66,7 @@ class FamilyTable(NamedTuple):
     dataset: str
     by_outcome: list[int]
     cells: list[FamilyCell]
+    plan: TablePlan
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,17 @@ class AnswerView:
 
 
 def answer_view(
-    verdicts: Sequence[VerdictRow], claims: Sequence[ClaimRow], families: Sequence[FamilyWinRow]
+    verdicts: Sequence[VerdictRow],
+    claims: Sequence[ClaimRow],
+    families: Sequence[FamilyWinRow],
+    plans: Sequence[TablePlan],
 ) -> AnswerView:
-    """Return the content of the section from the tables of the comparison, whether or not they have rows."""
+    """Return the content of the section from the tables of the comparison, whether or not they have rows.
+
+    Parameters
+    ----------
+    plans : the planned tables, with each one that ``families`` names.
+    """
     *tables, total = number_counts(verdicts)
     rows = counted_rows(verdicts)
     groups = _claim_groups(claims)
@@ -105,7 +115,7 @@ def answer_view(
         claims=groups,
         claim_sentence=", ".join(group.words for group in groups),
         outcomes=OUTCOMES,
-        families=_family_tables(families),
+        families=_family_tables(families, {plan.table: plan for plan in plans}),
         family_sentence=_family_sentence(families),
     )
 
@@ -149,23 +159,27 @@ def _claim_groups(claims: Sequence[ClaimRow]) -> list[ClaimGroup]:
     return groups
 
 
-def _family_tables(rows: Sequence[FamilyWinRow]) -> list[FamilyTable]:
+def _family_tables(rows: Sequence[FamilyWinRow], plans: Mapping[str, TablePlan]) -> list[FamilyTable]:
     tables = []
     for name in dict.fromkeys(row.table for row in rows):
         members = [row for row in rows if row.table == name]
         outcomes = [row.outcome for row in members]
-        cells = [FamilyCell(r.cell, r.outcome, _LOOKS.get(r.outcome, ""), _family_title(r), r) for r in members]
+        plan = plans[name]
+        titles = [_family_title(row, plan) for row in members]
+        looks = [_LOOKS.get(outcome, "") for outcome in outcomes]
+        parts = zip(members, looks, titles, strict=True)
+        cells = [FamilyCell(row.cell, row.outcome, look, title, row) for row, look, title in parts]
         counts = [outcomes.count(outcome) for outcome in OUTCOMES]
-        tables.append(FamilyTable(name, members[0].axis, members[0].dataset, counts, cells))
+        tables.append(FamilyTable(name, members[0].axis, members[0].dataset, counts, cells, plan))
     return tables
 
 
-def _family_title(row: FamilyWinRow) -> str:
+def _family_title(row: FamilyWinRow, plan: TablePlan) -> str:
     if row.best_entry is None:
         return "not run"
-    parts = [f"best: {row.best_entry} ({row.best_family}) {number(row.best_mean, 3)}"]
+    parts = [f"best: {plan.label(row.best_entry)} ({row.best_family}) {number(row.best_mean, 3)}"]
     if row.next_entry is not None:
-        parts.append(f"next family: {row.next_entry} ({row.next_family}) {number(row.next_mean, 3)}")
+        parts.append(f"next family: {plan.label(row.next_entry)} ({row.next_family}) {number(row.next_mean, 3)}")
         interval = f", interval {signed(row.low)} to {signed(row.high)}" if row.low is not None else ""
         parts.append(f"difference {signed(row.difference)}{interval}, {row.n} common seeds")
     return "; ".join([*parts, *([row.note] if row.note else [])])

@@ -151,7 +151,7 @@ def _style(entry: EntryPlan, colour: str, symbol: str) -> JsonObject:
     dash = "dot" if entry.oracle else "dash" if entry.kind == "oc" else "solid"
     return {
         "type": "scatter",
-        "name": f"{entry.entry} (reference)" if entry.oracle else entry.entry,
+        "name": f"{entry.entry} (reference)" if entry.oracle else entry.label,
         "marker": {"color": colour, "symbol": symbol, "size": 8, "line": {"width": 1.6, "color": colour}},
         "line": {"color": colour, "width": 1.8, "dash": dash},
     }

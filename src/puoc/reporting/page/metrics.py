@@ -64,7 +64,7 @@ def metric_table(plan: TablePlan, rows: Sequence[MetricRow]) -> MetricTable | No
         return fmean(known) if known and len(known) == len(found) else None
 
     entries = [entry.entry for entry in plan.entries if any(row.entry == entry.entry for row in rows)]
-    return MetricTable(_heads(names), [(entry, [mean(entry, name) for name in names]) for entry in entries])
+    return MetricTable(_heads(names), [(plan.label(entry), [mean(entry, name) for name in names]) for entry in entries])
 
 
 def changes_view(winners: Sequence[WinnerRow]) -> ChangesView | None:

@@ -127,7 +127,7 @@ def _table(anchor: str, name: str, ours: str, rows: list[VerdictRow], plan: Tabl
         columns=heads,
         rows=[(row, [_cell(by_key.get((method, head)), plan) for head in heads]) for row, method in lines],
         run=any(row.n for row in rows),
-        notes=_notes(rows),
+        notes=[*_notes(rows), *_told(rows, plan)],
     )
 
 
@@ -156,7 +156,7 @@ def _cell(row: VerdictRow | None, plan: TablePlan | None) -> PaperCell | None:
         passport=_passport(row, plan) if run and plan is not None else "",
         verdict=row.verdict,
         look=_CLASSES.get(row.verdict, ""),
-        title=_title(row) if run else row.note,
+        title=_title(row, plan) if run else row.note,
     )
 
 
@@ -168,7 +168,7 @@ def _passport(row: VerdictRow, plan: TablePlan) -> str:
     return passport(plan.table, entries.index(row.entry), heads.index(row.cell))
 
 
-def _title(row: VerdictRow) -> str:
+def _title(row: VerdictRow, plan: TablePlan | None) -> str:
     parts = [f"n = {row.n}, difference {signed(row.difference)}"]
     if row.low is not None:
         parts[0] += f", interval {signed(row.low)} to {signed(row.high)}"
@@ -181,6 +181,8 @@ def _title(row: VerdictRow) -> str:
         parts.append(f"{where}: {number(row.other_mean, 3)}, {row.other_verdict}")
     if row.underlined:
         parts.append(f"underlined by the paper: {row.underline_raw}, after Holm {row.underline_holm}")
+    if plan is not None and row.entry in plan.entries_by_name and plan.entries_by_name[row.entry].told_alpha:
+        parts.append("told alpha")
     if row.differs_in:
         parts.append(f"not as published: {row.differs_in}")
     return "; ".join([*parts, *([row.note] if row.note else [])])
@@ -197,6 +199,15 @@ def _notes(rows: list[VerdictRow]) -> list[tuple[str, str]]:
     return [
         ("all cells" if len(where) == len(cells) else ", ".join(where), text) for text, where in cells_by_note.items()
     ]
+
+
+def _told(rows: list[VerdictRow], plan: TablePlan | None) -> list[tuple[str, str]]:
+    """Return which rows are compared with fits that get the true alpha."""
+    if plan is None:
+        return []
+    told = {entry.entry for entry in plan.entries if entry.told_alpha}
+    names = dict.fromkeys(row.row for row in rows if row.n and row.entry in told)
+    return [(", ".join(names), "our fits are told alpha")] if names else []
 
 
 def _counts(table: PaperTable, rows: list[VerdictRow]) -> TableCounts:

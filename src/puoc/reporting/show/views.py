@@ -86,7 +86,7 @@ def _tables(results: Results, digits: int) -> View:
         done = 0 if rows is None else int((rows["status"] == "ok").sum())
         last = len(column_heads(plan)) - 1
         best = [row for row in _of(results.summary, plan) if row.cell_index == last and row.rank == 1]
-        texts = [f"{row.entry} {spread(row.mean, row.std, digits)}" for row in best]
+        texts = [f"{plan.label(row.entry)} {spread(row.mean, row.std, digits)}" for row in best]
         lines.append([plan.table, plan.scenario, plan.dataset, f"{done:,} of {planned:,}", ", ".join(texts) or DASH])
         values.append(
             {
@@ -112,9 +112,8 @@ def _table(results: Results, plan: TablePlan, digits: int) -> View:
     rows = []
     for line, entry in zip(lines, plan.entries, strict=True):
         means = [row for row in summary if row.entry == entry.entry]
-        name = f"{line.name} (told alpha)" if line.told_alpha else line.name
         shown = [_cell(cell, row, digits) for cell, row in zip(line.cells, means, strict=True)]
-        rows.append([Cell(name), Cell("reference" if line.oracle else line.kind), *shown])
+        rows.append([Cell(entry.label), Cell("reference" if line.oracle else line.kind), *shown])
     score = _score_name(plan, results.metric)
     title = f"{plan.table}: {plan.scenario} on {plan.dataset}, {score}, mean \N{PLUS-MINUS SIGN} sd"
     notes = [f"{len(plan.seeds)} seeds planned", *_notes(results, plan, summary)]
@@ -137,7 +136,7 @@ def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View
     lines = []
     for row in summary:
         against = [
-            f"{signed(test.mean_difference)} to {test.twin_entry}, p {p_value(test.p)}, after Holm "
+            f"{signed(test.mean_difference)} to {plan.label(test.twin_entry)}, p {p_value(test.p)}, after Holm "
             f"{p_value(test.p_adjusted)}"
             for test in tests
             if test.entry == row.entry
@@ -145,7 +144,14 @@ def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View
         rank = DASH if row.rank is None else f"{row.rank:g}"
         best = f"{number(row.min, digits)} to {number(row.max, digits)}" if row.n else DASH
         lines.append(
-            [row.entry, rank, _spread(plan, row, digits), f"{row.n} of {row.n_planned}", best, "; ".join(against)]
+            [
+                plan.label(row.entry),
+                rank,
+                _spread(plan, row, digits),
+                f"{row.n} of {row.n_planned}",
+                best,
+                "; ".join(against),
+            ]
         )
     heads = ["entry", "rank", "mean \N{PLUS-MINUS SIGN} sd", "n", "range", "difference to the one-class twin"]
     title = f"{plan.table}, {column}: {_score_name(plan, results.metric)}"
@@ -158,7 +164,7 @@ def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View
 
 def _trials(results: Results, plan: TablePlan, column: str, entry: str) -> View:
     """Show the trials of an entry in a cell, or in all cells, with what they are made of."""
-    title, score = f"{plan.table}, {column}, {entry}", label_of(results.metric) if plan.tested else "AUC"
+    title, score = f"{plan.table}, {column}, {plan.label(entry)}", label_of(results.metric) if plan.tested else "AUC"
     heads = ["cell", "seed", score, "status", "seconds", "trial", "fit"]
     rows = results.rows.get(plan.table)
     chosen = None if rows is None else rows[rows["entry"] == entry]

@@ -185,7 +185,9 @@ def _content(
             "tuned_apart": [row for row in compared.choice if row.table is None],
             "failures": failures,
             "n_failures": sum(view.n for view in failures),
-            "answer": answer_view(compared.verdicts, compared.claims, compared.family_wins),
+            "answer": answer_view(
+                compared.verdicts, compared.claims, compared.family_wins, [one.plan for one in tables]
+            ),
             "changes": changes_view(compared.metric_winners),
             "paper": paper_view(compared.verdicts, compared.claims, [table.plan for table in tables]),
             "shows_paper": any(table.plan.scenario != "own" for table in tables) or not tables,

@@ -179,7 +179,7 @@ def _line(table: Table, entry: str, standings: Sequence[Standing]) -> MethodLine
         table=table.plan.table,
         title=table.plan.title,
         href=table_page(table.plan.table),
-        entry=entry,
+        entry=cells[0].entry.label,
         cells=cells,
         rank=rank_text(last),
         best=best_names(rivals),
@@ -206,7 +206,7 @@ def _curve(table: Table, names: set[str], standings: Sequence[Standing]) -> Curv
             of_entry = values(entry.entry)
             drawn.append(
                 Series(
-                    entry.entry,
+                    entry.label,
                     of_entry[0].look,
                     [one.summary.mean for one in of_entry],
                     [one.summary.std for one in of_entry],

@@ -155,5 +155,5 @@ def _averaged(metrics: dict[tuple[str, str], dict[str, float]], entry: str, plan
 
 def best_names(best: Sequence[Standing]) -> str:
     """Return the names of the best entries of a column; of more than three the first two, and how many others."""
-    names = [one.entry.entry for one in best]
+    names = [one.entry.label for one in best]
     return ", ".join(names) if len(names) <= 3 else f"{names[0]}, {names[1]} and {len(names) - 2} others"

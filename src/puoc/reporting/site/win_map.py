@@ -106,10 +106,10 @@ def _cell(table: Table, index: int, win: FamilyWinRow | None, standings: Sequenc
     else:
         state = "ahead" if best.interval is not None and best.interval.high == 1 else "not decided"
         reason = f"rank interval {best.interval.low} to {best.interval.high}" if best.interval else "one entry alone"
-    title = f"{plan.title}, {name}: {best.entry.entry} ({family}) {number(best.summary.mean, 3)}, {state}; {reason}"
+    title = f"{plan.title}, {name}: {best.entry.label} ({family}) {number(best.summary.mean, 3)}, {state}; {reason}"
     look = _LOOKS.get(family, "")
     return MapCell(
-        name, best.entry.entry, family, look, best.summary.mean, state,
+        name, best.entry.label, family, look, best.summary.mean, state,
         passport(plan.table, best.entry_index, index), title,
         below_chance=table.metric == DEFAULT and best.summary.mean < 0.5,
     )  # fmt: skip
