@@ -188,3 +188,16 @@ def test_every_page_that_the_code_names_exists() -> None:
     }
     assert len(named) > 10
     assert [pair for pair in sorted(named) if not (ROOT / pair[1]).exists()] == []
+
+
+def prose(text: str) -> Iterator[str]:
+    """Return the paragraphs of a page without tables, code, lists and headings, with links as their words."""
+    text = re.sub(r"<!-- table: \w+ -->.*?<!-- end -->|^(```|~~~).*?^\1\s*$", "\n\n", text, flags=re.S | re.M)
+    for block in re.split(r"\n\s*\n", text):
+        if not re.match(r"\s*([*+-] |\d+\. |[|#><!]|:::|    )", block):
+            yield " ".join(re.sub(r"\]\([^)]*\)", "]", block).split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_paragraph_is_too_long_to_be_read(page: Path) -> None:
+    assert [paragraph for paragraph in prose(page.read_text()) if len(paragraph) > 720] == []
