@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -28,6 +30,7 @@ from tracked_project import Project, model, stored_rows
 from puoc.analysis.selection.surface import unplanned
 from puoc.methods.persistence import model_file as modelfile
 from puoc.reporting.tracking import Store, Tracker, TrackingError, register_best, server_command, track, writer
+from puoc.reporting.tracking.models import save_folder
 from puoc.reporting.tracking.places import unpack_places
 from puoc.reporting.tracking.writer import NOT_PLANNED, RETIRED, Writer
 from puoc.store.checked_parquet import to_parquet
@@ -183,6 +186,22 @@ def test_no_file_of_a_logged_model_is_a_pickle_or_holds_a_row_of_the_data(tracke
     for path in found:
         assert path.suffix in {"", ".safetensors", ".json", ".yaml", ".txt"}
         assert not is_pickle(path.read_bytes()), path
+
+
+def test_a_model_has_the_files_that_mlflow_writes_for_it_alone(tracked: Project, tmp_path: Path) -> None:
+    """Models share a folder that is written once; it must not have anything of the first model."""
+    of_one = re.compile("^(model_id|model_uuid|run_id|model_size_bytes|utc_time_created): .*\n", re.M)
+    methods = set()
+    for folder in (path.parent for path in (tracked.root / "mlruns" / "artifacts" / "models").rglob("MLmodel")):
+        [model] = folder.rglob("model.safetensors")
+        methods.add(json.loads((model.parent / "model.json").read_text())["method"])
+        alone = tmp_path / folder.parent.name
+        save_folder(model, alone)
+        for path in (path for path in alone.rglob("*") if path.is_file()):
+            shared = folder / path.relative_to(alone)
+            texts = [of_one.sub("", one.read_bytes().decode("latin1")) for one in (path, shared)]
+            assert texts[0] == texts[1], shared
+    assert len(methods) > 1
 
 
 def test_a_second_track_writes_nothing(tracked: Project) -> None:

@@ -85,7 +85,8 @@ class ModelLog:
         return folder
 
     def _template(self, meta: Meta, path: Path) -> tuple[Path, str]:
-        kind = content_id([meta.method, meta.shape, meta.dtype, meta.scale, meta.versions, meta.prepared])
+        # the method is in the files that each model replaces, and to write a template takes as long as ten fits
+        kind = content_id([meta.shape, meta.dtype, meta.scale, meta.versions, meta.prepared])
         if kind not in self._templates:
             self._templates[kind] = self._save(path, self._folder / kind)
         return self._templates[kind]
