@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Container
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class ModelLog:
         self.client = client
         self._exits = ExitStack()
         self._folder = self._exits.enter_context(temporary_folder("models"))
-        self._templates: dict[str, tuple[Path, str]] = {}
+        self._templates: dict[str, _Template] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -66,40 +66,59 @@ class ModelLog:
         params = {key: str(value)[:250] for key, value in meta.params.items()}
         if batch is not None:
             model_id, folder = batch.add_model(experiment, run, NAME, {**tags, **about}, params)
-            shutil.copytree(self._fill(meta, path, model_id, run), folder)
+            self._template(meta, path).fill(folder, meta, path, model_id, run)
             return model_id
         from mlflow.entities import LoggedModelOutput
 
         model = self.client.create_logged_model(experiment, NAME, run, {**tags, **about}, params)
-        self.client.log_model_artifacts(model.model_id, str(self._fill(meta, path, model.model_id, run)))
+        folder = self._folder / "model"
+        self._template(meta, path).fill(folder, meta, path, model.model_id, run)
+        self.client.log_model_artifacts(model.model_id, str(folder))
+        shutil.rmtree(folder)
         self.client.finalize_logged_model(model.model_id, "READY")
         self.client.log_outputs(run, [LoggedModelOutput(model.model_id, 0)])
         return str(model.model_id)
 
-    def _fill(self, meta: Meta, path: Path, model_id: str, run: str) -> Path:
-        """Return the template's folder with this model in it. All models share it, because the client copies it."""
-        folder, text = self._template(meta, path)
-        shutil.copyfile(path, folder / "data" / _DATA / MODEL_FILE)
-        (folder / "data" / _DATA / "model.json").write_text(json.dumps(meta.model_dump(mode="json"), indent=1))
-        (folder / "MLmodel").write_text(text.replace(_MODEL_ID, model_id).replace(_RUN_ID, run))
-        return folder
-
-    def _template(self, meta: Meta, path: Path) -> tuple[Path, str]:
-        # the method is in the files that each model replaces, and to write a template takes as long as ten fits
+    def _template(self, meta: Meta, path: Path) -> _Template:
+        # the method is in the files that each model has for itself, and to write a template takes as long as ten fits
         kind = content_id([meta.shape, meta.dtype, meta.scale, meta.versions, meta.prepared])
         if kind not in self._templates:
-            self._templates[kind] = self._save(path, self._folder / kind)
+            folder = self._folder / kind
+            save_folder(path, folder)
+            self._templates[kind] = _Template.read(folder)
+            shutil.rmtree(folder)
         return self._templates[kind]
 
-    def _save(self, path: Path, folder: Path) -> tuple[Path, str]:
-        """Write a model folder; return it and the text of its MLmodel file, with placeholders for a model's ids."""
+
+class _Template(NamedTuple):
+    """The files of a model folder that models of one kind share. They are kept in memory, since each model has them."""
+
+    shared: dict[str, bytes]  # by path below the folder
+    mlmodel: str  # with placeholders for the ids of a model
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read a folder that MLflow wrote."""
         from mlflow.models import Model
 
-        save_folder(path, folder)
         model = Model.load(str(folder))
         model.model_id, model.model_uuid, model.run_id = _MODEL_ID, _MODEL_ID, _RUN_ID
         model.model_size_bytes = None  # it differs by model
-        return folder, model.to_yaml()
+        own = {folder / "MLmodel", folder / "data" / _DATA / MODEL_FILE}
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path not in own]
+        return cls({path.relative_to(folder).as_posix(): path.read_bytes() for path in files}, model.to_yaml())
+
+    def fill(self, folder: Path, meta: Meta, path: Path, model_id: str, run: str) -> None:
+        """Write the folder of a model. It must not exist."""
+        fitted = folder / "data" / _DATA
+        for below in {(folder / name).parent for name in self.shared} | {fitted}:
+            below.mkdir(parents=True, exist_ok=True)
+        for name, content in self.shared.items():
+            (folder / name).write_bytes(content)
+        shutil.copyfile(path, fitted / MODEL_FILE)
+        (fitted / "model.json").write_text(json.dumps(meta.model_dump(mode="json"), indent=1), encoding="utf-8")
+        mlmodel = self.mlmodel.replace(_MODEL_ID, model_id).replace(_RUN_ID, run)
+        (folder / "MLmodel").write_text(mlmodel, encoding="utf-8")
 
 
 def save_folder(path: Path, folder: Path) -> None:
