@@ -166,7 +166,7 @@ def check_texts(pair: Pair) -> None:
         advice = "" if tokens == "characters" else ", or --tokens characters"
         raise ValueError(
             f"{U.where}: {alike} of {len(U)} texts are no labelled ones, but have the same {seen} in the same "
-            f"numbers as one, so no method can tell them apart; expected texts that differ in them{advice}"
+            f"numbers as one, so no method can separate them; expected texts that differ in them{advice}"
         )
 
 

@@ -107,7 +107,7 @@ SPLITS: Final[dict[Tokens, Callable[[str], list[str]]]] = {"words": words_of, "c
 
 
 def tokens_for(texts: Sequence[str]) -> Tokens:
-    """Choose words, or sequences of characters if words cannot tell texts apart.
+    """Choose words, or sequences of characters if words cannot separate texts.
 
     Words fail if there are none, or if fewer than half of ten or more texts share a word with another text, as with
     scripts or codes that are written without blanks.
