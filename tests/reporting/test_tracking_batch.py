@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import sqlite3
@@ -17,6 +18,7 @@ import pytest
 from tracked_project import Project
 
 from puoc.reporting.tracking import Store, Tracker, track, writer
+from puoc.reporting.tracking.all_runs import FoundRun, all_runs
 from puoc.reporting.tracking.batch import Batch, sql_store
 
 OUTCOMES = {("pu_svm", 1, 0): "failed", ("oc_svm", 1, 0): "skipped"}
@@ -250,3 +252,28 @@ def test_no_trial_has_a_tag_in_which_equality_finds_only_some_places(two: tuple[
     store = store_of(two[0])
     for run in store.runs(list(store.experiments())):
         assert run.data.tags["kind"] != "trial" or not {"cell", "table", "entry"} & run.data.tags.keys()
+
+
+def test_all_runs_from_the_tables_are_those_of_the_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    asked(tmp_path)
+    track(tmp_path)
+    store = store_of(tmp_path)
+    experiments = list(store.experiments())
+    client = store.client
+    own = client.create_run(experiments[0], tags={"by": "a user"})  # it is not ended
+    for step, value in enumerate((0.5, math.nan, math.inf, -math.inf)):
+        client.log_metric(own.info.run_id, f"m{step}", value)
+        client.log_metric(own.info.run_id, "last", value, step=step)
+    client.log_param(own.info.run_id, "text", "\N{SNOWMAN} 'quoted'")
+    client.delete_run(store.runs(experiments).__next__().info.run_id)
+    from_tables = all_runs(store, experiments)
+    monkeypatch.setattr("puoc.reporting.tracking.all_runs.sql_store", lambda _: None)
+    by_api = all_runs(store, experiments)
+    assert [sorted_parts(run) for run in from_tables] == [sorted_parts(run) for run in by_api]
+    assert {run.is_deleted for run in from_tables} == {True, False}
+    assert all_runs(store, []) == []
+
+
+def sorted_parts(run: FoundRun) -> list[str]:
+    return [repr(sorted(part.items()) if isinstance(part, dict) else part) for part in run]

@@ -11,7 +11,7 @@ from puoc.reporting.tracking.run_specs import ID_TAGS, LAYOUT, LAYOUT_TAG
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Metric, Run
+    from mlflow.entities import Metric
 
 _MOST = 1000  # items that MLflow accepts in a batch
 
@@ -26,12 +26,6 @@ class StoredRun:
     tags: dict[str, str] = field(default_factory=dict)
     params: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, run: Run, experiment: str) -> StoredRun:
-        """Convert a run of MLflow."""
-        data = run.data
-        return cls(run.info.run_id, experiment, run.info.status, dict(data.tags), dict(data.params), dict(data.metrics))
 
     @property
     def key(self) -> Key:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from puoc.reporting.tracking import project_trials, run_specs
+from puoc.reporting.tracking.all_runs import all_runs
 from puoc.reporting.tracking.artifacts import LEFT_OUT, TAG, Artifacts, with_artifacts
 from puoc.reporting.tracking.batch import Batch, NewRun, sql_store
 from puoc.reporting.tracking.datasets import UsedDataset
@@ -71,16 +72,15 @@ class Writer:
         self._described = {each.name: dict(each.tags) for each in experiments}
         self._ids = {name: experiment for experiment, name in names.items()}
         surplus = []
-        stored_runs = sorted(self.store.runs(list(names)), key=lambda run: (run.info.start_time, run.info.run_id))
-        for run in stored_runs:
-            known.add(run.info.run_id)
-            if run.data.tags.get("kind") not in self.runs:
+        for run in all_runs(self.store, list(names)):
+            known.add(run.run_id)
+            if run.tags.get("kind") not in self.runs:
                 continue  # a run that a user created
-            stored = StoredRun.of(run, names[run.info.experiment_id])
-            kind = stored.tags["kind"]
-            deleted = run.info.lifecycle_stage == "deleted"
+            name = names[run.experiment_id]
+            stored = StoredRun(run.run_id, name, run.status, run.tags, run.params, run.metrics)
+            kind, deleted = stored.tags["kind"], run.is_deleted
             if not deleted and stored.status not in _COMPLETE:
-                if not (self.store.is_server and time.time() - run.info.start_time / 1000 < _ABANDONED_SECONDS):
+                if not (self.store.is_server and time.time() - run.start_time / 1000 < _ABANDONED_SECONDS):
                     surplus.append((stored, "its writer was stopped; written again"))
                 continue
             if deleted and stored.tags.get(RETIRED) == NOT_PLANNED:
