@@ -397,3 +397,16 @@ def test_a_number_says_told_alpha_on_every_page(tmp_path: Path) -> None:
     assert {"index.html", "leaderboard.html", "methods", "passports", "tables"} <= seen
     paper = texts(page_text(tmp_path, "paper.html"))
     assert "PU-SVM: our fits are told alpha" in paper.replace(" :", ":")
+
+
+def test_a_comparison_of_an_earlier_plan_does_not_stop_the_report(tmp_path: Path) -> None:
+    """Entries and tables may be taken out of params.yaml after the comparison was written."""
+    whole_site(tmp_path)
+    plans = tmp_path / "work" / "plan" / "tables"
+    plan = json.loads((plans / "ova.json").read_text())
+    for entry in ("pu_svm", "nnpu"):
+        del plan["entries"][entry]
+    (plans / "ova.json").write_text(json.dumps(plan))
+    build(tmp_path)
+    (plans / "alpha.json").unlink()
+    assert build(tmp_path).exists()

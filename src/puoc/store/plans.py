@@ -202,8 +202,8 @@ class TablePlan(BasePlan):
         return not shares or min(shares.P, shares.U) < 1
 
     def label(self, entry: str) -> str:
-        """Return the name that stands beside a number of an entry."""
-        return self.entries_by_name[entry].label
+        """Return the name that stands beside a number of an entry, which a later plan may not have any more."""
+        return self.entries_by_name[entry].label if entry in self.entries_by_name else entry
 
     def twin_pairs(self) -> list[tuple[EntryPlan, EntryPlan]]:
         """Return each PU-OC entry with each entry of the OC method that it extends; oracles have no twin."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ class FamilyTable(NamedTuple):
     dataset: str
     by_outcome: list[int]
     cells: list[FamilyCell]
-    plan: TablePlan
+    label: Callable[[str], str]  # the name that stands beside a number of an entry
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def answer_view(
 
     Parameters
     ----------
-    plans : the planned tables, with each one that ``families`` names.
+    plans : the planned tables. ``families`` may have others, which were planned when it was computed.
     """
     *tables, total = number_counts(verdicts)
     rows = counted_rows(verdicts)
@@ -164,22 +164,22 @@ def _family_tables(rows: Sequence[FamilyWinRow], plans: Mapping[str, TablePlan])
     for name in dict.fromkeys(row.table for row in rows):
         members = [row for row in rows if row.table == name]
         outcomes = [row.outcome for row in members]
-        plan = plans[name]
-        titles = [_family_title(row, plan) for row in members]
+        label = plans[name].label if name in plans else str
+        titles = [_family_title(row, label) for row in members]
         looks = [_LOOKS.get(outcome, "") for outcome in outcomes]
         parts = zip(members, looks, titles, strict=True)
         cells = [FamilyCell(row.cell, row.outcome, look, title, row) for row, look, title in parts]
         counts = [outcomes.count(outcome) for outcome in OUTCOMES]
-        tables.append(FamilyTable(name, members[0].axis, members[0].dataset, counts, cells, plan))
+        tables.append(FamilyTable(name, members[0].axis, members[0].dataset, counts, cells, label))
     return tables
 
 
-def _family_title(row: FamilyWinRow, plan: TablePlan) -> str:
+def _family_title(row: FamilyWinRow, label: Callable[[str], str]) -> str:
     if row.best_entry is None:
         return "not run"
-    parts = [f"best: {plan.label(row.best_entry)} ({row.best_family}) {number(row.best_mean, 3)}"]
+    parts = [f"best: {label(row.best_entry)} ({row.best_family}) {number(row.best_mean, 3)}"]
     if row.next_entry is not None:
-        parts.append(f"next family: {plan.label(row.next_entry)} ({row.next_family}) {number(row.next_mean, 3)}")
+        parts.append(f"next family: {label(row.next_entry)} ({row.next_family}) {number(row.next_mean, 3)}")
         interval = f", interval {signed(row.low)} to {signed(row.high)}" if row.low is not None else ""
         parts.append(f"difference {signed(row.difference)}{interval}, {row.n} common seeds")
     return "; ".join([*parts, *([row.note] if row.note else [])])
