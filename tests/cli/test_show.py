@@ -137,7 +137,7 @@ def test_an_average_that_hides_a_cell_below_chance_says_so_in_each_format(
     monkeypatch.chdir(project)
     results = project / "results" / "tables" / "odd_names.parquet"
     rows = pd.read_parquet(results)
-    low, high = cells_of(rows)
+    low, _ = cells_of(rows)
     of_hybrid = rows["entry"] == "pu_svm"
     rows.loc[of_hybrid, "auc"] = 0.97 + 0.01 * rows["seed"]
     rows.loc[of_hybrid & (rows["cell"] == low), "auc"] = 0.40 + 0.01 * rows["seed"]
