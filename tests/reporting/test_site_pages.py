@@ -381,7 +381,7 @@ def test_a_number_says_told_alpha_on_every_page(tmp_path: Path) -> None:
         lay_out(tmp_path, plan, rows_of(plan).assign(metrics='{"average_precision": 0.5}'))
     compare(tmp_path)
     build(tmp_path)
-    seen, titles = set(), set()
+    seen, titles = set[str](), set[str]()
     for page in sorted((tmp_path / "reports").rglob("*.html")):
         if page.name == "methods.html":  # times, and ratings over several tables
             continue
@@ -399,5 +399,10 @@ def test_a_number_says_told_alpha_on_every_page(tmp_path: Path) -> None:
                 assert mark, f"{page.name}: {before} in {title}"
                 titles.add(page.name)
     assert {"index.html", "leaderboard.html", "methods", "passports", "tables"} <= seen
+    assert {"index.html", "paper.html"} <= titles  # of the map, and of the wins of families
+    lines = [line for line in re.findall(r"<tr.*?</tr>", page_text(tmp_path, "paper.html"), re.S) if "PU-SVM" in line]
+    compared = [title for line in lines for title in re.findall(r'title="(n = [^"]*)"', line)]
+    assert compared
+    assert all("; told alpha" in title for title in compared)
     paper = texts(page_text(tmp_path, "paper.html"))
     assert "PU-SVM: our fits are told alpha" in paper.replace(" :", ":")
