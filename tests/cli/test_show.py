@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -79,6 +80,11 @@ def shown(*words: str) -> str:
     done = show(*words)
     assert done.exit_code == 0, done.output
     return str(done.stdout)
+
+
+def _json(place: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(shown(place, "--format", "json"))["rows"]
+    return rows
 
 
 def cells_of(rows: pd.DataFrame) -> list[str]:
@@ -159,6 +165,8 @@ def test_a_cell_lists_its_entries_best_first_with_the_test_against_the_twin(rows
     means = rows[rows["cell"] == cell].groupby("entry")["auc"].mean().sort_values(ascending=False)
     assert [line.split()[0] for line in lines[4:6]] == list(means.index)
     difference = means["pu_svm"] - means["oc_svm"]
+    [tests] = [json.loads(row["tests"]) for row in _json(f"odd_names/{cell}") if row["entry"] == "pu_svm"]
+    assert [(test["p"], test["family_size_all"], test["p_adjusted_all"]) for test in tests] == [(0.25, 2, 0.5)]
     assert f"{difference:+.3f} to oc_svm, p 0.250" in "\n".join(lines).replace("\N{MINUS SIGN}", "-")  # 2 / 2 ** 3
 
 
