@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import isnan
 from pathlib import Path
 
 import benches
@@ -10,11 +11,36 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from puoc.scenarios.drawing.draws import stream
+from puoc.scenarios.drawing.simulate import Gaussian, Incoming, Truth, situation
+from puoc.userdata.assess.evidence import gather
+
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "docs" / "evidence" / "assess_power.parquet"
 DRAWS = 12
 CHANCE = 1e-4  # of a count as far off at the nearer end of the published interval
+NUMBER = 23  # of a draw
 START = 1000  # the published draws have smaller numbers
+
+
+def test_a_draw_is_judged_as_the_command_judges_it() -> None:
+    """In this draw the command reports negatives in U, and new ones in V for two of their four shares."""
+    bench = benches.bench("assess_power")
+    place = ("gaussian", 50, 0.5, NUMBER)
+    rng = stream("assess power", *place)
+    apart = (Incoming(50, 1.0), Incoming(50, 0.0, 0.0), Incoming(50, 0.0, 1.0))
+    drawn = situation(Gaussian(), Truth(bench.N_P, 50, 0.5, apart), rng)
+    told = []
+    for new, X_v in bench.incoming_of(drawn, 50, 0.5, rng):
+        evidence = gather(drawn.X_p, drawn.X_u, X_v, NUMBER)
+        alpha, incoming = evidence.alpha, evidence.incoming
+        assert incoming is not None
+        told.append(("new negatives in V", new, incoming.new_negatives))
+    assert len({yes for *_, yes in told}) == 2
+    of_u = [("negatives in U", alpha.high < 1), ("interval misses alpha", not alpha.low <= 0.5 <= alpha.high)]
+    found = list(bench.found(*place))
+    assert [(what, yes) for what, new, yes in found if isnan(new)] == of_u
+    assert [one for one in found if not isnan(one[1])] == told
 
 
 @pytest.mark.slow
