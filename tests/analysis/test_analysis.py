@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from plans import entry_plan, table_plan, with_entries
 
-from puoc.analysis.statistics.signed_rank import PAIRS_FOR_INTERVAL
+from puoc.analysis.statistics.effects import rank_biserial_interval
+from puoc.analysis.statistics.signed_rank import EXACT_UP_TO, PAIRS_FOR_INTERVAL
 from puoc.analysis.statistics.significance import SignificanceRow, over_all_tables, twin_tests
 from puoc.analysis.tables.results import planned_rows
 from puoc.analysis.tables.summary import SummaryRow, summarise
@@ -105,6 +106,8 @@ def test_an_average_names_the_cells_below_chance_that_it_hides() -> None:
     assert {row.below_chance for row in found if row is not average} == {""}
     (note,) = {view.note for view in _cells("pu_svm", asked, found) if view.note}
     assert note == "hides 0.41 at a"
+    by_f1 = summarise(asked, rows(asked, {("pu_svm", "a"): [0.4] * 3, ("pu_svm", "b"): [0.9] * 3}), "f1")
+    assert {row.below_chance for row in by_f1} == {""}  # .5 is the level of chance of an AUC alone
 
 
 def _cells(entry: str, asked: TablePlan, found: list[SummaryRow]) -> list[CellView]:
@@ -149,11 +152,40 @@ def test_twin_tests_by_hand() -> None:
     assert (first.family_size, first.p_adjusted, first.min_p_adjusted) == (2, 0.125, 0.125)
     assert (first.mean_difference, first.shift) == pytest.approx((0.03, 0.03))
     assert first.unit == "seed"
+    differences = np.array(better) - np.array(oc)
+    assert first.effect == 1.0
+    assert (first.effect_low, first.effect_high) == rank_biserial_interval(differences) != (None, None)
     second = at(tests, "b")
     assert (second.p, second.n_zero, second.note) == (1.0, 5, "all differences are zero")
     average = at(tests, "average")
     assert (average.family_size, average.p, average.p_adjusted) == (1, 0.0625, 0.0625)
     assert average.mean_difference == pytest.approx(0.015)
+
+
+@pytest.mark.parametrize(("seeds", "method"), [(26, "exact"), (EXACT_UP_TO + 1, "normal")])
+def test_a_row_is_named_exact_only_where_its_p_is(seeds: int, method: str) -> None:
+    asked = plan(seeds=seeds, cells=("a",))
+    aucs = np.random.default_rng(0).uniform(0.4, 0.9, (2, seeds))
+    values = {("oc_svm", "a"): aucs[0].tolist(), ("pu_svm", "a"): aucs[1].tolist()}
+    assert at(twin_tests(asked, rows(asked, values)), "a").method == method
+
+
+def test_the_adjustment_over_all_tables_counts_tests_that_could_not_be_made() -> None:
+    better = [0.51, 0.52, 0.53, 0.54, 0.55, 0.56, 0.57, 0.58]
+    asked = plan(seeds=8)
+    values: dict[tuple[str, str], list[Any]] = {("oc_svm", cell): [0.5] * 8 for cell in "ab"}
+    values |= {("pu_svm", "a"): better, ("pu_svm", "b"): ["failed"] * 8}
+    one = twin_tests(asked, rows(asked, values))
+    tables = [[replace(test, family=f"{test.family} {number}") for test in one] for number in range(4)]
+    found = over_all_tables([test for table in tables for test in table])
+    made = [test for test in found if test.p is not None and not test.is_average]
+    assert len(made) == 4
+    assert {test.p_adjusted for test in made} == {2 * 2 / 2**8}
+    assert {test.p_adjusted_all for test in made} == {4 * 2 * 2 / 2**8}  # 8 planned tests
+    assert [test.p_adjusted_all for test in found if test.p is None] == [None] * sum(test.p is None for test in found)
+    (sentence, _) = evidence_sentences(found[: len(one)], run=True)
+    assert ", 1 is significant after Holm" in sentence
+    assert sentence.endswith("after Holm over the 8 of all tables, 0 of them.")
 
 
 def test_the_adjustment_over_all_tables_counts_the_tests_of_each_that_has_some() -> None:

@@ -58,6 +58,13 @@ def test_the_interval_of_the_effect_covers_it(n: int, effect: float) -> None:
     assert np.mean(covered) > 0.9
 
 
+@pytest.mark.parametrize("n_negative", [1, 2, 3])
+def test_the_interval_of_the_effect_turns_round_with_the_sides(n_negative: int) -> None:
+    values = np.arange(1, 7) / 100 * np.repeat([-1, 1], [n_negative, 6 - n_negative])
+    low, high = rank_biserial_interval(values)
+    assert rank_biserial_interval(-values) == (pytest.approx(-high, abs=0.03), pytest.approx(-low, abs=0.03))
+
+
 @settings(max_examples=50, deadline=None)
 @given(coarse)
 def test_the_interval_of_the_effect_holds_the_effect(differences: list[float]) -> None:

@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -81,6 +82,11 @@ def shown(*words: str) -> str:
     return str(done.stdout)
 
 
+def _json(place: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(shown(place, "--format", "json"))["rows"]
+    return rows
+
+
 def cells_of(rows: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(rows.sort_values("cell_index")["cell"]))
 
@@ -116,12 +122,51 @@ def test_an_entry_that_is_told_alpha_says_so_beside_its_numbers_at_each_place(ro
         assert lines or not place
 
 
+def test_values_for_programs_say_which_entry_is_told_alpha(rows: pd.DataFrame) -> None:
+    cell = cells_of(rows)[0]
+    for place in ("odd_names", f"odd_names/{cell}"):
+        table = list(csv.DictReader(io.StringIO(shown(place, "--format", "csv"))))
+        assert {(row["entry"], row["told_alpha"]) for row in table} == {("oc_svm", "False"), ("pu_svm", "True")}
+        of_json = json.loads(shown(place, "--format", "json"))["rows"]
+        assert {(row["entry"], row["told_alpha"]) for row in of_json} == {("oc_svm", False), ("pu_svm", True)}
+    best = json.loads(shown("--format", "json"))["rows"][0]
+    assert best["told_alpha"] == (best["best"] == "pu_svm")
+    trials = json.loads(shown(f"odd_names/{cell}/pu_svm", "--format", "json"))["rows"]
+    assert {row["prior"] for row in trials} == {"true"}
+
+
+@pytest.mark.parametrize("place", [[], ["odd_names"], ["odd_names/average"]])
+def test_an_average_that_hides_a_cell_below_chance_says_so_in_each_format(
+    computed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: list[str]
+) -> None:
+    project = shutil.copytree(computed, tmp_path / "low", symlinks=True)
+    monkeypatch.chdir(project)
+    results = project / "results" / "tables" / "odd_names.parquet"
+    rows = pd.read_parquet(results)
+    low, _ = cells_of(rows)
+    of_hybrid = rows["entry"] == "pu_svm"
+    rows.loc[of_hybrid, "auc"] = 0.97 + 0.01 * rows["seed"]
+    rows.loc[of_hybrid & (rows["cell"] == low), "auc"] = 0.40 + 0.01 * rows["seed"]
+    rows.loc[~of_hybrid, "auc"] = 0.6
+    rows.to_parquet(results)
+    note = f"the average of pu_svm (told alpha) hides 0.41 at {low}"
+    for name in ("text", "latex", "json"):
+        assert note in shown(*place, "--format", name)
+    assert note in re.sub(r"\\(.)", r"\1", shown(*place, "--format", "markdown"))
+    averages = [row for row in csv.DictReader(io.StringIO(shown(*place, "--format", "csv"))) if row["below_chance"]]
+    assert [row["below_chance"] for row in averages] == [f"0.41 at {low}"]
+    if place == ["odd_names"]:
+        assert f"pu_svm at {low} ranks worse than chance (0.41 ± 0.01, n = 3)" in shown(*place)
+
+
 def test_a_cell_lists_its_entries_best_first_with_the_test_against_the_twin(rows: pd.DataFrame) -> None:
     cell = cells_of(rows)[0]
     lines = shown(f"odd_names/{cell}").splitlines()
     means = rows[rows["cell"] == cell].groupby("entry")["auc"].mean().sort_values(ascending=False)
     assert [line.split()[0] for line in lines[4:6]] == list(means.index)
     difference = means["pu_svm"] - means["oc_svm"]
+    [tests] = [json.loads(row["tests"]) for row in _json(f"odd_names/{cell}") if row["entry"] == "pu_svm"]
+    assert [(test["p"], test["family_size_all"], test["p_adjusted_all"]) for test in tests] == [(0.25, 2, 0.5)]
     assert f"{difference:+.3f} to oc_svm, p 0.250" in "\n".join(lines).replace("\N{MINUS SIGN}", "-")  # 2 / 2 ** 3
 
 

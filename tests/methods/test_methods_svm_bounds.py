@@ -27,7 +27,7 @@ def problems(n: int) -> Any:
 
 @pytest.mark.parametrize("risk", ["non_negative", "unbiased"])
 def test_the_bound_of_the_linear_program_is_at_most_the_objective(risk: Any) -> None:
-    for P, U, alpha, lam in problems(30):
+    for P, U, alpha, lam in problems(60):  # at 41 the rounding of the bound alone would put it above the objective
         found = hinge_linear.solve(P, U, alpha, lam, risk)
         assert found.bound <= found.objective, (len(P), len(U), alpha, lam)
         if found.objective > -10:  # the unbiased risk of large values may be far below 0

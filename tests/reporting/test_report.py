@@ -19,6 +19,7 @@ from plans import cell_plan, sweep_plan
 from site_pages import page_text, site_text
 
 from puoc.analysis.compare import compare
+from puoc.reporting.page.format import p_value, signed
 from puoc.reporting.page.tables import constant_notes
 from puoc.reporting.site import build
 
@@ -423,6 +424,22 @@ def test_a_training_that_came_to_nothing_is_named_with_its_seeds(tmp_path: Path)
     text = section_of(site_text(tmp_path), "ova")
     assert "<li>pu_drocc at class 1, seed 3, 7: an AUC of exactly .5 on held-out rows and on the training pool" in text
     assert text.count("exactly .5") == 1
+
+
+def test_the_tests_of_a_table_stand_on_its_page_as_they_were_computed(built: Path) -> None:
+    computed = pd.read_parquet(built / "results/compare/significance.parquet").query("table == 'ova' and p == p")
+    lines = re.findall(r"<tr[^>]*>.*?</tr>", section_of(site_text(built), "ova"), re.DOTALL)
+    assert len(computed) > 1
+    assert (computed["p_adjusted_all"] > computed["p_adjusted"]).any()  # more tables than this one have tests
+    for test in computed.to_dict("records"):
+        head = f'<th scope="row">{test["entry"]} / {test["twin_entry"]}</th><td>{test["cell"]}</td>'
+        [line] = [line for line in lines if head in line]
+        cells = re.findall(r"<td[^>]*>(.*?)</td>", line, re.DOTALL)
+        assert cells[6:8] == [p_value(test["p_adjusted"]), p_value(test["p_adjusted_all"])]
+        interval = f"({signed(test['effect_low'], 2)}, {signed(test['effect_high'], 2)})"
+        assert cells[12] == f'{signed(test["effect"], 2)} <span class="quiet">{interval}</span>'
+        family = f"family of {test['family_size']}, of {test['family_size_all']} in all tables"
+        assert cells[14].startswith(f"{test['method']}, {family}")
 
 
 def test_a_shift_without_an_interval_says_how_many_pairs_it_needs(built: Path) -> None:

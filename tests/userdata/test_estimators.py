@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_digits
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -22,6 +25,7 @@ from puoc import KNN, NNPU, OCSVM, PUSVM, OneClassDetector, PUClassifier, PUKFol
 from puoc.cli.app import app
 from puoc.methods.persistence import model_file
 
+ROOT = Path(__file__).parents[2]
 X, Y, TRUTH = make_pu(60, 90, alpha=0.4, random_state=1)
 SVM = {"class_prior": 0.4}
 
@@ -60,6 +64,23 @@ def test_cross_validation_with_the_splitter_and_each_scorer(scorer: str) -> None
     scores = cross_val_score(PUSVM(**SVM), X, Y, cv=PUKFold(3), scoring=pu_scorer(scorer, **arguments))
     assert scores.shape == (3,)
     assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("profile", [None, "quick"])
+def test_nnpu_by_default_does_not_collapse_at_a_small_share_of_positives(profile: str | None) -> None:
+    """With the sigmoid loss, or a tenth of lr, the AUC is below .7 at alpha .05."""
+    digits, classes = load_digits(return_X_y=True)
+    own = np.isin(classes, (3, 5, 8))
+    params: dict[str, Any] = {}
+    if profile:
+        params = YAML(typ="safe").load(ROOT / "profiles" / f"{profile}.yaml")["methods"]["nnpu"]["params"]
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        pos, neg = rng.permutation(np.flatnonzero(own)), rng.permutation(np.flatnonzero(~own))
+        rows = digits[np.concatenate([pos[:110], neg[:190]])] / 16
+        model = NNPU(class_prior=0.05, random_state=seed, **params).fit(rows, np.arange(300) < 100)
+        test = np.concatenate([pos[110:], neg[190:]])
+        assert roc_auc_score(own[test], model.decision_function(digits[test] / 16)) > 0.9
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def view(results: Results, place: Place, digits: int = 2) -> View:
 
 def _tables(results: Results, digits: int) -> View:
     """Show each table with its number of trials and its best entry."""
-    lines, values = [], list[dict[str, Value]]()
+    lines, notes, values = [], list[str](), list[dict[str, Value]]()
     for plan in results.plans:
         rows = results.rows.get(plan.table)
         planned = len(plan.entries) * len(plan.cells) * len(plan.seeds)
@@ -87,6 +87,7 @@ def _tables(results: Results, digits: int) -> View:
         last = len(column_heads(plan)) - 1
         best = [row for row in _of(results.summary, plan) if row.cell_index == last and row.rank == 1]
         texts = [f"{plan.label(row.entry)} {spread(row.mean, row.std, digits)}" for row in best]
+        notes += [f"{plan.table}: {note}" for note in _hidden_notes(plan, best)]
         lines.append([plan.table, plan.scenario, plan.dataset, f"{done:,} of {planned:,}", ", ".join(texts) or DASH])
         values.append(
             {
@@ -98,10 +99,12 @@ def _tables(results: Results, digits: int) -> View:
                 "best": ", ".join(row.entry for row in best) or None,
                 "metric": results.metric,
                 "mean": best[0].mean if best else None,
+                "told_alpha": any(plan.entries_by_name[row.entry].told_alpha for row in best),
+                "below_chance": best[0].below_chance if best else "",
             }
         )
     heads = ["table", "scenario", "dataset", "trials", "best entry on average"]
-    return View(f"Tables of the plan, by {_held_out(results.metric)}", heads, _plain(lines), [], values)
+    return View(f"Tables of the plan, by {_held_out(results.metric)}", heads, _plain(lines), notes, values)
 
 
 def _table(results: Results, plan: TablePlan, digits: int) -> View:
@@ -117,14 +120,20 @@ def _table(results: Results, plan: TablePlan, digits: int) -> View:
     score = _score_name(plan, results.metric)
     title = f"{plan.table}: {plan.scenario} on {plan.dataset}, {score}, mean \N{PLUS-MINUS SIGN} sd"
     notes = [f"{len(plan.seeds)} seeds planned", *_notes(results, plan, summary)]
-    return View(title, ["entry", "kind", *heads], rows, notes, [_values(row) for row in summary])
+    return View(title, ["entry", "kind", *heads], rows, notes, [_values(plan, row) for row in summary])
 
 
 def _notes(results: Results, plan: TablePlan, summary: Sequence[SummaryRow]) -> list[str]:
-    """Return why means are missing, and which entries rank worse than chance."""
+    """Return why means are missing, which entries rank worse than chance, and which averages hide such cells."""
     if results.rows.get(plan.table) is None:
         return [f"not run yet; puoc run {plan.table} computes it"]
-    return [f"{where}: {reasons}" for where, reasons in empty_notes(summary)] + chance_notes(summary)
+    notes = [f"{where}: {reasons}" for where, reasons in empty_notes(summary)]
+    return notes + chance_notes(summary) + _hidden_notes(plan, summary)
+
+
+def _hidden_notes(plan: TablePlan, summary: Sequence[SummaryRow]) -> list[str]:
+    """Return the cells with a mean AUC below .5 that averages hide."""
+    return [f"the average of {plan.label(row.entry)} hides {row.below_chance}" for row in summary if row.below_chance]
 
 
 def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View:
@@ -156,7 +165,7 @@ def _column(results: Results, plan: TablePlan, column: str, digits: int) -> View
     heads = ["entry", "rank", "mean \N{PLUS-MINUS SIGN} sd", "n", "range", "difference to the one-class twin"]
     title = f"{plan.table}, {column}: {_score_name(plan, results.metric)}"
     values = [
-        _values(row) | {"tests": json.dumps([asdict(test) for test in tests if test.entry == row.entry])}
+        _values(plan, row) | {"tests": json.dumps([asdict(test) for test in tests if test.entry == row.entry])}
         for row in summary
     ]
     return View(title, heads, _plain(lines), _notes(results, plan, summary), values)
@@ -271,8 +280,8 @@ def _plain(lines: Sequence[Sequence[str]]) -> list[list[Cell]]:
     return [[Cell(text) for text in line] for line in lines]
 
 
-def _values(row: SummaryRow) -> dict[str, Value]:
-    return asdict(row)
+def _values(plan: TablePlan, row: SummaryRow) -> dict[str, Value]:
+    return asdict(row) | {"told_alpha": plan.entries_by_name[row.entry].told_alpha}
 
 
 def _record(row: dict[object, object]) -> dict[str, Value]:

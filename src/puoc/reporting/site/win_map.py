@@ -13,6 +13,7 @@ from puoc.reporting.page.places import passport, table_page
 from puoc.reporting.page.section import Table
 from puoc.reporting.site.standings import Standing
 from puoc.store.counting import counted
+from puoc.store.plans import TablePlan
 
 #: Axes in their order on the page.
 ORDER = ("alpha", "|U|", "shift", "labelling", "classes and data")
@@ -102,7 +103,7 @@ def _cell(table: Table, index: int, win: FamilyWinRow | None, standings: Sequenc
     family = best.family
     if win is not None:
         state = "ahead" if win.outcome == family else "not decided"
-        reason = _joint(win)
+        reason = _joint(plan, win)
     else:
         state = "ahead" if best.interval is not None and best.interval.high == 1 else "not decided"
         reason = f"rank interval {best.interval.low} to {best.interval.high}" if best.interval else "one entry alone"
@@ -115,11 +116,11 @@ def _cell(table: Table, index: int, win: FamilyWinRow | None, standings: Sequenc
     )  # fmt: skip
 
 
-def _joint(win: FamilyWinRow) -> str:
-    if win.low is None or win.high is None:
+def _joint(plan: TablePlan, win: FamilyWinRow) -> str:
+    if win.low is None or win.high is None or win.next_entry is None:
         return win.note or "no other family"
     return (
-        f"to the best of {win.next_family}, {win.next_entry}: {signed(win.difference)} "
+        f"to the best of {win.next_family}, {plan.label(win.next_entry)}: {signed(win.difference)} "
         f"({signed(win.low)} to {signed(win.high)}, {counted(win.n, 'seed')})"
     )
 
