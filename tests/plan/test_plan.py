@@ -333,3 +333,14 @@ def test_only_the_weights_that_a_planned_entry_uses_are_downloaded(
     profile["tables"] = {table: profile["tables"][table] | {"methods": methods.split(", ")}}
     YAML(typ="safe").dump(profile, tmp_path / "params.yaml")
     assert set(make_plan(read_params(tmp_path / "params.yaml", REPOSITORY)).weights) == needed
+
+
+@pytest.mark.parametrize("has_folder", [True, False])
+def test_a_missing_search_space_says_what_to_copy(ask: Ask, tmp_path: Path, has_folder: bool) -> None:
+    spaces = tmp_path / "tuning" / "spaces"
+    (spaces / "pu_svm.yaml").unlink()
+    if not has_folder:
+        shutil.rmtree(tmp_path / "tuning")
+    with pytest.raises(InvalidInput, match="no search space for pu_svm") as refused:
+        ask()
+    assert ("copy that of puoc's repository" in str(refused.value)) != has_folder

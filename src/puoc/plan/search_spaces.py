@@ -38,7 +38,10 @@ def read_space(folder: Path, method: str, space: str) -> list[Part]:
     path = folder / f"{method}.yaml"
     if not path.exists():
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml"))) or "none"
-        raise InvalidInput([f"no search space for {method}: {path} does not exist; methods with spaces: {known}"])
+        advice = "" if folder.is_dir() else f". There is no folder {folder} either: copy that of puoc's repository"
+        raise InvalidInput(
+            [f"no search space for {method}: {path} does not exist; methods with spaces: {known}{advice}"]
+        )
     file = YamlFile(path)
     spaces = file.data or {}
     if not isinstance(spaces, dict):

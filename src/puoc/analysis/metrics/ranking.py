@@ -51,10 +51,7 @@ def precision_at_recall_90(scores: Scores) -> float:
 
 @metric("recall_score of the first k rows")
 def recall_at_10_percent(scores: Scores) -> float:
-    """The share of the positives among the k highest scores, k a tenth of the test rows; ties at the end in any order.
-
-    Rows that are tied at the k-th place are taken in random order, so their positives count by their share.
-    """
+    """The share of the positives among the k highest scores, k a tenth of the test rows; ties count by their share."""
     k = int(np.ceil(TOP * scores.n - _SLACK))
     reached = np.concatenate([[0], scores.reached.tp + scores.reached.fp])
     tp = np.concatenate([[0], scores.reached.tp])

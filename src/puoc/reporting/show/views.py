@@ -216,7 +216,7 @@ ORIGIN = (
     ("scoring_digest", "digest of the scoring"),
     ("torch_version", "torch"),
     ("device", "device"),
-    ("lane_map", "batching"),
+    ("lane_map", "lane map"),
     ("imported_from", "published results"),
     ("computed_by", "computed by"),
     ("adopted_from", "adopted from the fits"),
