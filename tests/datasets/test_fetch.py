@@ -309,7 +309,9 @@ def test_weights_of_a_folder_that_is_named_once_are_found_by_later_commands(tmp_
     root, stick = tmp_path / "project", tmp_path / "stick"
     shutil.copytree(REPOSITORY / "tuning" / "spaces", root / "tuning" / "spaces")
     monkeypatch.chdir(root)
-    Path("params.yaml").write_text((REPOSITORY / "profiles/tiny.yaml").read_text() + ENCODER.format(digits=digits))
+    text = (REPOSITORY / "profiles/tiny.yaml").read_text() + ENCODER.format(digits=digits)
+    assert "\n  nnpu:\n" in text
+    Path("params.yaml").write_text(text.replace("\n  nnpu:\n", "\n  nnpu:\n    encoder: small\n"))
     assert CliRunner().invoke(app, ["plan"]).exit_code == 0
     (stick / "weights").mkdir(parents=True)
     (stick / "weights" / "small.pth").write_bytes(content)
