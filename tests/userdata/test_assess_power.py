@@ -60,7 +60,7 @@ def test_what_assess_finds_is_as_frequent_as_the_page_says(n_u: int, alpha: floa
         assert binom.cdf(k, DRAWS, row.low) > CHANCE, (row.finding, row.new, k)
 
 
-def test_the_shares_in_u_and_in_v_are_told_apart_where_classes_are_far_apart() -> None:
+def test_the_shares_in_u_and_in_v_differ_where_classes_are_far_apart() -> None:
     """U is half positive; V has the same classes and 1.6 times its share of negatives."""
     rng = np.random.default_rng(0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
@@ -14,10 +13,9 @@ from puoc.reporting.page.places import passport_id
 from puoc.reporting.page.section import Table
 from puoc.reporting.page.sources import draw_sentence
 from puoc.reporting.show.views import ORIGIN, OTHER_CODE
+from puoc.reporting.site.cell_facts import cell_facts
 from puoc.reporting.site.leaderboard import rank_text
 from puoc.reporting.site.standings import Standing
-from puoc.store.cells import Cell
-from puoc.store.counting import counted
 from puoc.store.plans import EntryPlan, TablePlan
 
 #: Columns that differ between the trials of an entry.
@@ -199,7 +197,7 @@ def _passport(table: Table, rows: _Rows, one: Standing, text: str, class_names: 
     facts += [("against the best other entry", chance)] if (chance := _chance(one)) else []
     facts += [("against its twin", one.against_twins)] if one.against_twins else []
     facts += [("training rows", draw)] if (draw := draw_sentence(rows)) else []
-    facts += _protocol(cell, class_names) if cell is not None else []
+    facts += cell_facts(cell, class_names) if cell is not None else []
     if one.seconds is not None:
         total = fsum(_known(rows["fit_seconds"]))
         facts.append(("time", f"{seconds(one.seconds)} s a fit on average, {seconds(total)} s in all"))
@@ -243,35 +241,6 @@ def _chance(one: Standing) -> str:
         f"better than {one.rival} with chance {chance.better:.2f}, practically equal {chance.equal:.2f}, "
         f"worse {chance.worse:.2f}"
     )
-
-
-def _protocol(cell: Cell, class_names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what the cell fixes: classes, labelling, setting."""
-    parts = [("positive", cell.pos), ("negative in U", cell.neg), ("negative at test", cell.neg_test)]
-    words = [f"{name}: {_classes(value, class_names)}" for name, value in parts if value is not None]
-    facts = [("classes", "; ".join(words))]
-    if cell.labelling is not None:
-        facts.append(("labelling", json.dumps(cell.labelling.canonical(), sort_keys=True)))
-    if cell.setting is not None:
-        facts.append(("setting", "single training set"))
-    if cell.n_noise is not None:
-        facts.append(("noise", f"{counted(cell.n_noise, 'negative')} among the labelled rows"))
-    if cell.holdout is not None:
-        facts.append(("withheld", f"{cell.holdout:g} of P and U"))
-    return facts
-
-
-def _classes(value: object, names: Sequence[str]) -> str:
-    """Return the numbers of classes, with the names that say more than the number."""
-
-    def said(number: int) -> str:
-        name = names[number] if number < len(names) else ""
-        return f"{number} ({name})" if name and name != str(number) else str(number)
-
-    if isinstance(value, tuple):
-        return ", ".join(map(said, value))
-    start, stop, of = (getattr(value, name) for name in ("start", "stop", "of"))
-    return f"{stop - start} drawn by the seed out of {', '.join(map(said, of))}"
 
 
 def _trials(rows: _Rows) -> list[TrialLine]:

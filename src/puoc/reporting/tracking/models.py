@@ -80,7 +80,7 @@ class ModelLog:
         return str(model.model_id)
 
     def _template(self, meta: Meta, path: Path) -> _Template:
-        # the method is in the files that each model has for itself, and to write a template takes as long as ten fits
+        # without the method, which is in the files that each model has for itself
         kind = content_id([meta.shape, meta.dtype, meta.scale, meta.versions, meta.prepared])
         if kind not in self._templates:
             folder = self._folder / kind

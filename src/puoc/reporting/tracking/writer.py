@@ -72,15 +72,13 @@ class Writer:
         self._described = {each.name: dict(each.tags) for each in experiments}
         self._ids = {name: experiment for experiment, name in names.items()}
         surplus = []
-        for run in all_runs(self.store, list(names)):
-            known.add(run.run_id)
-            if run.tags.get("kind") not in self.runs:
+        for stored, start_time, deleted in all_runs(self.store, names):
+            known.add(stored.run_id)
+            kind = stored.tags.get("kind")
+            if kind not in self.runs:
                 continue  # a run that a user created
-            name = names[run.experiment_id]
-            stored = StoredRun(run.run_id, name, run.status, run.tags, run.params, run.metrics)
-            kind, deleted = stored.tags["kind"], run.is_deleted
             if not deleted and stored.status not in _COMPLETE:
-                if not (self.store.is_server and time.time() - run.start_time / 1000 < _ABANDONED_SECONDS):
+                if not (self.store.is_server and time.time() - start_time / 1000 < _ABANDONED_SECONDS):
                     surplus.append((stored, "its writer was stopped; written again"))
                 continue
             if deleted and stored.tags.get(RETIRED) == NOT_PLANNED:
